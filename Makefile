@@ -1,0 +1,69 @@
+# The commands of this project. `make help` lists them; CI runs `.ci/run`, which is `make test`.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/stamp
+QUICK := $(wildcard tests/core tests/house)
+
+# Debian packages that the tests use, each named like the program it brings.
+PACKAGES := git strace
+MISSING = $(foreach package,$(PACKAGES),$(if $(shell command -v $(package) 2>/dev/null),,$(package)))
+
+.DEFAULT_GOAL := help
+.PHONY: help setup system pins fmt check test bench demo docs
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: $(STAMP) ## make or refresh the virtual environment in .venv
+
+$(STAMP): requirements-dev.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or newer is needed.")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+system: ## install missing Debian packages (git, strace); needs root and apt
+	@missing="$(strip $(MISSING))"; \
+	if [ -z "$$missing" ]; then \
+		echo "No package is missing."; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
+	else \
+		echo "Missing: $$missing. Install them by hand; tests that need them are skipped."; \
+	fi
+
+pins: ## compile the pinned requirements anew (needs uv)
+	@for target in requirements requirements-dev; do \
+		uv pip compile --quiet --upgrade --universal --python-version 3.11 --generate-hashes \
+			--no-header --no-annotate --no-emit-index-url --no-emit-find-links \
+			pyproject.toml $$(test $$target = requirements || echo $$target.in) -o $$target.txt; \
+	done
+
+fmt: $(STAMP) ## format the code and mend what ruff can mend
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+check: $(STAMP) ## the quick gate: format, lint, types, floors, core and house tests
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+	$(BIN)/mypy --strict src $(QUICK) tools
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/pytest $(QUICK)
+
+test: ## everything: the quick gate, then the whole suite
+	@$(if $(strip $(MISSING)),$(MAKE) -s system >/dev/null 2>&1 || true)
+	@$(MAKE) --no-print-directory check
+	$(BIN)/pytest -n auto
+
+bench: $(STAMP) ## measure speed against the budgets
+	$(BIN)/python bench/run.py
+
+demo: $(STAMP) ## play the demonstration from end to end
+	$(BIN)/python demo/play.py
+
+docs: $(STAMP) ## write the generated parts of the documentation anew
+	$(BIN)/python tools/docs.py

@@ -1,0 +1,88 @@
+"""The composition root: the one place that knows every concrete class, and chooses them late."""
+
+import getpass
+import os
+from pathlib import Path
+
+from assent.config.load import Loaded, load
+from assent.config.places import Places, places
+from assent.core.errors import UsageError
+from assent.engine.doors import Doors, Place
+from assent.engine.engine import Engine
+from assent.ports import Signer
+
+
+def open_engine(folder: str) -> tuple[Engine, tuple[str, ...]]:
+    """Opens the engine for the workspace around a folder, with what a person should know."""
+    from assent.store.blobs import FileBlobs
+    from assent.store.clock import SystemClock
+    from assent.store.locks import FileLocks
+    from assent.store.sqlite import SqliteStore
+    from assent.workspace.hands import LocalHands
+    from assent.workspace.local import LocalFiles
+    from assent.workspace.projection import LocalProjection
+
+    cwd, root, here = _located(folder)
+    loaded = _loaded(root, here)
+    plan_dir = loaded.settings.plan.dir.encode()
+    doors = Doors(
+        store=SqliteStore(here.state / "log.db"),
+        blobs=FileBlobs(here.state / "blobs"),
+        signer=LateSigner(here.state / "key"),
+        locks=FileLocks(here.state / "locks"),
+        clock=SystemClock(),
+        files=LocalFiles(root, cwd),
+        hands=LocalHands(root),
+        projection=LocalProjection(root, plan_dir),
+    )
+    inode = os.stat(root).st_ino
+    place = Place(root, inode, plan_dir, _user(), loaded.settings.approve.expires_s)
+    return Engine(doors, place), loaded.warnings
+
+
+def may_approve_without_terminal(folder: str) -> bool:
+    """Tells whether the user's configuration lets a full digest approve without a question."""
+    _, root, here = _located(folder)
+    return _loaded(root, here).settings.approve.without_terminal
+
+
+class LateSigner:
+    """Loads the signing library when something is signed or verified, and not before."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._signer: Signer | None = None
+
+    def sign(self, payload: bytes) -> tuple[str, str]:
+        return self._real().sign(payload)
+
+    def verify(self, key: str, payload: bytes, signature: str) -> bool:
+        return self._real().verify(key, payload, signature)
+
+    def _real(self) -> Signer:
+        if self._signer is None:
+            from assent.store.keys import FileSigner
+
+            self._signer = FileSigner(self._path)
+        return self._signer
+
+
+def _located(folder: str) -> tuple[bytes, bytes, Places]:
+    from assent.workspace.root import find_root
+
+    cwd = os.path.realpath(os.fsencode(folder or "."))
+    if not os.path.isdir(cwd):
+        raise UsageError(f"{folder} is no folder.")
+    return cwd, find_root(cwd), places(os.environ, Path.home())
+
+
+def _loaded(root: bytes, here: Places) -> Loaded:
+    project = Path(os.fsdecode(root)) / ".opencode" / "assent.toml"
+    return load(here.config / "config.toml", project)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return str(os.getuid())

@@ -1,0 +1,70 @@
+"""A call: the options that every command takes, and the engine that they lead to."""
+
+import functools
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from assent.cli.output import Output
+from assent.core.record import PlanRecord
+from assent.engine.engine import Engine
+
+
+class Call:
+    """One invocation of a command."""
+
+    def __init__(self, folder: str, plan: str, *, as_json: bool, no_input: bool) -> None:
+        self.folder = folder
+        self.plan = plan
+        self.no_input = no_input
+        self.output = Output(as_json=as_json)
+
+    @functools.cached_property
+    def engine(self) -> Engine:
+        """Opens the engine for the folder, when the first verb needs it."""
+        from assent.app import open_engine
+
+        engine, warnings = open_engine(self.folder)
+        self.output.warn(warnings)
+        return engine
+
+    @functools.cached_property
+    def without_terminal(self) -> bool:
+        """Whether the user's own configuration lets a full digest approve by itself."""
+        from assent.app import may_approve_without_terminal
+
+        return may_approve_without_terminal(self.folder)
+
+    def record(self) -> PlanRecord:
+        """Returns the plan that the command is about."""
+        return self.engine.plans.find(self.plan)
+
+
+def takes_call(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Gives a command the common options and hands them over as one Call."""
+
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+    @click.option("-C", "folder", metavar="DIR", default="", help="Work in DIR.")
+    @click.option("--plan", metavar="ID", default="", help="The plan (default: the current one).")
+    @click.option("--no-input", is_flag=True, help="Never ask; what would be asked is a no.")
+    @functools.wraps(function)
+    def wrapped(
+        as_json: bool, folder: str, plan: str, no_input: bool, **rest: Any
+    ) -> int | None:
+        outer = click.get_current_context().find_root().obj or ""
+        call = Call(os.path.join(outer, folder), plan, as_json=as_json, no_input=no_input)
+        try:
+            return function(call, **rest)
+        finally:
+            if "engine" in call.__dict__:
+                call.output.warn(call.engine.warnings)
+                call.engine.close()
+
+    return wrapped
+
+
+def examples(text: str) -> str:
+    """Returns the epilog of a command's help."""
+    return "\b\nExamples:\n" + "\n".join("  " + line for line in text.strip().splitlines())

@@ -1,0 +1,67 @@
+"""`assent propose`, `approve`, `reject`: the step between a draft and a run."""
+
+import click
+
+from assent.cli.call import Call, examples, takes_call
+from assent.cli.output import colored
+from assent.cli.run import build_and_answer
+from assent.cli.terminal import ask
+from assent.core.errors import Declined, OtherDigest
+from assent.core.record import PlanRecord
+from assent.views.ansi import ansi
+from assent.views.review import Review, review_lines
+from assent.views.rows import plan_row
+from assent.views.status import plan_lines
+
+
+@click.command(epilog=examples("assent propose\nassent propose --json"))
+@takes_call
+def propose(call: Call) -> None:
+    """Freeze text and staged operations into a plan with one digest."""
+    _answer(call, call.engine.consents.propose(call.record()))
+
+
+@click.command(
+    epilog=examples(
+        "assent approve\nassent approve --digest 3f2a... --note 'Checked with Ada' --build"
+    )
+)
+@click.option("--digest", default="", help="The digest you mean; it must be the plan's.")
+@click.option("--note", default="", help="Words that travel with the approval.")
+@click.option("--build", "then_build", is_flag=True, help="Apply it right away.")
+@takes_call
+def approve(call: Call, digest: str, note: str, then_build: bool) -> int | None:
+    """Say yes to one digest. Asks on the terminal, after showing everything."""
+    review = call.engine.reviews.review(call.record())
+    channel = consent(call, review, digest)
+    record = call.engine.consents.approve(call.record(), review.digest, note, channel)
+    if then_build:
+        return build_and_answer(call, record.plan_id)
+    _answer(call, record)
+    return None
+
+
+@click.command(epilog=examples("assent reject --note 'Keep the old name as an alias'"))
+@click.option("--note", required=True, help="What should be different.")
+@takes_call
+def reject(call: Call, note: str) -> None:
+    """Say no, with words. The plan goes back to drafting."""
+    _answer(call, call.engine.consents.reject(call.record(), note))
+
+
+def consent(call: Call, review: Review, digest: str) -> str:
+    """Gets a person's yes to what is shown, and returns the channel it came by (law 9)."""
+    if digest and not review.digest.startswith(digest):
+        raise OtherDigest(f"The plan's digest is {review.digest}, not {digest}.", "assent review")
+    if digest == review.digest and call.without_terminal:
+        return "digest"
+    if not call.no_input:
+        texts = ansi(review_lines(review), color=colored(None))
+        if ask(texts, review.digest):
+            return "terminal"
+    raise Declined("Not approved; nothing was changed.", f"assent approve --digest {review.digest}")
+
+
+def _answer(call: Call, record: PlanRecord) -> None:
+    row = plan_row(record, approved=call.engine.consents.is_approved(record))
+    call.output.answer(row, plan_lines(row))

@@ -1,0 +1,113 @@
+"""`assent plan …`: plans as documents."""
+
+import sys
+
+import click
+
+from assent.cli.call import Call, examples, takes_call
+from assent.core.errors import UsageError
+from assent.core.record import PlanRecord
+from assent.views.diff import text_diff
+from assent.views.review import diff_lines
+from assent.views.rows import plan_row
+from assent.views.status import history_lines, plan_lines, plan_list_lines
+
+
+@click.group()
+def plan() -> None:
+    """Make, write, list, show and delete plans."""
+
+
+@plan.command(epilog=examples('assent plan new add_login --goal "Let people log in"'))
+@click.argument("name")
+@click.option("--session", default="", help="Kebab-case folder (default: made from the goal).")
+@click.option("--goal", default="", help="What should be true afterwards.")
+@takes_call
+def new(call: Call, name: str, session: str, goal: str) -> None:
+    """Make a plan from the template and make it the current one."""
+    _answer(call, call.engine.plans.new(name, session, goal))
+
+
+@plan.command(epilog=examples("assent plan write notes.md\nassent plan write - < notes.md"))
+@click.argument("file", required=False)
+@takes_call
+def write(call: Call, file: str | None) -> None:
+    """Replace the plan's text by FILE (- is stdin); without FILE, take in the edited plan file."""
+    _answer(call, call.engine.plans.write(call.record(), _text(file)))
+
+
+@plan.command("list", epilog=examples("assent plan list\nassent plan list --all --json"))
+@click.option("--all", "everything", is_flag=True, help="Also discarded and deleted ones.")
+@takes_call
+def list_plans(call: Call, everything: bool) -> None:
+    """List the plans, newest first."""
+    records = call.engine.plans.all(everything=everything)
+    rows = [_row(call, record) for record in records]
+    call.output.answer({"plans": rows}, plan_list_lines(rows))
+
+
+@plan.command(epilog=examples("assent plan show\nassent plan show --plan add_login"))
+@takes_call
+def show(call: Call) -> None:
+    """Show one plan."""
+    _answer(call, call.record())
+
+
+@plan.command(epilog=examples("assent plan use add_login"))
+@click.argument("reference", metavar="ID")
+@takes_call
+def use(call: Call, reference: str) -> None:
+    """Make a plan the current one: by id, start of an id, name, session/name or path."""
+    _answer(call, call.engine.plans.use(reference))
+
+
+@plan.command(epilog=examples("assent plan history\nassent plan history --diff 1 2"))
+@click.option("--diff", nargs=2, type=int, metavar="A B", help="Compare two revisions.")
+@takes_call
+def history(call: Call, diff: tuple[int, int] | None) -> None:
+    """Show the revisions of a plan's text, or the difference between two."""
+    record = call.record()
+    rows = [{"n": r.n, "at": r.at, "content_hash": r.content_hash} for r in record.revisions]
+    if diff is None:
+        call.output.answer({"revisions": rows}, history_lines(record.revisions))
+        return
+    hashes = {r.n: r.content_hash for r in record.revisions}
+    missing = [n for n in diff if n not in hashes]
+    if missing:
+        raise UsageError(f"There is no revision {missing[0]}.", "assent plan history")
+    one, other = (call.engine.plans.text(hashes[n]) for n in diff)
+    patch = text_diff(one, other, f"revision {diff[0]}", f"revision {diff[1]}")
+    call.output.answer({"revisions": rows, "diff": patch}, diff_lines(patch or ""))
+
+
+@plan.command(
+    epilog=examples("assent plan delete --plan add_login\nassent plan delete --session login")
+)
+@click.option("--session", default="", help="All plans of a session.")
+@takes_call
+def delete(call: Call, session: str) -> None:
+    """Discard a plan, or a session's plans, and remove the files. Runs can still be undone."""
+    if bool(call.plan) == bool(session):
+        raise UsageError("Say which: --plan ID or --session S.", "assent plan list")
+    plans = call.engine.plans
+    records = [plans.find(call.plan)] if call.plan else plans.of_session(session)
+    rows = [_row(call, record) for record in plans.delete(records)]
+    call.output.answer({"plans": rows}, plan_list_lines(rows))
+
+
+def _text(file: str | None) -> bytes | None:
+    if file is None:
+        return None
+    if file == "-":
+        return sys.stdin.buffer.read()
+    with open(file, "rb") as stream:
+        return stream.read()
+
+
+def _row(call: Call, record: PlanRecord) -> dict[str, object]:
+    return plan_row(record, approved=call.engine.consents.is_approved(record))
+
+
+def _answer(call: Call, record: PlanRecord) -> None:
+    row = _row(call, record)
+    call.output.answer(row, plan_lines(row))

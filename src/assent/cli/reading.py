@@ -1,0 +1,69 @@
+"""`assent review`, `diff`, `status`, `log`: reading, which changes nothing."""
+
+import click
+
+from assent.cli.call import Call, examples, takes_call
+from assent.core.digest import sha256
+from assent.core.record import RunNote
+from assent.views.diff import text_diff
+from assent.views.log import event_row, log_lines
+from assent.views.review import diff_lines, review_json, review_lines
+from assent.views.rows import plan_row
+from assent.views.status import status_lines
+
+
+@click.command(epilog=examples("assent review\nassent review --json"))
+@takes_call
+def review(call: Call) -> None:
+    """Show risks first, then the plan's text and every diff in full, then the digest."""
+    found = call.engine.reviews.review(call.record())
+    if call.output.as_json:
+        call.output.answer(review_json(found))
+    else:
+        call.output.paged(review_lines(found))
+
+
+@click.command(epilog=examples("assent diff\nassent diff --live"))
+@click.option("--live", is_flag=True, help="The live text against the approved or proposed one.")
+@takes_call
+def diff(call: Call, live: bool) -> None:
+    """Show the staged diffs, or how the live text differs from the approved one."""
+    record = call.record()
+    if not live:
+        found = call.engine.reviews.review(record)
+        rows = [{"id": op.id, "diff": op.diff} for op in found.operations]
+        patch = "".join(op.diff or "" for op in found.operations)
+        call.output.answer({"operations": rows, "diff": patch}, diff_lines(patch))
+        return
+    now = call.engine.plans.live(record)
+    then = call.engine.reviews.approved_text(record)
+    patch = text_diff(then, now or b"", "approved", "live") or ""
+    same = now is not None and sha256(now) == sha256(then)
+    call.output.answer({"differs": not same, "diff": patch}, diff_lines(patch))
+
+
+@click.command(epilog=examples("assent status\nassent status --json"))
+@takes_call
+def status(call: Call) -> None:
+    """Show where the current plan and the last run stand."""
+    record, run = call.engine.status()
+    plan = None
+    if record is not None:
+        plan = plan_row(record, approved=call.engine.consents.is_approved(record))
+    row = None if run is None else _run(run[0].plan_id, run[1])
+    call.output.answer({"plan": plan, "run": row}, status_lines(plan, row))
+
+
+@click.command(epilog=examples("assent log\nassent log --after 120 --json"))
+@click.option("--after", default=0, help="Only what came after this number.")
+@takes_call
+def log(call: Call, after: int) -> None:
+    """Show everything that happened in this workspace, oldest first."""
+    sessions = call.engine.plans.sessions()
+    rows = [event_row(recorded, sessions) for recorded in call.engine.log(after)]
+    call.output.answer({"events": rows}, log_lines(rows))
+
+
+def _run(plan_id: str, note: RunNote) -> dict[str, object]:
+    outcome = "needs_you" if note.halted else note.outcome
+    return {"run": note.run, "plan_id": plan_id, "outcome": outcome}

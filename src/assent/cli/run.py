@@ -1,0 +1,105 @@
+"""`assent build`, `undo`, `recover`: everything that changes files, through the engine alone."""
+
+from collections.abc import Generator
+from typing import TypeVar
+
+import click
+
+from assent.cli.call import Call, examples, takes_call
+from assent.core.errors import UsageError
+from assent.core.journal import Outcome, Progress, Way
+from assent.engine.runs import RunReport
+from assent.engine.undoing import Undo
+from assent.views.rows import run_row
+from assent.views.status import run_lines, undo_lines
+
+R = TypeVar("R")
+
+EXITS: dict[Outcome, int] = {"done": 0, "nothing": 0, "rolled_back": 1, "needs_you": 6}
+ALL_CONFLICT = 5
+
+
+@click.command(epilog=examples("assent build\nassent build --json"))
+@takes_call
+def build(call: Call) -> int:
+    """Apply exactly what was approved, once. After a crash, the next start recovers."""
+    return build_and_answer(call, call.record().plan_id)
+
+
+@click.command(
+    epilog=examples("assent undo --dry-run\nassent undo\nassent undo 01k9 --digest 3f2a...")
+)
+@click.argument("run", required=False, default="")
+@click.option("--dry-run", is_flag=True, help="Only show what would be taken back.")
+@click.option("--digest", default="", help="The digest of the undo plan that you mean.")
+@takes_call
+def undo(call: Call, run: str, dry_run: bool, digest: str) -> int:
+    """Take a run back by its inverse plan. Files that changed since are left alone and listed."""
+    if dry_run and digest:
+        raise UsageError("Give --dry-run or --digest, not both.", "assent undo --help")
+    if not dry_run:
+        _watched(call, call.engine.runs.settle())
+    plan_id = call.record().plan_id if call.plan else ""
+    preview = call.engine.undoing.preview(run, plan_id)
+    if dry_run or not preview.plan.operations:
+        return _answer_preview(call, preview, dry_run=dry_run)
+    from assent.cli.consent import consent
+
+    review = call.engine.reviews.undo_review(preview)
+    channel = consent(call, review, digest)
+    return _answer(call, _watched(call, call.engine.undoing.apply(preview, channel)))
+
+
+@click.command(epilog=examples("assent recover\nassent recover --roll-back"))
+@click.option("--resume", "way", flag_value="resume", help="Go on where it stopped.")
+@click.option("--roll-back", "way", flag_value="roll_back", help="Put everything back.")
+@click.option("--accept", "way", flag_value="accept", help="Keep everything as it stands now.")
+@takes_call
+def recover(call: Call, way: str | None) -> int:
+    """Finish or revert an interrupted run; with a way, decide one that waits for you."""
+    ways: dict[str | None, Way] = {
+        None: "auto",
+        "resume": "resume",
+        "roll_back": "roll_back",
+        "accept": "accept",
+    }
+    return _answer(call, _watched(call, call.engine.runs.recover(ways[way])))
+
+
+def build_and_answer(call: Call, plan_id: str) -> int:
+    """Builds a plan and says how it went."""
+    return _answer(call, _watched(call, call.engine.runs.build(plan_id)))
+
+
+def _watched(call: Call, work: Generator[Progress, None, R]) -> R:
+    """Shows progress until the work ends, and returns what it ends with."""
+    while True:
+        try:
+            call.output.progress(next(work))
+        except StopIteration as end:
+            call.output.progress_over()
+            result: R = end.value
+            return result
+
+
+def _answer(call: Call, report: RunReport) -> int:
+    row = run_row(report.run, report.outcome, report.operations)
+    call.output.answer(row, run_lines(report.run, report.outcome, report.operations, report.notes))
+    return EXITS[report.outcome]
+
+
+def _answer_preview(call: Call, preview: Undo, *, dry_run: bool) -> int:
+    ids, inversion = preview.ids, preview.inversion
+    operations = [{"id": ids[index]} for index, _ in inversion.operations]
+    conflicts = [{"id": ids[index], "reason": reason} for index, reason in inversion.conflicts]
+    nothing = not operations
+    content: dict[str, object] = {
+        "run": preview.run,
+        "digest": None if nothing else preview.plan.digest,
+        "operations": operations,
+        "conflicts": conflicts,
+    }
+    if nothing:
+        content["outcome"] = "nothing"
+    call.output.answer(content, undo_lines(preview.run, preview.plan, ids, inversion))
+    return ALL_CONFLICT if nothing and conflicts else 0

@@ -1,0 +1,138 @@
+"""`assent stage …`: exact operations, staged and not applied."""
+
+import os
+import sys
+from collections.abc import Iterator
+
+import click
+
+from assent.cli.call import Call, examples, takes_call
+from assent.core.digest import operation_ids
+from assent.core.errors import UsageError
+from assent.core.operation import Operation
+from assent.engine.drafts import Staged
+from assent.views.rows import operation_row
+from assent.views.status import operation_lines
+
+CHUNK = 1 << 20
+MODES = 0o7777
+
+
+@click.group()
+def stage() -> None:
+    """Stage exact file operations. Nothing is applied before a person approved it."""
+
+
+@stage.command(
+    epilog=examples(
+        "assent stage write src/hello.py --from /tmp/new.py\n"
+        "echo hi | assent stage write hello.txt --from -\n"
+        "assent stage write bin/tool --mode 755\n"
+        "assent stage write current --link-to releases/7"
+    )
+)
+@click.argument("path")
+@click.option("--from", "source", metavar="FILE|-", help="The new content.")
+@click.option("--mode", metavar="OCTAL", help="Permission bits, such as 755.")
+@click.option("--link-to", metavar="TARGET", help="Make it a symlink instead.")
+@takes_call
+def write(call: Call, path: str, source: str | None, mode: str | None, link_to: str | None) -> None:
+    """Stage new content, a new mode, or a symlink."""
+    if (source is None and mode is None) == (link_to is None):
+        raise UsageError("Give --from FILE, --mode OCTAL, or --link-to TARGET.", STAGE_HELP)
+    drafts, record, target = call.engine.drafts, call.record(), os.fsencode(path)
+    if link_to is not None:
+        _answer_one(call, drafts.link(record, target, os.fsencode(link_to)))
+        return
+    content = None if source is None else _content(source)
+    _answer_one(call, drafts.write(record, target, content, _mode(mode)))
+
+
+@stage.command(epilog=examples("assent stage edit src/a.py --find 'x = 1' --put 'x = 2'"))
+@click.argument("path")
+@click.option("--find", required=True, help="Exact text that occurs once.")
+@click.option("--put", required=True, help="What takes its place.")
+@takes_call
+def edit(call: Call, path: str, find: str, put: str) -> None:
+    """Stage an exact edit of one place in a file."""
+    texts = os.fsencode(find), os.fsencode(put)
+    _answer_one(call, call.engine.drafts.edit(call.record(), os.fsencode(path), *texts))
+
+
+@stage.command(epilog=examples("assent stage delete old.py\nassent stage delete old_folder"))
+@click.argument("path")
+@takes_call
+def delete(call: Call, path: str) -> None:
+    """Stage the removal of a file, a symlink, or a folder's files."""
+    _answer_several(call, call.engine.drafts.delete(call.record(), os.fsencode(path)))
+
+
+@stage.command(epilog=examples("assent stage move a.py b.py\nassent stage move README readme"))
+@click.argument("source", metavar="SRC")
+@click.argument("target", metavar="DST")
+@takes_call
+def move(call: Call, source: str, target: str) -> None:
+    """Stage a rename of a file, a symlink, or a folder's files."""
+    names = os.fsencode(source), os.fsencode(target)
+    _answer_several(call, call.engine.drafts.move(call.record(), *names))
+
+
+@stage.command("list", epilog=examples("assent stage list\nassent stage list --json"))
+@takes_call
+def list_operations(call: Call) -> None:
+    """List what is staged."""
+    operations = call.engine.drafts.operations(call.record())
+    _show_several(call, list(zip(operation_ids(operations), operations, strict=True)))
+
+
+@stage.command(epilog=examples("assent stage remove 3f2a9c1b"))
+@click.argument("operation", metavar="OP")
+@takes_call
+def remove(call: Call, operation: str) -> None:
+    """Take one operation out of the plan, by its id or the start of it."""
+    _answer_one(call, call.engine.drafts.remove(call.record(), operation))
+
+
+@stage.command(epilog=examples("assent stage clear"))
+@takes_call
+def clear(call: Call) -> None:
+    """Take every operation out of the plan."""
+    _answer_several(call, call.engine.drafts.clear(call.record()))
+
+
+STAGE_HELP = "assent stage write --help"
+
+
+def _content(source: str) -> Iterator[bytes]:
+    stream = sys.stdin.buffer if source == "-" else open(source, "rb")  # noqa: SIM115 - closed below
+    with stream:
+        while chunk := stream.read(CHUNK):
+            yield chunk
+
+
+def _mode(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        mode = int(text, 8)
+    except ValueError:
+        mode = -1
+    if not 0 <= mode <= MODES:
+        raise UsageError(f"{text!a} is no mode; write it in octal, such as 755.", STAGE_HELP)
+    return mode
+
+
+def _answer_one(call: Call, staged: Staged) -> None:
+    row = operation_row(*staged.added[0]) if staged.added else None
+    rows = [] if row is None else [row]
+    call.output.answer({"operation": row}, operation_lines(rows))
+
+
+def _answer_several(call: Call, staged: Staged) -> None:
+    _show_several(call, list(staged.added))
+
+
+def _show_several(call: Call, operations: list[tuple[str, Operation]]) -> None:
+    rows = [operation_row(name, op) for name, op in operations]
+    first = {"operation": rows[0]} if len(rows) == 1 else {}
+    call.output.answer({**first, "operations": rows}, operation_lines(rows))

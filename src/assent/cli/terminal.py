@@ -1,0 +1,46 @@
+"""The terminal where a person says yes: opened by Assent itself, never stdin of some program."""
+
+import os
+import termios
+from collections.abc import Iterable
+
+QUESTION = "Type the first 8 characters of the digest to approve: "
+ASKED = 8
+
+
+def ask(texts: Iterable[str], digest: str) -> bool:
+    """Shows the review on /dev/tty and asks; anything but the right characters is no (law 9)."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        for text in texts:
+            _write(terminal, text + "\n")
+        # What was typed before the review was on screen is no answer to it.
+        termios.tcflush(terminal, termios.TCIFLUSH)
+        _write(terminal, QUESTION)
+        return _line(terminal) == digest[:ASKED]
+    except (OSError, termios.error):
+        return False
+    except KeyboardInterrupt:
+        _write(terminal, "\n")
+        return False
+    finally:
+        os.close(terminal)
+
+
+def _write(terminal: int, text: str) -> None:
+    content = text.encode("utf-8", "backslashreplace")
+    while content:
+        content = content[os.write(terminal, content) :]
+
+
+def _line(terminal: int) -> str:
+    typed = b""
+    while not typed.endswith(b"\n"):
+        more = os.read(terminal, 1024)
+        if not more:
+            return ""
+        typed += more
+    return typed.rstrip(b"\r\n").decode("utf-8", "replace")

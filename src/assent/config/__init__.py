@@ -1,0 +1,1 @@
+"""Configuration: one schema, two files, and the rule that a project can only narrow."""

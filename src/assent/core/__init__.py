@@ -1,0 +1,1 @@
+"""Words and laws: the values of the system and the pure decisions about them."""

@@ -1,0 +1,83 @@
+"""The digest: how operations and plans become bytes, and the bytes a name (docs/plan-file.md)."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import assert_never
+
+from assent.core.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def pack(*fields: bytes) -> bytes:
+    """Joins fields so that no two different lists of fields give the same bytes."""
+    return b"".join([len(field).to_bytes(8, "big") + field for field in fields])
+
+
+def canonical(op: Operation) -> bytes:
+    """Returns the bytes that stand for an operation."""
+    match op:
+        case WriteFile(path, before, after):
+            return pack(b"write", path, _state(before), _state(after))
+        case DeleteFile(path, before, prune):
+            return pack(b"delete", path, _state(before), b"%d" % prune)
+        case MoveFile(path, to, before, prune):
+            return pack(b"move", path, to, _state(before), b"%d" % prune)
+        case RunCommand(argv, script, cwd, env, timeout, network, undo):
+            variables = pack(*[pack(key, value) for key, value in env])
+            limits = (b"%d" % timeout, b"1" if network else b"0")
+            return pack(b"run", pack(*argv), script, cwd, variables, *limits, pack(*undo))
+        case _:
+            assert_never(op)
+
+
+def operation_ids(operations: Iterable[Operation]) -> tuple[str, ...]:
+    """Names each operation by its content and its ordinal among equals."""
+    seen: dict[bytes, int] = {}
+    ids = []
+    for op in operations:
+        form = canonical(op)
+        ordinal = seen[form] = seen.get(form, -1) + 1
+        ids.append(sha256(pack(b"assent.operation.1", form, b"%d" % ordinal)))
+    return tuple(ids)
+
+
+def operations_hash(ids: Iterable[str]) -> str:
+    return sha256(pack(b"assent.operations.1", *[name.encode() for name in ids]))
+
+
+def plan_digest(
+    content_hash: str,
+    operations: str,
+    scope: tuple[tuple[str, ...], tuple[str, ...]],
+    relied_on: Iterable[tuple[bytes, str]],
+    workspace: str,
+) -> str:
+    """Returns the one name of a plan: any changed byte of what it says gives another."""
+    files, commands = scope
+    return sha256(
+        pack(
+            b"assent.plan.1",
+            content_hash.encode(),
+            operations.encode(),
+            pack(*[glob.encode() for glob in files]),
+            pack(*[prefix.encode() for prefix in commands]),
+            pack(*[pack(path, digest.encode()) for path, digest in sorted(relied_on)]),
+            workspace.encode(),
+        )
+    )
+
+
+def _state(state: FileState | None) -> bytes:
+    if state is None:
+        return b""
+    return pack(state.kind.encode(), state.digest.encode(), b"%d" % state.size, b"%o" % state.mode)

@@ -1,0 +1,166 @@
+"""The draft: operations being staged; in a segment each path belongs to at most one of them."""
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from assent.core.errors import Impossible
+from assent.core.operation import (
+    DeleteFile,
+    FileOperation,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+)
+from assent.core.paths import ancestors, shown
+
+Net: TypeAlias = dict[bytes, tuple[FileState | None, FileState | None]]
+
+
+def segments(operations: Iterable[Operation]) -> list[tuple[Operation, ...]]:
+    """Splits operations at commands; each command is a segment of its own."""
+    found: list[list[Operation]] = [[]]
+    for op in operations:
+        if isinstance(op, RunCommand):
+            found += [[op], []]
+        else:
+            found[-1].append(op)
+    return [tuple(segment) for segment in found if segment]
+
+
+def stage(operations: Iterable[Operation], added: Iterable[Operation]) -> tuple[Operation, ...]:
+    """Adds operations to a draft; what touches a path again is composed with what did before."""
+    earlier, current = _last_segment(tuple(operations))
+    segment = _Segment(current)
+    for op in added:
+        if isinstance(op, RunCommand):
+            earlier += (*segment.operations(), op)
+            segment = _Segment(())
+        else:
+            segment.add(op)
+    return (*earlier, *segment.operations())
+
+
+def net(operations: Iterable[Operation]) -> Net:
+    """Returns what the last segment does to each path, whatever the steps."""
+    return {
+        path: (before, after)
+        for op in _last_segment(tuple(operations))[1]
+        for path, before, after in footprint(op)
+    }
+
+
+def check_tree(
+    operations: Iterable[Operation],
+    is_file: Callable[[bytes], bool],
+    files_below: Callable[[bytes], Iterable[bytes]],
+) -> None:
+    """Refuses a last segment that would make one name a file and a folder at once."""
+    changes = net(operations)
+    gone = {path for path, (_, after) in changes.items() if after is None}
+    kept = changes.keys() - gone
+    in_the_way: dict[bytes, bool] = {}
+    for path in sorted(kept):
+        for above in ancestors(path):
+            if above not in in_the_way:
+                in_the_way[above] = above in kept or (above not in gone and is_file(above))
+            if in_the_way[above]:
+                raise Impossible(
+                    f"{shown(path)} needs a folder where {shown(above)} is a file.",
+                    f"assent stage delete {shown(above)}",
+                )
+        left = [file for file in files_below(path) if file not in gone]
+        if left:
+            raise Impossible(
+                f"{shown(path)} is a folder that holds {shown(left[0])} "
+                f"({len(left)} in all); a file cannot take its place.",
+                f"assent stage delete {shown(path)}",
+            )
+
+
+def _last_segment(
+    operations: tuple[Operation, ...],
+) -> tuple[tuple[Operation, ...], tuple[FileOperation, ...]]:
+    current: list[FileOperation] = []
+    for op in reversed(operations):
+        if isinstance(op, RunCommand):
+            break
+        current.append(op)
+    return operations[: len(operations) - len(current)], tuple(reversed(current))
+
+
+class _Segment:
+    """File operations in order, with the owner of each path, so that staging stays linear."""
+
+    def __init__(self, operations: Iterable[FileOperation]) -> None:
+        self._ops: dict[int, FileOperation] = {}
+        self._owner: dict[bytes, int] = {}
+        self._next = 0
+        for op in operations:
+            self._append(op)
+
+    def operations(self) -> tuple[FileOperation, ...]:
+        return tuple(self._ops.values())
+
+    def add(self, op: FileOperation) -> None:
+        owners = {self._owner[path] for path, *_ in footprint(op) if path in self._owner}
+        group = [*[self._ops.pop(owner) for owner in sorted(owners)], op]
+        for path, *_ in [step for merged in group for step in footprint(merged)]:
+            self._owner.pop(path, None)
+        for composed in _composed(group) if owners else group:
+            self._append(composed)
+
+    def _append(self, op: FileOperation) -> None:
+        self._ops[self._next] = op
+        for path, *_ in footprint(op):
+            self._owner[path] = self._next
+        self._next += 1
+
+
+def _composed(group: list[FileOperation]) -> list[FileOperation]:
+    """Returns the fewest operations that do what the group does one after another."""
+    changes: Net = {}
+    prune: dict[bytes, int] = {}
+    for op in group:
+        if not isinstance(op, WriteFile):
+            prune[op.path] = max(op.prune, prune.get(op.path, 0))
+        for path, before, after in footprint(op):
+            first, last = changes.get(path, (before, before))
+            if last != before:
+                raise Impossible(f"{shown(path)} was staged against other content.")
+            changes[path] = (first, after)
+    moves = _moves(changes) if any(isinstance(op, MoveFile) for op in group) else {}
+    return _operations(changes, moves, prune)
+
+
+def _moves(changes: Net) -> dict[bytes, bytes]:
+    """Pairs each new name with the old name that the same content left."""
+    left = {p: before for p, (before, after) in changes.items() if after is None}
+    pairs: dict[bytes, bytes] = {}
+    for to, (before, after) in changes.items():
+        if before is not None or after is None:
+            continue
+        source = next((p for p, state in left.items() if state == after), None)
+        if source is not None:
+            pairs[to] = source
+            del left[source]
+    return pairs
+
+
+def _operations(
+    changes: Net, moves: dict[bytes, bytes], prune: dict[bytes, int]
+) -> list[FileOperation]:
+    composed: list[FileOperation] = []
+    for path, (before, after) in changes.items():
+        if before == after or path in moves.values():
+            continue
+        if after is None and before is not None:
+            composed.append(DeleteFile(path, before, prune.get(path, 0)))
+        elif after is not None and path in moves:
+            source = moves[path]
+            composed.append(MoveFile(source, path, after, prune.get(source, 0)))
+        elif after is not None:
+            composed.append(WriteFile(path, before, after))
+    return composed

@@ -1,0 +1,133 @@
+"""Every error that Assent raises on purpose, with the word and the exit code it has in every face.
+
+AssentError
+├── UsageError          the request itself makes no sense
+├── PlanError           the plan cannot do this now
+│   ├── IllegalStep         its state does not allow it
+│   ├── NotFound            there is no such plan, operation or run
+│   ├── BadPlan             text or front matter cannot be used
+│   ├── NoMatch             an edit matches nothing, or several places
+│   └── Impossible          operations that cannot hold together
+├── ConsentError        nobody said yes to this
+│   ├── NotApproved         no approval for this digest
+│   ├── Declined            a person, or the lack of one, said no
+│   ├── Spent               the approval was used
+│   └── Expired             the approval is too old
+├── StaleError          what was seen is not what is there
+│   ├── Moved               somebody else was faster
+│   ├── Drift               files changed since they were staged
+│   ├── OtherDigest         another digest than the one named
+│   ├── OtherWorkspace      made for another workspace
+│   └── LiveDiffers         the Markdown file is not the proposed text
+├── Unsettled           an earlier run waits for a person
+├── Refused             a path or a policy forbids it
+├── Busy                another process works on this workspace
+├── StoreError          the log or a blob could not be read or written
+└── WorkspaceError      a file of the workspace could not be read or written
+"""
+
+from typing import ClassVar
+
+
+class AssentError(Exception):
+    """An error a person can do something about: what happened, and the literal next command."""
+
+    word: ClassVar[str] = "error"
+    exit: ClassVar[int] = 1
+
+    def __init__(self, message: str, next: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.next = next
+
+
+class UsageError(AssentError):
+    word, exit = "usage", 2
+
+
+class PlanError(AssentError):
+    word = "plan"
+
+
+class IllegalStep(PlanError):
+    word = "illegal_step"
+
+
+class NotFound(PlanError):
+    word = "not_found"
+
+
+class BadPlan(PlanError):
+    word = "bad_plan"
+
+
+class NoMatch(PlanError):
+    word = "no_match"
+
+
+class Impossible(PlanError):
+    word = "impossible"
+
+
+class ConsentError(AssentError):
+    word, exit = "consent", 4
+
+
+class NotApproved(ConsentError):
+    word, exit = "not_approved", 3
+
+
+class Declined(ConsentError):
+    word = "declined"
+
+
+class Spent(ConsentError):
+    word = "spent"
+
+
+class Expired(ConsentError):
+    word = "expired"
+
+
+class StaleError(AssentError):
+    word, exit = "stale", 5
+
+
+class Moved(StaleError):
+    word = "moved"
+
+
+class Drift(StaleError):
+    word = "drift"
+
+
+class OtherDigest(StaleError):
+    word = "other_digest"
+
+
+class OtherWorkspace(StaleError):
+    word = "other_workspace"
+
+
+class LiveDiffers(StaleError):
+    word = "live_differs"
+
+
+class Unsettled(AssentError):
+    word, exit = "needs_you", 6
+
+
+class Refused(AssentError):
+    word, exit = "refused", 7
+
+
+class Busy(AssentError):
+    word = "busy"
+
+
+class StoreError(AssentError):
+    word = "store"
+
+
+class WorkspaceError(AssentError):
+    word = "workspace"

@@ -1,0 +1,154 @@
+"""Events: everything durable that happens, as plain data. State is their fold (law 8)."""
+
+from typing import TypeAlias
+
+import msgspec
+
+from assent.core.approval import Approval
+from assent.core.journal import Entry, Outcome
+from assent.core.operation import Operation
+
+
+class WorkspaceMinted(msgspec.Struct, frozen=True, tag="workspace_minted"):
+    """A folder became a workspace; its id is random and goes into every plan's digest."""
+
+    workspace: str
+    root: bytes
+    inode: int
+
+
+class WorkspaceMoved(msgspec.Struct, frozen=True, tag="workspace_moved"):
+    """The same folder was found under another path."""
+
+    root: bytes
+
+
+class PlanSelected(msgspec.Struct, frozen=True, tag="plan_selected"):
+    """A plan became the workspace's current one."""
+
+    plan_id: str
+
+
+class PlanCreated(msgspec.Struct, frozen=True, tag="plan_created"):
+    """A plan began. An undo plan has no file and names the run that it takes back."""
+
+    plan_id: str
+    workspace: str
+    session: str
+    name: str
+    path: bytes
+    goal: str = ""
+    undoes: str = ""
+
+
+class TextRevised(msgspec.Struct, frozen=True, tag="text_revised"):
+    """The plan's Markdown changed; the text itself is a blob named by its hash."""
+
+    content_hash: str
+    size: int
+
+
+class DraftChanged(msgspec.Struct, frozen=True, tag="draft_changed"):
+    """Operations left and joined the draft; `draft` is the blob that holds all of them now."""
+
+    draft: str
+    removed: tuple[str, ...]
+    added: tuple[Operation, ...]
+
+
+class PlanProposed(msgspec.Struct, frozen=True, tag="plan_proposed"):
+    """The draft was frozen into a plan with a digest; `frozen` is the blob that holds it."""
+
+    digest: str
+    content_hash: str
+    operations_hash: str
+    frozen: str
+
+
+class PlanRevised(msgspec.Struct, frozen=True, tag="plan_revised"):
+    """Drafting went on after the plan was proposed."""
+
+
+class PlanRejected(msgspec.Struct, frozen=True, tag="plan_rejected"):
+    """A person said no, with words. Unspent approvals of the plan are void from here on."""
+
+    digest: str
+    note: str
+    user: str
+
+
+class PlanApproved(msgspec.Struct, frozen=True, tag="plan_approved"):
+    """A person said yes to one digest."""
+
+    approval: Approval
+
+
+class RunStarted(msgspec.Struct, frozen=True, tag="run_started"):
+    """A run spent an approval."""
+
+    run: str
+    approval: str
+    digest: str
+
+
+class RunResumed(msgspec.Struct, frozen=True, tag="run_resumed"):
+    """A halted run went on, because a person said which way."""
+
+    run: str
+    way: str
+
+
+class RunHalted(msgspec.Struct, frozen=True, tag="run_halted"):
+    """A run stopped where only a person can decide."""
+
+    run: str
+
+
+class RunEnded(msgspec.Struct, frozen=True, tag="run_ended"):
+    """A run is over."""
+
+    run: str
+    outcome: Outcome
+
+
+class PlanDiscarded(msgspec.Struct, frozen=True, tag="plan_discarded"):
+    """The plan is given up. What its runs did can still be undone."""
+
+
+class JournalWritten(msgspec.Struct, frozen=True, tag="journal_written"):
+    """A run wrote an entry into its journal."""
+
+    entry: Entry
+
+
+PlanEvent: TypeAlias = (
+    PlanCreated
+    | TextRevised
+    | DraftChanged
+    | PlanProposed
+    | PlanRevised
+    | PlanRejected
+    | PlanApproved
+    | RunStarted
+    | RunResumed
+    | RunHalted
+    | RunEnded
+    | PlanDiscarded
+)
+WorkspaceEvent: TypeAlias = WorkspaceMinted | WorkspaceMoved | PlanSelected
+Event: TypeAlias = PlanEvent | WorkspaceEvent | JournalWritten
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """An event as the store keeps it: its place in the log and in its stream, and its time."""
+
+    position: int
+    stream: str
+    seq: int
+    at: str
+    event: Event
+
+
+def kind(event: Event) -> str:
+    """Returns the word under which an event is stored and shown."""
+    return str(type(event).__struct_config__.tag)

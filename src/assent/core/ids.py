@@ -1,0 +1,49 @@
+"""Names that people see: kebab sessions, plan names, and the text of time-ordered ids."""
+
+import re
+
+from assent.core.errors import UsageError
+
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_PLAN_NAME = re.compile(r"[a-z0-9_-]{1,80}")
+_SESSION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+NO_WORDS = "untitled"
+SLUG_LENGTH = 48
+NAME_LENGTH = 80
+
+
+def spelled(milliseconds: int, noise: int) -> str:
+    """Spells an id whose text order is its order in time: 48 bits of time, 80 bits of noise."""
+    number = (milliseconds << 80) | (noise & ((1 << 80) - 1))
+    return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
+
+
+def slug(text: str) -> str:
+    """Makes a kebab-case session name from a goal: its first words, at most 48 characters."""
+    kept: list[str] = []
+    for word in re.findall(r"[a-z0-9]+", text.casefold()):
+        if len("-".join([*kept, word])) > SLUG_LENGTH:
+            break
+        kept.append(word)
+    return "-".join(kept) or NO_WORDS
+
+
+def plan_name(text: str) -> str:
+    """Accepts a plan's name or says what a name looks like."""
+    if not _PLAN_NAME.fullmatch(text):
+        raise UsageError(
+            f"A plan's name is made of a-z, 0-9, _ and -, not {text!a}.",
+            "assent plan new add_login --goal 'Let people log in'",
+        )
+    return text
+
+
+def session_name(text: str) -> str:
+    """Accepts a session's kebab-case name or says what one looks like."""
+    if not _SESSION.fullmatch(text) or len(text) > NAME_LENGTH:
+        raise UsageError(
+            f"A session's name is kebab-case (words of a-z and 0-9 joined by -), not {text!a}.",
+            f"assent plan new NAME --session {slug(text)}",
+        )
+    return text

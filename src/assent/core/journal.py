@@ -1,0 +1,168 @@
+"""The journal: what a run has durably said about itself, and what that means it must do next."""
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from assent.core.motion import Layout, Motion
+
+Outcome = Literal["done", "rolled_back", "needs_you", "nothing"]
+Result = Literal["done", "undone", "not_started", "failed", "unknown", "conflict"]
+Way = Literal["auto", "resume", "roll_back", "accept"]
+
+
+class Started(msgspec.Struct, frozen=True, tag="started"):
+    """The first record: the approval is spent from here on (law 3)."""
+
+    plan_id: str
+    digest: str
+    approval: str
+    layout: Layout
+    folders: tuple[bytes, ...] = ()  # folders that do not exist yet and will be made
+
+
+class Recovering(msgspec.Struct, frozen=True, tag="recovering"):
+    """A later process took the run up again."""
+
+    way: Way = "auto"
+
+
+class Committed(msgspec.Struct, frozen=True, tag="committed"):
+    """All new content is on disk: a crash before this rolls back, a crash after rolls forward."""
+
+
+class Aborted(msgspec.Struct, frozen=True, tag="aborted"):
+    """Operation `index` could not go on after `at` motions were done; all are being reversed."""
+
+    at: int
+    index: int
+    path: bytes
+    reason: str
+    result: Literal["conflict", "failed"] = "conflict"
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """A name that could not be put back, and the slot that keeps what was to stand there."""
+
+    index: int
+    path: bytes
+    kept: bytes
+    reason: str
+
+
+class Halted(msgspec.Struct, frozen=True, tag="halted"):
+    """Reversing was not possible everywhere; a person decides (`recover`)."""
+
+    conflicts: tuple[Conflict, ...]
+
+
+class Settled(msgspec.Struct, frozen=True, tag="settled"):
+    """All renames are done, or all are reversed, and that is on disk."""
+
+    outcome: Literal["done", "rolled_back"]
+    made: tuple[bytes, ...] = ()
+    accepted: bool = False
+
+
+class Finished(msgspec.Struct, frozen=True, tag="finished"):
+    """The last record. `kept` are slots that hold bytes which exist nowhere else."""
+
+    outcome: Outcome
+    results: tuple[Result, ...]
+    made: tuple[bytes, ...] = ()
+    kept: tuple[bytes, ...] = ()
+
+
+Entry: TypeAlias = Started | Recovering | Committed | Aborted | Halted | Settled | Finished
+
+
+class Step(Enum):
+    """What a run does next."""
+
+    PREPARE = "write new content to slots"
+    ABANDON = "clean up what was prepared"
+    FINISH = "do all renames"
+    CONTINUE = "do the renames that the disk says are missing"
+    REVERSE = "reverse the renames"
+    ACCEPT = "leave everything as it is"
+    SWEEP = "empty the slots"
+    WAIT = "a person decides"
+    OVER = "nothing"
+
+
+class Progress(msgspec.Struct, frozen=True):
+    """How far a run is, for whoever watches."""
+
+    step: Step
+    done: int
+    total: int
+
+
+_AFTER_HALT: dict[Way, Step] = {
+    "auto": Step.WAIT,
+    "resume": Step.CONTINUE,
+    "roll_back": Step.REVERSE,
+    "accept": Step.ACCEPT,
+}
+
+
+def next_step(entries: Sequence[Entry]) -> Step:
+    """Decides the next step of a run from its journal (law 5); disk decides within the step."""
+    step = Step.PREPARE
+    committed = halted = False
+    for entry in entries:
+        match entry:
+            case Started():
+                step = Step.PREPARE
+            case Recovering(way):
+                step, halted = _taken_up(step, way, halted), halted and way == "auto"
+            case Committed():
+                step, committed = Step.FINISH, True
+            case Aborted():
+                step, halted = Step.REVERSE if committed else Step.ABANDON, False
+            case Halted():
+                step, halted = Step.WAIT, True
+            case Settled():
+                step = Step.SWEEP
+            case Finished():
+                step = Step.OVER
+    return step
+
+
+def _taken_up(step: Step, way: Way, halted: bool) -> Step:
+    if halted:
+        return _AFTER_HALT[way]
+    if step is Step.PREPARE:
+        return Step.ABANDON
+    return Step.CONTINUE if step is Step.FINISH else step
+
+
+def started(entries: Sequence[Entry]) -> Started:
+    """Returns the first record of a run."""
+    first = entries[0]
+    assert isinstance(first, Started)
+    return first
+
+
+def results(entries: Sequence[Entry], motions: Sequence[Motion], count: int) -> tuple[Result, ...]:
+    """Says of each operation what became of it, from the journal."""
+    last_settled = next((e for e in reversed(entries) if isinstance(e, Settled)), None)
+    if last_settled and last_settled.outcome == "done" and not last_settled.accepted:
+        return _all("done", count)
+    abort = next((e for e in reversed(entries) if isinstance(e, Aborted)), None)
+    halt = next((e for e in reversed(entries) if isinstance(e, Halted)), None)
+    found = list(_all("not_started", count))
+    if abort:
+        for motion in motions[: abort.at]:
+            found[motion.index] = "undone"
+        found[abort.index] = abort.result
+    if halt and (last_settled is None or last_settled.accepted):
+        for conflict in halt.conflicts:
+            found[conflict.index] = "conflict"
+    return tuple(found)
+
+
+def _all(result: Result, count: int) -> tuple[Result, ...]:
+    return (result,) * count

@@ -1,0 +1,78 @@
+"""Paths inside a workspace: bytes, relative, with `/`, and never out of it."""
+
+from assent.core.errors import Refused
+
+GIT = b".git"
+TREE = b".opencode"
+STATE = b".opencode/assent"
+STAGE = b".opencode/assent/stage"
+
+# Some file systems drop these when they compare names: `.g<U+200C>it` would be `.git` there.
+_IGNORED = dict.fromkeys(
+    [0x200C, 0x200D, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
+)
+
+
+def normal(path: bytes) -> bytes:
+    """Returns the path without `.`, `..` and `//`; refuses one that leaves the workspace."""
+    parts: list[bytes] = []
+    for part in path.split(b"/"):
+        if part in (b"", b"."):
+            continue
+        if part == b"..":
+            if not parts:
+                raise Refused(f"{shown(path)} lies outside the workspace.")
+            parts.pop()
+        else:
+            parts.append(part)
+    if path.startswith(b"/") or b"\0" in path:
+        raise Refused(f"{shown(path)} is not a path inside the workspace.")
+    return b"/".join(parts)
+
+
+def parent(path: bytes) -> bytes:
+    """Returns the folder of a path; the workspace's root is the empty path."""
+    return path.rpartition(b"/")[0]
+
+
+def name(path: bytes) -> bytes:
+    return path.rpartition(b"/")[2]
+
+
+def ancestors(path: bytes) -> list[bytes]:
+    """Returns the folders above a path, nearest first, without the root."""
+    found = []
+    while path := parent(path):
+        found.append(path)
+    return found
+
+
+def inside(path: bytes, folder: bytes) -> bool:
+    """Tells whether a path is the folder or lies below it."""
+    return not folder or path == folder or path.startswith(folder + b"/")
+
+
+def folded(path: bytes) -> bytes:
+    """Returns the path as a careless file system would compare it."""
+    if path.isascii():
+        return path.lower()
+    text = path.decode("utf-8", "surrogateescape").translate(_IGNORED).casefold()
+    return text.encode("utf-8", "surrogateescape")
+
+
+def shown(path: bytes) -> str:
+    """Returns a path for messages and JSON: bytes that are not UTF-8 become visible escapes."""
+    return path.decode("utf-8", "backslashreplace")
+
+
+def refuse_ours(path: bytes, plan_dir: bytes) -> None:
+    """Refuses what no plan may touch: git's data, the plans, and Assent's own state."""
+    low = folded(path)
+    if GIT in low.split(b"/"):
+        raise Refused(f"{shown(path)} is git's own; a plan never touches it.")
+    if inside(low, STATE):
+        raise Refused(f"{shown(path)} is Assent's own; a plan never touches it.")
+    if inside(low, folded(plan_dir)):
+        raise Refused(f"{shown(path)} lies among the plans.", "assent plan write FILE")
+    if low in (b"", TREE):
+        raise Refused(f"{shown(path) or '.'} is a folder that a plan cannot replace.")

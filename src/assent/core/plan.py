@@ -1,0 +1,82 @@
+"""The plan: an immutable text with exact operations, named by its digest."""
+
+import fnmatch
+
+import msgspec
+
+from assent.core.digest import operation_ids, operations_hash, plan_digest, sha256
+from assent.core.front_matter import front_matter
+from assent.core.operation import Operation
+
+
+class Scope(msgspec.Struct, frozen=True):
+    """Globs and command prefixes that a plan declares it may touch; empty means not declared."""
+
+    files: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+    def covers(self, path: str) -> bool:
+        """Tells whether a file lies inside the scope; `*` matches any run, `/` too."""
+        if not self.files:
+            return True
+        return any(fnmatch.fnmatchcase(path, glob) for glob in self.files)
+
+
+class ReliedOn(msgspec.Struct, frozen=True, order=True):
+    """A file that the plan does not touch but rests on."""
+
+    path: bytes
+    digest: str
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What a person approves; what the executor does follows from it alone (law 4)."""
+
+    text: bytes
+    operations: tuple[Operation, ...]
+    scope: Scope = Scope()
+    relied_on: tuple[ReliedOn, ...] = ()
+    workspace: str = ""
+
+    @property
+    def content_hash(self) -> str:
+        return sha256(self.text)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return operation_ids(self.operations)
+
+    @property
+    def operations_hash(self) -> str:
+        return operations_hash(self.ids)
+
+    @property
+    def digest(self) -> str:
+        return plan_digest(
+            self.content_hash,
+            self.operations_hash,
+            (self.scope.files, self.scope.commands),
+            [(file.path, file.digest) for file in self.relied_on],
+            self.workspace,
+        )
+
+
+def declared_scope(text: bytes) -> Scope:
+    """Reads the scope that the Markdown declares."""
+    declared = front_matter(text)
+    return Scope(declared.files, declared.commands)
+
+
+def declared_reliance(text: bytes) -> tuple[bytes, ...]:
+    """Reads the files that the Markdown says it relies on."""
+    return tuple(path.encode() for path in front_matter(text).relies_on)
+
+
+def template(name: str, goal: str) -> bytes:
+    """Returns the Markdown that a new plan starts with."""
+    title = name.replace("_", " ").replace("-", " ").strip().capitalize() or name
+    return (
+        f"# {title}\n\n## Goal\n\n{goal or 'What should be true afterwards, and why.'}\n\n"
+        "## Proposed changes\n\n- [ ] \n\n"
+        "## Verification\n\n- [ ] How a reader can tell that it worked.\n"
+    ).encode()

@@ -1,0 +1,180 @@
+"""The record of a plan: the fold of its events, and what can be read from it."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from assent.core.approval import Approval, expired
+from assent.core.event import (
+    DraftChanged,
+    Event,
+    PlanApproved,
+    PlanCreated,
+    PlanDiscarded,
+    PlanProposed,
+    PlanRejected,
+    PlanRevised,
+    Recorded,
+    RunEnded,
+    RunHalted,
+    RunResumed,
+    RunStarted,
+    TextRevised,
+)
+from assent.core.journal import Outcome
+from assent.core.lifecycle import Moment, State, advance
+
+_ENDS: dict[Outcome, Moment] = {
+    "done": Moment.FINISH,
+    "nothing": Moment.FINISH,
+    "rolled_back": Moment.ROLL_BACK,
+}
+
+
+class Revision(msgspec.Struct, frozen=True):
+    """One version of the plan's text."""
+
+    n: int
+    at: str
+    content_hash: str
+
+
+class Consent(msgspec.Struct, frozen=True):
+    """An approval, the run that spent it, if any, and whether a rejection voided it."""
+
+    approval: Approval
+    run: str = ""
+    void: bool = False
+
+
+class RunNote(msgspec.Struct, frozen=True):
+    """A run of the plan, as far as the plan knows it."""
+
+    run: str
+    digest: str
+    frozen: str
+    outcome: Outcome | None = None
+    halted: bool = False
+
+
+class PlanRecord(msgspec.Struct, frozen=True):
+    """A plan as its events left it. `seq` is the last event that went in."""
+
+    plan_id: str
+    workspace: str
+    session: str
+    name: str
+    path: bytes
+    goal: str
+    undoes: str
+    created_at: str
+    seq: int
+    state: State = State.DRAFTING
+    draft: str = ""  # the blob that holds the staged operations
+    revisions: tuple[Revision, ...] = ()
+    digest: str = ""
+    frozen: str = ""
+    consents: tuple[Consent, ...] = ()
+    runs: tuple[RunNote, ...] = ()
+
+    @property
+    def content_hash(self) -> str:
+        return self.revisions[-1].content_hash if self.revisions else ""
+
+    @property
+    def unfinished(self) -> RunNote | None:
+        """The run that has begun and not ended, if there is one."""
+        return next((run for run in self.runs if run.outcome is None), None)
+
+    def usable(self, now: str) -> Approval | None:
+        """Returns the newest approval of the current digest: not spent, void or expired."""
+        for consent in reversed(self.consents):
+            fits = consent.approval.digest == self.digest and not consent.run and not consent.void
+            if fits and not expired(consent.approval, now):
+                return consent.approval
+        return None
+
+
+def fold(record: PlanRecord | None, recorded: Recorded) -> PlanRecord:
+    """Returns the record after one more event."""
+    event = recorded.event
+    if isinstance(event, PlanCreated):
+        return PlanRecord(
+            event.plan_id, event.workspace, event.session, event.name, event.path,
+            event.goal, event.undoes, recorded.at, recorded.seq,
+        )  # fmt: skip
+    assert record is not None, "a plan's first event creates it"
+    changes = _changes(record, event, recorded.at)
+    return msgspec.structs.replace(record, seq=recorded.seq, **changes)
+
+
+def fold_all(record: PlanRecord | None, events: Iterable[Recorded]) -> PlanRecord | None:
+    """Folds a stretch of a plan's stream; where it is cut makes no difference."""
+    for recorded in events:
+        record = fold(record, recorded)
+    return record
+
+
+def _changes(record: PlanRecord, event: Event, at: str) -> dict[str, object]:
+    """Returns the fields that an event changes."""
+    match event:
+        case TextRevised(content_hash):
+            revision = Revision(len(record.revisions) + 1, at, content_hash)
+            return {"revisions": (*record.revisions, revision)}
+        case DraftChanged(draft):
+            return {"draft": draft}
+        case RunStarted() | RunHalted() | RunResumed() | RunEnded():
+            return _run_changes(record, event)
+        case _:
+            return _consent_changes(record, event)
+
+
+def _consent_changes(record: PlanRecord, event: Event) -> dict[str, object]:
+    match event:
+        case PlanProposed(digest=digest, frozen=frozen):
+            return {"digest": digest, "frozen": frozen, **_moved(record, Moment.PROPOSE)}
+        case PlanRevised():
+            return {"digest": "", "frozen": "", **_moved(record, Moment.REVISE)}
+        case PlanRejected():
+            consents = tuple(msgspec.structs.replace(c, void=True) for c in record.consents)
+            back = _moved(record, Moment.REJECT)
+            return {"digest": "", "frozen": "", "consents": consents, **back}
+        case PlanApproved(approval):
+            consents = (*record.consents, Consent(approval))
+            return {"consents": consents, **_moved(record, Moment.APPROVE)}
+        case PlanDiscarded():
+            return _moved(record, Moment.DISCARD)
+        case _:
+            return {}
+
+
+def _run_changes(record: PlanRecord, event: Event) -> dict[str, object]:
+    match event:
+        case RunStarted(run, approval, digest):
+            spent = tuple(
+                msgspec.structs.replace(c, run=run) if c.approval.id == approval else c
+                for c in record.consents
+            )
+            runs = (*record.runs, RunNote(run, digest, record.frozen))
+            return {"consents": spent, "runs": runs, **_moved(record, Moment.BUILD)}
+        case RunHalted(run):
+            return {"runs": _noted(record, run, halted=True), **_moved(record, Moment.HALT)}
+        case RunResumed(run):
+            return {"runs": _noted(record, run, halted=False), **_moved(record, Moment.RESUME)}
+        case RunEnded(run, outcome):
+            moment = Moment.ACCEPT if record.state is State.HALTED else _ENDS[outcome]
+            ended = _noted(record, run, outcome=outcome, halted=False)
+            return {"runs": ended, **_moved(record, moment)}
+        case _:
+            return {}
+
+
+def _moved(record: PlanRecord, moment: Moment) -> dict[str, object]:
+    return {"state": advance(record.state, moment)}
+
+
+def _noted(record: PlanRecord, run: str, **changes: object) -> tuple[RunNote, ...]:
+    return tuple(
+        msgspec.structs.replace(note, **changes) if note.run == run else note
+        for note in record.runs
+    )

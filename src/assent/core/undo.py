@@ -1,0 +1,91 @@
+"""Undo is a plan (law 7): which operations of a run can be taken back, and what it says."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+
+from assent.core.motion import Seen
+from assent.core.operation import FileOperation, footprint, inverse
+from assent.core.paths import ancestors, shown
+
+
+class Inversion(msgspec.Struct, frozen=True):
+    """The inverse operations, each with the index of its original, and what had to be left out."""
+
+    operations: tuple[tuple[int, FileOperation], ...]
+    conflicts: tuple[tuple[int, str], ...]
+
+
+def invert(
+    operations: Sequence[FileOperation],
+    made: Iterable[bytes],
+    seen: Mapping[bytes, Seen],
+    files_below: Callable[[bytes], Iterable[bytes]],
+) -> Inversion:
+    """Inverts a run against the disk: a path that changed since is left alone and named."""
+    conflicts = {
+        index: reason for index, op in enumerate(operations) if (reason := _changed(op, seen))
+    }
+    while blocked := _blocked(operations, conflicts, files_below):
+        conflicts.update(blocked)
+    folders = frozenset(made)
+    inverses = [
+        (index, back)
+        for index, op in reversed(list(enumerate(operations)))
+        if index not in conflicts and isinstance(back := inverse(op, folders), FileOperation)
+    ]
+    return Inversion(tuple(inverses), tuple(sorted(conflicts.items())))
+
+
+def undo_text(run: str, name: str, inversion: Inversion, ids: Sequence[str]) -> bytes:
+    """Writes the Markdown of an undo plan; the same run and disk always give the same bytes."""
+    lines = [f"# Undo {name}", "", "## Goal", "", f"Take back run {run}.", "", "## Changes", ""]
+    lines += [f"- takes back {ids[index]}" for index, _ in inversion.operations]
+    if inversion.conflicts:
+        lines += ["", "## Left alone", ""]
+        lines += [f"- {ids[index]}: {reason}" for index, reason in inversion.conflicts]
+    return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
+
+
+def _changed(op: FileOperation, seen: Mapping[bytes, Seen]) -> str:
+    """Says which path of an operation is not as the run left it.
+
+    A folder where a file was removed is looked at later: it may be the run's own and go away.
+    """
+    for path, _, after in footprint(op):
+        if seen[path] != after and not (after is None and seen[path] == "folder"):
+            return f"{shown(path)} changed after the run"
+    return ""
+
+
+def _blocked(
+    operations: Sequence[FileOperation],
+    conflicts: Mapping[int, str],
+    files_below: Callable[[bytes], Iterable[bytes]],
+) -> dict[int, str]:
+    """Finds operations whose old place is taken by files that stay."""
+    staying = _brought([op for index, op in enumerate(operations) if index in conflicts])
+    going = _brought(operations) - staying
+    blocked = {}
+    for index, path in _removed(operations):
+        if index in conflicts:
+            continue
+        left = [file for file in files_below(path) if file not in going]
+        in_the_way = [*left, *[above for above in ancestors(path) if above in staying]]
+        if in_the_way:
+            blocked[index] = f"{shown(in_the_way[0])} stands in the way"
+    return blocked
+
+
+def _brought(operations: Iterable[FileOperation]) -> set[bytes]:
+    steps = [step for op in operations for step in footprint(op)]
+    return {path for path, before, after in steps if before is None and after is not None}
+
+
+def _removed(operations: Iterable[FileOperation]) -> list[tuple[int, bytes]]:
+    return [
+        (index, path)
+        for index, op in enumerate(operations)
+        for path, before, after in footprint(op)
+        if before is not None and after is None
+    ]

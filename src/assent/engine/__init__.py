@@ -1,0 +1,1 @@
+"""The engine: every verb that a face may use, grouped by noun."""

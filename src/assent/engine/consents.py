@@ -1,0 +1,131 @@
+"""Consent: proposing a frozen plan, and recording a person's yes or no to its digest."""
+
+import msgspec
+
+from assent.core.approval import Approval, Approver, signed_bytes
+from assent.core.errors import (
+    BadPlan,
+    Expired,
+    NotApproved,
+    NotFound,
+    OtherDigest,
+    Spent,
+)
+from assent.core.event import PlanApproved, PlanProposed, PlanRejected
+from assent.core.lifecycle import Moment, advance
+from assent.core.operation import FileState
+from assent.core.paths import normal, shown
+from assent.core.plan import Plan, ReliedOn, declared_reliance, declared_scope
+from assent.core.record import PlanRecord
+from assent.engine.doors import Doors, Place
+from assent.engine.plans import Plans
+from assent.engine.projections import Projections
+from assent.execute.check import check_disk, file_operations
+
+
+class Consents:
+    """The verbs between a draft and a run. Only a person's channel may call approve (law 9)."""
+
+    def __init__(self, doors: Doors, place: Place, plans: Plans, projections: Projections) -> None:
+        self._doors = doors
+        self._place = place
+        self._plans = plans
+        self._projections = projections
+
+    def propose(self, record: PlanRecord) -> PlanRecord:
+        """Freezes the draft and the live text into a plan with a digest."""
+        drafted = self._plans.draft(record)
+        text = self._plans.text(drafted.content_hash)
+        if not text.strip():
+            raise BadPlan(f"{shown(record.path)} is empty.", "assent plan write FILE")
+        plan = self.freeze(text, drafted)
+        check_disk(plan, file_operations(plan), self._doors.files)
+        proposed = self._plans.ledger().append(drafted, drafted.plan_id, self.proposal(plan))
+        self._plans.select(proposed)
+        self._projections.plan(proposed, text)
+        return proposed
+
+    def freeze(self, text: bytes, record: PlanRecord) -> Plan:
+        """Returns the immutable plan that the text and the draft make."""
+        relied_on = sorted(self._relied_on(path) for path in set(declared_reliance(text)))
+        scope = declared_scope(text)
+        operations = self._plans.ledger().operations(record)
+        return Plan(text, operations, scope, tuple(relied_on), record.workspace)
+
+    def proposal(self, plan: Plan) -> PlanProposed:
+        """Keeps the plan as a blob and returns the event that names it."""
+        frozen, _ = self._doors.blobs.keep([msgspec.json.encode(plan)])
+        self._doors.blobs.flush()
+        return PlanProposed(plan.digest, plan.content_hash, plan.operations_hash, frozen)
+
+    def approve(self, record: PlanRecord, digest: str, note: str, channel: str) -> PlanRecord:
+        """Records a person's yes to the digest that was shown, unless the plan changed since."""
+        record = self._plans.ledger().load(record.plan_id)
+        advance(record.state, Moment.APPROVE)
+        if digest != record.digest:
+            raise OtherDigest(
+                f"The plan's digest is {record.digest}, not {digest}.", "assent review"
+            )
+        self._plans.check_live(record)
+        approval = self.sign(record, self._plans.ledger().plan(record), note, channel)
+        approved = self._plans.ledger().append(record, record.plan_id, PlanApproved(approval))
+        self._projections.plan(approved)
+        return approved
+
+    def sign(self, record: PlanRecord, plan: Plan, note: str, channel: str) -> Approval:
+        """Makes the signed record of a yes."""
+        clock = self._doors.clock
+        expires_at = clock.later(self._place.expires_s) if self._place.expires_s else ""
+        approval = Approval(
+            clock.new_id(),
+            record.plan_id,
+            plan.content_hash,
+            plan.operations_hash,
+            plan.digest,
+            Approver(self._place.user, channel),
+            note,
+            clock.now(),
+            expires_at,
+        )
+        key, _ = self._doors.signer.sign(b"")
+        approval = msgspec.structs.replace(approval, key=key)
+        _, signature = self._doors.signer.sign(signed_bytes(approval))
+        return msgspec.structs.replace(approval, signature=signature)
+
+    def reject(self, record: PlanRecord, note: str) -> PlanRecord:
+        """Records a person's no with words; the plan goes back to drafting."""
+        rejected = PlanRejected(record.digest, note, self._place.user)
+        changed = self._plans.ledger().append(record, record.plan_id, rejected)
+        self._projections.plan(changed)
+        return changed
+
+    def usable(self, record: PlanRecord) -> Approval:
+        """Returns the approval that a build would spend, or says why there is none."""
+        approval = record.usable(self._doors.clock.now())
+        if approval is not None:
+            return approval
+        fitting = [c for c in record.consents if c.approval.digest == record.digest and not c.void]
+        if not record.digest or not fitting:
+            raise NotApproved(
+                f"Nobody has approved this plan; it is {record.state}.",
+                "assent review" if record.digest else "assent propose",
+            )
+        again = f"assent approve --digest {record.digest}"
+        if fitting[-1].run:
+            raise Spent(f"The approval was used by run {fitting[-1].run}.", again)
+        raise Expired(f"The approval expired at {fitting[-1].approval.expires_at}.", again)
+
+    def is_approved(self, record: PlanRecord) -> bool:
+        """Tells whether an unspent, unexpired approval of the current digest exists."""
+        return bool(record.digest) and record.usable(self._doors.clock.now()) is not None
+
+    def genuine(self, approval: Approval) -> bool:
+        """Tells whether this machine's key signed the approval."""
+        payload = signed_bytes(approval)
+        return self._doors.signer.verify(approval.key, payload, approval.signature)
+
+    def _relied_on(self, path: bytes) -> ReliedOn:
+        seen = self._doors.files.look((normal(path),))[normal(path)]
+        if not isinstance(seen, FileState):
+            raise NotFound(f"The plan relies on {shown(path)}, which is no file here.")
+        return ReliedOn(normal(path), seen.digest)

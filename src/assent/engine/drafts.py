@@ -1,0 +1,206 @@
+"""Drafts: staging exact operations, composing them, taking them out again."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from assent.core.digest import operation_ids, sha256
+from assent.core.draft import Net, check_tree, net, stage
+from assent.core.errors import Impossible, NoMatch, NotFound, UsageError
+from assent.core.event import DraftChanged
+from assent.core.motion import Seen
+from assent.core.operation import DeleteFile, FileState, MoveFile, Operation, WriteFile
+from assent.core.paths import folded, inside, name, parent, refuse_ours, shown
+from assent.core.record import PlanRecord
+from assent.core.search import matches, spliced
+from assent.engine.contents import Contents
+from assent.engine.doors import Doors, Place
+from assent.engine.plans import Plans
+from assent.engine.projections import Projections
+
+DEFAULT_MODE = 0o644
+LINK_MODE = 0o777
+
+
+class Staged(msgspec.Struct, frozen=True):
+    """What a staging verb leaves: the plan, and the operations that joined its draft."""
+
+    record: PlanRecord
+    added: tuple[tuple[str, Operation], ...]
+
+
+class Drafts:
+    """The verbs that change what a plan would do. Nothing here touches the person's files."""
+
+    def __init__(self, doors: Doors, place: Place, plans: Plans, projections: Projections) -> None:
+        self._doors = doors
+        self._plan_dir = place.plan_dir
+        self._plans = plans
+        self._projections = projections
+        self._contents = Contents(doors)
+
+    def write(
+        self, record: PlanRecord, argument: bytes, content: Iterable[bytes] | None, mode: int | None
+    ) -> Staged:
+        """Stages new content, a new mode (content None), or both."""
+        path, draft = self._path(argument), self._net(record)
+        before = self._before(draft, path)
+        if content is None:
+            if before is None or before.kind == "link" or mode is None:
+                raise UsageError(f"{shown(path)} is no file whose mode could change.")
+            return self._stage_write(
+                record, path, before, msgspec.structs.replace(before, mode=mode)
+            )
+        digest, size = self._contents.keep(content)
+        if mode is None:
+            mode = before.mode if before and before.kind == "file" else DEFAULT_MODE
+        return self._stage_write(record, path, before, FileState(digest, size, mode))
+
+    def link(self, record: PlanRecord, argument: bytes, target: bytes) -> Staged:
+        """Stages a symlink."""
+        if not target or b"\0" in target:
+            raise UsageError("A symlink needs a target.")
+        path = self._path(argument)
+        before = self._before(self._net(record), path)
+        self._contents.keep([target])
+        after = FileState(sha256(target), len(target), LINK_MODE, "link")
+        return self._stage_write(record, path, before, after)
+
+    def edit(self, record: PlanRecord, argument: bytes, find: bytes, put: bytes) -> Staged:
+        """Stages an exact edit: `find` must occur once."""
+        if not find:
+            raise UsageError(
+                "What to find is empty.", "assent stage edit PATH --find OLD --put NEW"
+            )
+        path, draft = self._path(argument), self._net(record)
+        before = self._before(draft, path)
+        if before is None or before.kind == "link":
+            raise NotFound(f"{shown(path)} is no file to edit.", "assent stage write PATH --from -")
+        count, at = matches(self._contents.chunks(draft, path), find)
+        if count != 1:
+            raise NoMatch(
+                f"The text to find must occur once in {shown(path)}; it occurs {count} times.",
+                "assent stage edit PATH --find MORE_CONTEXT --put NEW",
+            )
+        source = self._contents.chunks(draft, path)
+        digest, size = self._contents.keep(spliced(source, at, len(find), put))
+        after = FileState(digest, size, before.mode)
+        return self._stage_write(record, path, before, after)
+
+    def delete(self, record: PlanRecord, argument: bytes) -> Staged:
+        """Stages the removal of a file, a symlink, or all files of a folder."""
+        path, draft = self._path(argument), self._net(record)
+        operations = [
+            DeleteFile(file, state, file.count(b"/") - path.count(b"/"))
+            for file, state in self._files(draft, path)
+        ]
+        return self.stage(record, operations)
+
+    def move(self, record: PlanRecord, source: bytes, target: bytes) -> Staged:
+        """Stages a rename of a file, symlink or folder; into the target if that is a folder."""
+        path, to, draft = self._path(source), self._path(target), self._net(record)
+        if self._contents.seen(draft, to) == "folder" and not _only_case(path, to):
+            to = self._path(b"/".join([target.rstrip(b"/"), name(path)]))
+        if inside(to, path) and to != path:
+            raise Impossible(f"{shown(path)} cannot move into itself.")
+        operations = []
+        for file, state in self._files(draft, path):
+            goal = to + file[len(path) :]
+            self._check_free(draft, file, goal, state)
+            operations.append(MoveFile(file, goal, state, file.count(b"/") - path.count(b"/")))
+        return self.stage(record, operations)
+
+    def remove(self, record: PlanRecord, reference: str) -> Staged:
+        """Takes one operation out of the draft."""
+        operations = self.operations(record)
+        ids = operation_ids(operations)
+        found = [op for op in ids if op.startswith(reference)] if reference else []
+        if len(found) != 1:
+            raise NotFound(
+                f"{reference!a} names {len(found)} operations; it must name one.",
+                "assent stage list",
+            )
+        left = [o for o, op in zip(operations, ids, strict=True) if op != found[0]]
+        gone = operations[ids.index(found[0])]
+        return Staged(self._replace(record, left).record, ((found[0], gone),))
+
+    def clear(self, record: PlanRecord) -> Staged:
+        """Takes every operation out of the draft."""
+        operations = self.operations(record)
+        gone = tuple(zip(operation_ids(operations), operations, strict=True))
+        return Staged(self._replace(record, ()).record, gone)
+
+    def stage(self, record: PlanRecord, operations: Sequence[Operation]) -> Staged:
+        """Adds operations to the draft, composed with what is there, their contents kept first."""
+        return self._replace(record, stage(self.operations(record), operations))
+
+    def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
+        """Returns what is staged."""
+        return self._plans.ledger().operations(record)
+
+    def _net(self, record: PlanRecord) -> Net:
+        return net(self.operations(record))
+
+    def _replace(self, record: PlanRecord, wanted: Sequence[Operation]) -> Staged:
+        check_tree(wanted, self._doors.files.is_file, self._doors.files.below)
+        old, new = operation_ids(self.operations(record)), operation_ids(wanted)
+        known, kept = set(old), set(new)
+        added = [(i, op) for i, op in zip(new, wanted, strict=True) if i not in known]
+        removed = tuple(i for i in old if i not in kept)
+        self._contents.keep_all(wanted, [op for _, op in added])
+        if not added and not removed:
+            return Staged(self._plans.draft(record), ())
+        draft = self._plans.ledger().keep_draft(wanted)
+        changed = DraftChanged(draft, removed, tuple(op for _, op in added))
+        record = self._plans.draft(record, changed)
+        self._projections.draft(record, wanted)
+        return Staged(record, tuple(added))
+
+    def _stage_write(
+        self, record: PlanRecord, path: bytes, before: FileState | None, after: FileState
+    ) -> Staged:
+        if before == after:
+            return self._replace(record, self.operations(record))
+        return self.stage(record, [WriteFile(path, before, after)])
+
+    def _path(self, argument: bytes) -> bytes:
+        path = self._doors.files.locate(argument)
+        refuse_ours(path, self._plan_dir)
+        return path
+
+    def _before(self, draft: Net, path: bytes) -> FileState | None:
+        seen = self._contents.seen(draft, path)
+        if seen != "folder":
+            return seen
+        if any(inside(gone, path) for gone, (_, after) in draft.items() if after is None):
+            return None  # check_tree says whether the draft really empties the folder
+        raise Impossible(f"{shown(path)} is a folder.", f"assent stage delete {shown(path)}")
+
+    def _files(self, draft: Net, path: bytes) -> list[tuple[bytes, FileState]]:
+        """Returns the files under a name with the draft applied: the file itself, or a folder's."""
+        seen = self._contents.seen(draft, path)
+        if isinstance(seen, FileState):
+            return [(path, seen)]
+        staged = {p: after for p, (_, after) in draft.items() if inside(p, path)}
+        below = [p for p in self._doors.files.below(path) if p not in staged]
+        for file in below:
+            refuse_ours(file, self._plan_dir)
+        looked: dict[bytes, Seen] = {**self._doors.files.look(below), **staged}
+        files = [(p, s) for p, s in sorted(looked.items()) if isinstance(s, FileState)]
+        if not files:
+            what = "is an empty folder" if seen == "folder" else "does not exist"
+            raise NotFound(f"{shown(path)} {what}; there is nothing to stage.")
+        return files
+
+    def _check_free(self, draft: Net, path: bytes, to: bytes, state: FileState) -> None:
+        seen = self._contents.seen(draft, to)
+        if seen is None or (seen == "folder" and self._before(draft, to) is None):
+            return
+        listed = name(to) in self._doors.files.names(parent(to))
+        if _only_case(path, to) and seen == state and not listed:
+            return  # a file system without case: the new name is the file itself
+        raise Impossible(f"{shown(to)} exists.", f"assent stage delete {shown(to)}")
+
+
+def _only_case(path: bytes, to: bytes) -> bool:
+    return path != to and folded(path) == folded(to)

@@ -1,0 +1,62 @@
+"""The journal in the store: a run's entries, together with what they mean for the plan."""
+
+from assent.core.errors import Moved
+from assent.core.event import (
+    Event,
+    JournalWritten,
+    RunEnded,
+    RunHalted,
+    RunResumed,
+    RunStarted,
+)
+from assent.core.journal import Entry, Finished, Halted, Recovering, Started, started
+from assent.core.lifecycle import State
+from assent.core.record import PlanRecord
+from assent.engine.doors import Doors
+from assent.engine.ledger import Ledger
+from assent.ports import Batch
+
+
+class StoreJournal:
+    """Implements ports.Journal. The first entry spends the approval, or fails (law 3)."""
+
+    def __init__(self, doors: Doors, ledger: Ledger) -> None:
+        self._doors = doors
+        self._ledger = ledger
+
+    def read(self, run: str) -> list[Entry]:
+        recorded = self._doors.store.read(self._stream(run))
+        return [r.event.entry for r in recorded if isinstance(r.event, JournalWritten)]
+
+    def write(self, run: str, entry: Entry) -> None:
+        entries = self.read(run)
+        at = self._doors.clock.now()
+        batch = Batch(self._stream(run), len(entries), at, (JournalWritten(entry),))
+        self._doors.store.append(batch, *self._for_the_plan(run, entry, entries))
+
+    def _for_the_plan(self, run: str, entry: Entry, entries: list[Entry]) -> list[Batch]:
+        if not isinstance(entry, Started | Recovering | Halted | Finished):
+            return []
+        first = entry if isinstance(entry, Started) else started(entries)
+        record = self._ledger.load(first.plan_id)
+        events = _plan_events(run, entry, record)
+        return [self._ledger.batch(record, record.plan_id, *events)] if events else []
+
+    def _stream(self, run: str) -> str:
+        return f"run/{self._ledger.workspace}/{run}"
+
+
+def _plan_events(run: str, entry: Entry, record: PlanRecord) -> list[Event]:
+    match entry:
+        case Started(approval=approval, digest=digest):
+            if any(c.run for c in record.consents if c.approval.id == approval):
+                raise Moved("The approval was used meanwhile.", "assent status")
+            return [RunStarted(run, approval, digest)]
+        case Recovering(way) if record.state is State.HALTED and way in ("resume", "roll_back"):
+            return [RunResumed(run, way)]
+        case Halted():
+            return [RunHalted(run)]
+        case Finished(outcome=outcome):
+            return [RunEnded(run, outcome)]
+        case _:
+            return []

@@ -1,0 +1,86 @@
+"""The ledger: loads plans as folds of their streams and appends what happens to them."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from assent.core.errors import NotFound, OtherWorkspace, StoreError
+from assent.core.event import Event, Recorded
+from assent.core.operation import Operation
+from assent.core.plan import Plan
+from assent.core.record import PlanRecord, RunNote, fold, fold_all
+from assent.engine.doors import Doors
+from assent.ports import Batch
+
+_decode = msgspec.json.Decoder(PlanRecord).decode
+_decode_plan = msgspec.json.Decoder(Plan).decode
+_decode_draft = msgspec.json.Decoder(tuple[Operation, ...]).decode
+
+
+class Ledger:
+    """The plans of one workspace, by id."""
+
+    def __init__(self, doors: Doors, workspace: str) -> None:
+        self._doors = doors
+        self.workspace = workspace
+
+    def stream(self, plan_id: str) -> str:
+        return f"plan/{self.workspace}/{plan_id}"
+
+    def load(self, plan_id: str) -> PlanRecord:
+        """Returns a plan as its newest event left it."""
+        record = self._load(self.stream(plan_id))
+        if record is not None:
+            return record
+        if any(name.endswith("/" + plan_id) for name in self._doors.store.streams("plan/")):
+            raise OtherWorkspace(
+                f"Plan {plan_id} was made for another workspace.", "assent plan list"
+            )
+        raise NotFound(f"There is no plan {plan_id}.", "assent plan list")
+
+    def all(self) -> list[PlanRecord]:
+        """Returns every plan of the workspace, newest first."""
+        streams = self._doors.store.streams(f"plan/{self.workspace}/")
+        records = [self._load(stream) for stream in sorted(streams, reverse=True)]
+        return [record for record in records if record is not None]
+
+    def batch(self, record: PlanRecord | None, plan_id: str, *events: Event) -> Batch:
+        """Prepares events for a plan together with the head that they make."""
+        stream, at = self.stream(plan_id), self._doors.clock.now()
+        after = record.seq if record else 0
+        head = record
+        for seq, event in enumerate(events, after + 1):
+            head = fold(head, Recorded(0, stream, seq, at, event))
+        return Batch(stream, after, at, events, msgspec.json.encode(head))
+
+    def append(self, record: PlanRecord | None, plan_id: str, *events: Event) -> PlanRecord:
+        """Appends events, if nobody else did meanwhile and the lifecycle allows them."""
+        batch = self.batch(record, plan_id, *events)
+        self._doors.store.append(batch)
+        assert batch.head is not None
+        return _decode(batch.head)
+
+    def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
+        """Returns the staged operations."""
+        return _decode_draft(self._doors.blobs.read(record.draft)) if record.draft else ()
+
+    def keep_draft(self, operations: Sequence[Operation]) -> str:
+        """Keeps staged operations as a blob and returns its name."""
+        draft, _ = self._doors.blobs.keep([msgspec.json.encode(operations)])
+        self._doors.blobs.flush()
+        return draft
+
+    def plan(self, note: PlanRecord | RunNote) -> Plan:
+        """Returns a frozen plan, or the one of a run, checked against the digest that names it."""
+        plan = _decode_plan(self._doors.blobs.read(note.frozen))
+        if plan.digest != note.digest:
+            raise StoreError(
+                f"The stored plan does not fit its digest {note.digest[:12]}…; nothing was used.",
+                "assent propose",
+            )
+        return plan
+
+    def _load(self, stream: str) -> PlanRecord | None:
+        kept = self._doors.store.head(stream)
+        record = _decode(kept[1]) if kept else None
+        return fold_all(record, self._doors.store.read(stream, record.seq if record else 0))

@@ -1,0 +1,216 @@
+"""Plans as documents: making, writing, finding, listing and deleting them."""
+
+from assent.core.digest import sha256
+from assent.core.errors import BadPlan, IllegalStep, LiveDiffers, NotFound, OtherWorkspace
+from assent.core.event import (
+    Event,
+    PlanCreated,
+    PlanDiscarded,
+    PlanRevised,
+    TextRevised,
+)
+from assent.core.ids import plan_name, session_name, slug
+from assent.core.lifecycle import Moment, State, advance
+from assent.core.paths import shown
+from assent.core.plan import template
+from assent.core.record import PlanRecord
+from assent.engine.doors import Doors
+from assent.engine.ledger import Ledger
+from assent.engine.projections import Projections
+from assent.engine.workspaces import Workspaces
+from assent.ports import PlanFile
+
+
+class Plans:
+    """The verbs about a plan's text and its place in the workspace."""
+
+    def __init__(self, doors: Doors, workspaces: Workspaces, projections: Projections) -> None:
+        self._doors = doors
+        self._workspaces = workspaces
+        self._projections = projections
+
+    def new(self, name: str, session: str = "", goal: str = "") -> PlanRecord:
+        """Makes a plan with its Markdown file and makes it the current one."""
+        plan_name(name)
+        session = session_name(session) if session else slug(goal or name)
+        path = self._doors.projection.plan_path(session, name)
+        if self._doors.projection.read_text(path) is not None:
+            raise IllegalStep(f"{shown(path)} exists.", f"assent plan use {session}/{name}")
+        ledger = self.ledger()
+        self._doors.projection.prepare()
+        record = self._create(ledger, PlanFile(session, name, path, 0), template(name, goal), goal)
+        self._doors.projection.write_text(path, template(name, goal))
+        return self.select(record)
+
+    def write(self, record: PlanRecord, text: bytes | None) -> PlanRecord:
+        """Replaces the plan's text, or takes the live file in as a revision if none is given."""
+        if text is None:
+            return self.draft(record)
+        if len(text) > MAX_TEXT:
+            raise BadPlan(f"A plan is at most {MAX_TEXT} bytes; this is {len(text)}.")
+        begun = self._begin(record)
+        taken = self._taken(record)
+        kept = self._kept(record, text, taken)
+        self._doors.projection.write_text(record.path, text)
+        return self._append(record, text, *begun, *taken, *kept)
+
+    def draft(self, record: PlanRecord, *events: Event) -> PlanRecord:
+        """Takes the live file in and appends what a drafting command does to the plan."""
+        live = self.live(record)
+        if live is None:
+            raise NotFound(
+                f"{shown(record.path)} was deleted, and with it the plan.", "assent plan new NAME"
+            )
+        return self._append(record, live, *self._begin(record), *self._taken(record), *events)
+
+    def live(self, record: PlanRecord) -> bytes | None:
+        """Returns the text as it stands in the plan's file, or None if the file is gone."""
+        return self._doors.projection.read_text(record.path)
+
+    def check_live(self, record: PlanRecord) -> None:
+        """Refuses to go on while the file differs from the text that was proposed (law 4)."""
+        if not record.path:
+            return
+        live = self.live(record)
+        if live is None or sha256(live) != record.content_hash:
+            state = "was deleted" if live is None else "changed"
+            raise LiveDiffers(
+                f"{shown(record.path)} {state} since the plan was proposed. "
+                "`assent diff --live` shows the difference.",
+                "assent propose",
+            )
+
+    def text(self, content_hash: str) -> bytes:
+        """Returns one version of a plan's text."""
+        return self._doors.blobs.read(content_hash)
+
+    def all(self, *, everything: bool = False) -> list[PlanRecord]:
+        """Returns the plans, newest first; discarded ones and deleted files only on demand."""
+        found = {file.path: file for file in self._doors.projection.find_plans()}
+        home = self._workspaces.find()
+        if home is None and not found:
+            return []
+        ledger = self.ledger()
+        records = [record for record in ledger.all() if not record.undoes]
+        shown_ones = [
+            r for r in records if everything or (r.path in found and r.state is not State.DISCARDED)
+        ]
+        known = {r.path for r in records if r.state is not State.DISCARDED}
+        strangers = [file for path, file in found.items() if path not in known]
+        adopted = [self._adopt(ledger, file) for file in reversed(strangers)]
+        return [*reversed(adopted), *shown_ones]
+
+    def find(self, reference: str = "") -> PlanRecord:
+        """Returns a plan by id, start of an id, name, session/name or path; or the current one."""
+        if reference:
+            return self._named(reference)
+        home = self._workspaces.find()
+        if home is None or not home.current:
+            raise NotFound("There is no current plan here.", "assent plan new NAME")
+        return self.ledger().load(home.current)
+
+    def use(self, reference: str) -> PlanRecord:
+        """Makes a plan the current one."""
+        return self.select(self.find(reference))
+
+    def select(self, record: PlanRecord) -> PlanRecord:
+        """Makes this plan the current one."""
+        self._workspaces.select(record.plan_id)
+        return record
+
+    def of_session(self, session: str) -> list[PlanRecord]:
+        """Returns the plans of a session."""
+        records = [record for record in self.all() if record.session == session]
+        if not records:
+            raise NotFound(f"There is no session {session!a}.", "assent plan list")
+        return records
+
+    def sessions(self) -> dict[str, str]:
+        """Returns the session of each plan, by plan id."""
+        if self._workspaces.find() is None:
+            return {}
+        return {record.plan_id: record.session for record in self.ledger().all()}
+
+    def delete(self, records: list[PlanRecord]) -> list[PlanRecord]:
+        """Discards plans and removes their files; what their runs did can still be undone."""
+        for record in records:
+            advance(record.state, Moment.DISCARD)
+        gone = []
+        for record in records:
+            events = [*self._taken(record), PlanDiscarded()]
+            gone.append(self.ledger().append(record, record.plan_id, *events))
+            self._doors.projection.delete_text(record.path)
+        return gone
+
+    def _named(self, reference: str) -> PlanRecord:
+        records = self.all(everything=True)
+        exact = [r for r in records if reference in _names(r)]
+        alive = [r for r in exact if r.state is not State.DISCARDED] or exact
+        matches = alive or [r for r in records if r.plan_id.startswith(reference)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            choices = ", ".join(f"{r.session}/{r.name}" for r in matches[:5])
+            raise NotFound(f"{reference!a} could be any of {choices}.", "assent plan list")
+        self._refuse_foreign(reference)
+        raise NotFound(f"There is no plan {reference!a}.", "assent plan list")
+
+    def _refuse_foreign(self, reference: str) -> None:
+        streams = self._doors.store.streams("plan/")
+        if any(stream.endswith("/" + reference) for stream in streams):
+            raise OtherWorkspace(
+                f"Plan {reference} was made for another workspace.", "assent plan list"
+            )
+
+    def ledger(self) -> Ledger:
+        return Ledger(self._doors, self._workspaces.open().workspace)
+
+    def _create(self, ledger: Ledger, file: PlanFile, text: bytes, goal: str = "") -> PlanRecord:
+        plan_id = self._doors.clock.new_id()
+        created = PlanCreated(plan_id, ledger.workspace, file.session, file.name, file.path, goal)
+        revised = self._revision(text)
+        record = ledger.append(None, plan_id, created, revised)
+        self._projections.plan(record, text)
+        return record
+
+    def _adopt(self, ledger: Ledger, file: PlanFile) -> PlanRecord:
+        """Takes in a plan file that somebody else put there."""
+        return self._create(ledger, file, self._doors.projection.read_text(file.path) or b"")
+
+    def _begin(self, record: PlanRecord) -> list[Event]:
+        """Returns what must happen first so that the plan may be drafted."""
+        if record.state is State.AWAITING_APPROVAL:
+            return [PlanRevised()]
+        advance(record.state, Moment.DRAFT)
+        return []
+
+    def _taken(self, record: PlanRecord) -> list[Event]:
+        """Returns the revision that the live file is, if it differs from the last one."""
+        live = self.live(record)
+        if live is None or sha256(live) == record.content_hash:
+            return []
+        return [self._revision(live)]
+
+    def _kept(self, record: PlanRecord, text: bytes, taken: list[Event]) -> list[Event]:
+        last = taken[-1].content_hash if taken and isinstance(taken[-1], TextRevised) else ""
+        return [] if sha256(text) == (last or record.content_hash) else [self._revision(text)]
+
+    def _revision(self, text: bytes) -> TextRevised:
+        digest, size = self._doors.blobs.keep([text])
+        self._doors.blobs.flush()
+        return TextRevised(digest, size)
+
+    def _append(self, record: PlanRecord, text: bytes, *events: Event) -> PlanRecord:
+        if not events:
+            return record
+        changed = self.ledger().append(record, record.plan_id, *events)
+        self._projections.plan(changed, text)
+        return changed
+
+
+MAX_TEXT = 1 << 20
+
+
+def _names(record: PlanRecord) -> tuple[str, ...]:
+    full = f"{record.session}/{record.name}"
+    return (record.plan_id, record.name, full, shown(record.path))

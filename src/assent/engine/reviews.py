@@ -1,0 +1,153 @@
+"""Reviews: gathers everything a person has to see before a yes, from exactly the bytes hashed."""
+
+import msgspec
+
+from assent.core.digest import operation_ids, operations_hash, sha256
+from assent.core.errors import AssentError
+from assent.core.lifecycle import State
+from assent.core.operation import (
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+    reversibility,
+)
+from assent.core.paths import name, parent
+from assent.core.plan import Plan, declared_scope
+from assent.core.record import PlanRecord
+from assent.engine.doors import Doors
+from assent.engine.plans import Plans
+from assent.engine.undoing import Undo
+from assent.ports import Facts
+from assent.views.diff import LIMIT, operation_diff
+from assent.views.lookalike import NOBODY, Siblings, skeletons
+from assent.views.review import OperationReview, Review
+from assent.views.risks import RiskInput, risks
+
+
+class Reviews:
+    """The verbs that read a plan for a person. They change nothing."""
+
+    def __init__(self, doors: Doors, plans: Plans) -> None:
+        self._doors = doors
+        self._plans = plans
+
+    def review(self, record: PlanRecord) -> Review:
+        """Returns the frozen plan as it will be approved, or the draft as it stands."""
+        ledger = self._plans.ledger()
+        plan = ledger.plan(record) if record.frozen else self._draft(record)
+        return self._review(record, plan, record.digest)
+
+    def undo_review(self, undo: Undo) -> Review:
+        """Returns an undo plan as it will be approved."""
+        review = self._review(undo.source, undo.plan, undo.plan.digest)
+        state = State.AWAITING_APPROVAL
+        return msgspec.structs.replace(review, name=f"undo of {review.name}", state=state, path=b"")
+
+    def approved_text(self, record: PlanRecord) -> bytes:
+        """Returns the text that was last approved, else proposed, else written."""
+        if record.consents:
+            return self._plans.text(record.consents[-1].approval.content_hash)
+        return self._plans.text(record.content_hash)
+
+    def _draft(self, record: PlanRecord) -> Plan:
+        live = self._plans.live(record) if record.path else None
+        text = live if live is not None else self._plans.text(record.content_hash)
+        operations = self._plans.ledger().operations(record)
+        return Plan(text, operations, declared_scope(text), (), record.workspace)
+
+    def _review(self, record: PlanRecord, plan: Plan, digest: str) -> Review:
+        ids = operation_ids(plan.operations)
+        around = _Around(self._doors, plan)
+        approved = record.usable(self._doors.clock.now())
+        return Review(
+            record.plan_id,
+            record.session,
+            record.name,
+            record.path,
+            record.state,
+            digest,
+            bool(approved and digest),
+            plan.text,
+            sha256(plan.text),
+            operations_hash(ids),
+            plan.scope,
+            plan.relied_on,
+            tuple(around.review(i, op) for i, op in zip(ids, plan.operations, strict=True)),
+        )
+
+
+class _Around:
+    """What stands around the operations of one plan; folders are read once."""
+
+    def __init__(self, doors: Doors, plan: Plan) -> None:
+        self._doors = doors
+        self._scope = plan.scope
+        self._siblings: dict[bytes, Siblings] = {}
+        self._coming: dict[bytes, set[bytes]] = {}
+        self._going: set[bytes] = set()
+        for path, _, after in [step for op in plan.operations for step in footprint(op)]:
+            if after is None:
+                self._going.add(path)
+            else:
+                self._coming.setdefault(parent(path), set()).add(name(path))
+
+    def review(self, identity: str, op: Operation) -> OperationReview:
+        before, after = self._contents(op)
+        diff = operation_diff(op, before, after)
+        look = RiskInput(diff, before, after, self._around(op), self._facts(op), self._scope)
+        return OperationReview(identity, op, reversibility(op), risks(op, look), diff)
+
+    def _contents(self, op: Operation) -> tuple[bytes | None, bytes | None]:
+        """Returns old and new content where they are small enough to be shown."""
+        match op:
+            case RunCommand():
+                return None, None
+            case MoveFile(path, _, state):
+                target = self._link_target(path) if state.kind == "link" else None
+                return None, target
+            case _:
+                _, before, after = footprint(op)[0]
+                return self._content(before), self._content(after)
+
+    def _content(self, state: FileState | None) -> bytes | None:
+        if state is None or state.size > LIMIT:
+            return None
+        return self._doors.blobs.read(state.digest)
+
+    def _link_target(self, path: bytes) -> bytes | None:
+        try:
+            with self._doors.files.open(path) as stream:
+                return stream.read()
+        except (OSError, AssentError):
+            return None
+
+    def _around(self, op: Operation) -> Siblings:
+        """Returns the names beside a new name, in the workspace and in the plan."""
+        new = _new_path(op)
+        if new is None:
+            return NOBODY
+        folder = parent(new)
+        if folder not in self._siblings:
+            prefix = folder + b"/" if folder else b""
+            there = self._doors.files.names(folder)
+            staying = {sibling for sibling in there if prefix + sibling not in self._going}
+            self._siblings[folder] = skeletons(staying | self._coming[folder])
+        return self._siblings[folder]
+
+    def _facts(self, op: Operation) -> Facts:
+        if isinstance(op, WriteFile) and op.before is not None:
+            return self._doors.files.facts(op.path)
+        return Facts()
+
+
+def _new_path(op: Operation) -> bytes | None:
+    match op:
+        case WriteFile(path=path, before=None):
+            return path
+        case MoveFile(to=to):
+            return to
+        case _:
+            return None

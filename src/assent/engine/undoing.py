@@ -1,0 +1,109 @@
+"""Undoing: makes the inverse plan of a run, shows it, and applies it on the same road."""
+
+import msgspec
+
+from assent.core.digest import operation_ids
+from assent.core.errors import NotFound, OtherDigest
+from assent.core.event import DraftChanged, PlanApproved, PlanCreated, TextRevised
+from assent.core.journal import Finished, Result
+from assent.core.operation import footprint
+from assent.core.plan import Plan
+from assent.core.record import PlanRecord, RunNote
+from assent.core.undo import Inversion, invert, undo_text
+from assent.engine.consents import Consents
+from assent.engine.doors import Doors
+from assent.engine.journal import StoreJournal
+from assent.engine.ledger import Ledger
+from assent.engine.runs import RunReport, Runs, Working
+from assent.execute.check import file_operations
+
+
+class Undo(msgspec.Struct, frozen=True):
+    """The inverse of a run as a plan, before anybody agreed to it."""
+
+    run: str
+    plan: Plan
+    ids: tuple[str, ...]  # of the original operations
+    inversion: Inversion
+    source: PlanRecord
+
+
+class Undoing:
+    """The verbs that take a run back, by a plan like any other, with its own digest (law 7)."""
+
+    def __init__(self, doors: Doors, runs: Runs, consents: Consents) -> None:
+        self._doors = doors
+        self._runs = runs
+        self._consents = consents
+
+    def preview(self, reference: str = "", plan_id: str = "") -> Undo:
+        """Makes the inverse plan of a run; nothing is recorded."""
+        ledger = self._runs.ledger()
+        record, note = self._find(ledger, reference, plan_id)
+        plan = ledger.plan(note)
+        operations = file_operations(plan)
+        last = StoreJournal(self._doors, ledger).read(note.run)[-1]
+        made = last.made if isinstance(last, Finished) else ()
+        paths = [path for op in operations for path, *_ in footprint(op)]
+        files = self._doors.files
+        inversion = invert(operations, made, files.look(paths), files.below)
+        ids = operation_ids(operations)
+        text = undo_text(note.run, record.name, inversion, ids)
+        inverse = Plan(text, tuple(op for _, op in inversion.operations), workspace=plan.workspace)
+        return Undo(note.run, inverse, ids, inversion, record)
+
+    def apply(self, undo: Undo, channel: str, note: str = "") -> Working:
+        """Records the yes to an undo plan and applies it, unless the disk changed since."""
+        current = self.preview(undo.run)
+        if current.plan.digest != undo.plan.digest:
+            raise OtherDigest("The files changed while you read.", f"assent undo {undo.run}")
+        record = self._record(undo, channel, note)
+        report = yield from self._runs.build(record.plan_id)
+        return _in_terms_of_originals(undo, report)
+
+    def _record(self, undo: Undo, channel: str, note: str) -> PlanRecord:
+        ledger = self._runs.ledger()
+        blobs, source = self._doors.blobs, undo.source
+        plan_id = self._doors.clock.new_id()
+        text, size = blobs.keep([undo.plan.text])
+        created = PlanCreated(
+            plan_id, ledger.workspace, source.session, source.name, b"", undoes=undo.run
+        )
+        draft = ledger.keep_draft(undo.plan.operations)
+        events = (
+            created,
+            TextRevised(text, size),
+            DraftChanged(draft, (), undo.plan.operations),
+            self._consents.proposal(undo.plan),
+        )
+        record = ledger.append(None, plan_id, *events)
+        approval = self._consents.sign(record, undo.plan, note, channel)
+        return ledger.append(record, plan_id, PlanApproved(approval))
+
+    def _find(self, ledger: Ledger, reference: str, plan_id: str) -> tuple[PlanRecord, RunNote]:
+        """Finds a run by id or its start; or the newest that changed files and still counts."""
+        records = ledger.all()
+        runs = [(r, note) for r in records for note in r.runs if note.outcome == "done"]
+        runs.sort(key=lambda pair: pair[1].run, reverse=True)
+        if reference:
+            found = [pair for pair in runs if pair[1].run.startswith(reference)]
+            if len(found) == 1:
+                return found[0]
+            raise NotFound(f"{reference!a} names {len(found)} runs that were done.", "assent log")
+        undone = {r.undoes for r, note in runs if r.undoes}
+        for record, note in runs:
+            wanted = not plan_id or record.plan_id == plan_id
+            if wanted and not record.undoes and note.run not in undone:
+                return record, note
+        raise NotFound("There is no run to undo here.", "assent log")
+
+
+def _in_terms_of_originals(undo: Undo, report: RunReport) -> RunReport:
+    """Names the original operations: what was taken back, and what was left because it changed."""
+    undone: dict[str, Result] = {"done": "undone", "undone": "done"}
+    found: dict[int, Result] = dict.fromkeys(range(len(undo.ids)), "not_started")
+    found.update({index: "conflict" for index, _ in undo.inversion.conflicts})
+    pairs = zip(undo.inversion.operations, report.operations, strict=True)
+    found.update({index: undone.get(result, result) for (index, _), (_, result) in pairs})
+    rows = tuple((undo.ids[index], found[index]) for index in sorted(found))
+    return RunReport(report.run, report.outcome, rows, report.notes)

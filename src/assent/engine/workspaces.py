@@ -1,0 +1,93 @@
+"""Workspaces: which id a folder has, and which plan is its current one."""
+
+import msgspec
+
+from assent.core.event import Event, PlanSelected, WorkspaceMinted, WorkspaceMoved
+from assent.engine.doors import Doors, Place
+from assent.ports import Batch
+
+
+class Home(msgspec.Struct, frozen=True):
+    """A workspace as its events left it."""
+
+    workspace: str
+    root: bytes
+    inode: int
+    current: str = ""
+    seq: int = 0
+
+
+_decode = msgspec.json.Decoder(Home).decode
+
+
+class Workspaces:
+    """Finds or mints the workspace of a folder.
+
+    The id is random and part of every digest. That a folder *is* the workspace is a local check:
+    same path and same inode; or, after the folder was moved, same inode and the id in its own tree.
+    """
+
+    def __init__(self, doors: Doors, place: Place) -> None:
+        self._doors = doors
+        self._place = place
+
+    def find(self) -> Home | None:
+        """Returns the folder's workspace, if it has one."""
+        place = self._place
+        homes = [home for home in self._all() if home.inode == place.inode]
+        for home in homes:
+            if home.root == place.root:
+                return home
+        marker = self._doors.projection.marker()
+        for home in homes:
+            if home.workspace == marker:
+                return self._append(home, WorkspaceMoved(place.root))
+        return None
+
+    def open(self) -> Home:
+        """Returns the folder's workspace; mints one before the first plan."""
+        home = self.find()
+        if home is not None:
+            return home
+        minted = WorkspaceMinted(self._doors.clock.new_id(), self._place.root, self._place.inode)
+        home = Home(minted.workspace, minted.root, minted.inode)
+        home = self._append(home, minted)
+        self._doors.projection.prepare()
+        self._doors.projection.write_marker(home.workspace)
+        return home
+
+    def select(self, plan_id: str) -> None:
+        """Makes a plan the current one."""
+        home = self.open()
+        if home.current != plan_id:
+            self._append(home, PlanSelected(plan_id))
+
+    def _append(self, home: Home, event: Event) -> Home:
+        changed = _folded(home, event)
+        stream, at = f"workspace/{home.workspace}", self._doors.clock.now()
+        head = msgspec.json.encode(changed)
+        self._doors.store.append(Batch(stream, home.seq, at, (event,), head))
+        return changed
+
+    def _all(self) -> list[Home]:
+        found = []
+        for stream in self._doors.store.streams("workspace/"):
+            kept = self._doors.store.head(stream)
+            home = _decode(kept[1]) if kept else None
+            for recorded in self._doors.store.read(stream, home.seq if home else 0):
+                home = _folded(home, recorded.event)
+            if home is not None:
+                found.append(home)
+        return found
+
+
+def _folded(home: Home | None, event: Event) -> Home:
+    match event:
+        case WorkspaceMinted(workspace, root, inode):
+            return Home(workspace, root, inode, "", 1)
+        case WorkspaceMoved(root) if home:
+            return msgspec.structs.replace(home, root=root, seq=home.seq + 1)
+        case PlanSelected(plan_id) if home:
+            return msgspec.structs.replace(home, current=plan_id, seq=home.seq + 1)
+        case _:
+            raise AssertionError("not a workspace's event")

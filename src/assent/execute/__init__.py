@@ -1,0 +1,1 @@
+"""The executor: applies an approved plan, and nothing else, without a model."""

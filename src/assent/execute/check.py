@@ -1,0 +1,117 @@
+"""Checks before the first write: does the disk still look as the plan saw it (law 2)?"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from assent.core.errors import Drift, Refused
+from assent.core.motion import Seen, needed_folders
+from assent.core.operation import FileOperation, FileState, MoveFile, RunCommand, footprint
+from assent.core.paths import ancestors, folded, shown
+from assent.core.plan import Plan
+from assent.ports import Blobs, Looks
+
+NAMED = 20  # differences spelled out in one message
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A path that is not as the plan expects it."""
+
+    path: bytes
+    expected: str
+    found: str
+
+
+def file_operations(plan: Plan) -> tuple[FileOperation, ...]:
+    """Returns the plan's operations, all of which must be about files."""
+    operations = []
+    for op in plan.operations:
+        if isinstance(op, RunCommand):
+            raise Refused("This plan holds a command; commands cannot be applied yet.")
+        operations.append(op)
+    return tuple(operations)
+
+
+def check_disk(plan: Plan, operations: Sequence[FileOperation], disk: Looks) -> None:
+    """Refuses a plan whose files, or files it relies on, changed since it was made."""
+    found = list(differences(plan, operations, disk))
+    if not found:
+        return
+    lines = [f"{shown(d.path)}: expected {d.expected}, found {d.found}." for d in found[:NAMED]]
+    more = f" And {len(found) - NAMED} more." if len(found) > NAMED else ""
+    raise Drift("Files changed since the plan was made. " + " ".join(lines) + more, "assent review")
+
+
+def differences(
+    plan: Plan, operations: Sequence[FileOperation], disk: Looks
+) -> Iterable[Difference]:
+    """Yields every path that is not as the plan saw it, in the order of the plan."""
+    freed = _freed_folders(operations)
+    for op in operations:
+        for path, before, _ in footprint(op):
+            seen = _look(disk, path)
+            if seen == before or (before is None and seen == "folder" and path in freed):
+                continue
+            if not _same_name_in_other_case(op, path, seen):
+                yield Difference(path, told(before), told(seen))
+    removed = {path for op in operations for path, _, after in footprint(op) if after is None}
+    for folder in needed_folders(operations):
+        seen = _look(disk, folder)
+        if seen not in (None, "folder") and folder not in removed:
+            yield Difference(folder, "a folder", told(seen))
+    for file in plan.relied_on:
+        seen = _look(disk, file.path)
+        if not isinstance(seen, FileState) or seen.digest != file.digest:
+            yield Difference(file.path, f"content {file.digest[:12]}…", told(seen))
+
+
+def check_blobs(operations: Iterable[FileOperation], blobs: Blobs) -> None:
+    """Refuses to start unless the old content is kept, so that undo can give it back."""
+    for op in operations:
+        for path, before, after in footprint(op):
+            kept = before is None or isinstance(op, MoveFile) or blobs.has(before.digest)
+            if not kept or not (
+                after is None or isinstance(op, MoveFile) or blobs.has(after.digest)
+            ):
+                raise Drift(
+                    f"The stored content of {shown(path)} is gone; nothing was changed.",
+                    "assent stage list",
+                )
+
+
+def told(seen: Seen | str) -> str:
+    """Says in words what stands, or should stand, under a name."""
+    match seen:
+        case None:
+            return "nothing there"
+        case FileState(digest, size, mode, kind):
+            thing = "a symlink" if kind == "link" else f"a file, mode {mode:o},"
+            return f"{thing} {size} bytes, content {digest[:12]}…"
+        case "folder":
+            return "a folder"
+        case words:
+            return words
+
+
+def _look(disk: Looks, path: bytes) -> Seen | str:
+    try:
+        return disk.look((path,))[path]
+    except OSError as error:
+        return f"something that cannot be read ({error.strerror})"
+
+
+def _freed_folders(operations: Iterable[FileOperation]) -> set[bytes]:
+    return {
+        above
+        for op in operations
+        for path, _, after in footprint(op)
+        if after is None
+        for above in ancestors(path)
+    }
+
+
+def _same_name_in_other_case(op: FileOperation, path: bytes, seen: Seen | str) -> bool:
+    """On a file system without case, the new name of a case-only move is the old file itself."""
+    if not isinstance(op, MoveFile) or path != op.to:
+        return False
+    return seen == op.before and folded(op.to) == folded(op.path)

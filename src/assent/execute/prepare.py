@@ -1,0 +1,39 @@
+"""Preparing: writes all new content to slots and syncs it, before anything visible changes."""
+
+from collections.abc import Generator, Iterable, Sequence
+
+from assent.core.errors import StoreError
+from assent.core.journal import Aborted, Committed
+from assent.core.motion import Fill
+from assent.ports import Blobs, Hands
+
+PACE = 64  # files between two reports of progress
+WHOLE = 1 << 20  # content up to this size is read at once
+
+
+def prepare(
+    hands: Hands, blobs: Blobs, folder: bytes, slots: Sequence[Fill]
+) -> Generator[int, None, Committed | Aborted]:
+    """Fills the slots and syncs once. Nothing visible has changed if it fails."""
+    index, path = 0, folder
+    try:
+        hands.make_folder(folder)
+        for at, fill in enumerate(slots):
+            index, path = fill.index, fill.slot
+            hands.create(fill, _content(blobs, fill))
+            if at % PACE == 0:
+                yield at
+        hands.sync()
+    except OSError as error:
+        return Aborted(0, index, path, error.strerror or str(error), "failed")
+    except StoreError as error:
+        return Aborted(0, index, path, error.message, "failed")
+    return Committed()
+
+
+def _content(blobs: Blobs, fill: Fill) -> Iterable[bytes]:
+    if fill.source is not None:
+        return ()
+    if fill.after.size <= WHOLE:
+        return (blobs.read(fill.after.digest),)
+    return blobs.chunks(fill.after.digest)

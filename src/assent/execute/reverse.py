@@ -1,0 +1,71 @@
+"""Reversing: takes back the renames of an aborted run, motion by motion, as the disk allows."""
+
+from collections.abc import Sequence
+
+from assent.core.journal import Conflict, Halted, Settled
+from assent.core.motion import Clear, Motion, Put, Status, Swap, Take, backward, places
+from assent.core.paths import parent
+from assent.ports import Hands
+
+
+def reverse(hands: Hands, motions: Sequence[Motion], folders: Sequence[bytes]) -> Settled | Halted:
+    """Puts everything back; what somebody else changed since stays, and is named."""
+    conflicts = []
+    folders_left = list(reversed(folders))
+    for motion in reversed(motions):
+        if isinstance(motion, Take | Clear):
+            _remove(hands, folders_left)
+        reason = _take_back(hands, motion)
+        if reason:
+            conflicts.append(Conflict(motion.index, motion.path, motion.slot, reason))
+    _remove(hands, folders_left)
+    if conflicts:
+        return Halted(tuple(conflicts))
+    try:
+        hands.sync()
+    except OSError as error:
+        unsynced = f"what was put back is not safely on disk ({error.strerror})"
+        return Halted((Conflict(0, b"", b"", unsynced),))
+    return Settled("rolled_back")
+
+
+def _take_back(hands: Hands, motion: Motion) -> str:
+    """Reverses one motion if the disk says that it happened; returns why that was not possible."""
+    try:
+        match backward(motion, hands.look(places(motion))):
+            case Status.DONE:
+                return ""
+            case Status.CONFLICT:
+                return "it was changed after the run wrote it"
+            case Status.TODO:
+                return _undo_rename(hands, motion)
+    except OSError as error:
+        return error.strerror or str(error)
+
+
+def _undo_rename(hands: Hands, motion: Motion) -> str:
+    match motion:
+        case Take() | Clear():
+            hands.make_folder(parent(motion.path))
+            hands.rename(motion.slot, motion.path)
+            return ""
+        case Put():
+            hands.rename(motion.path, motion.slot)
+            if hands.look((motion.slot,))[motion.slot] == motion.after:
+                return ""
+            hands.rename(motion.slot, motion.path)
+        case Swap():
+            hands.exchange(motion.slot, motion.path)
+            if hands.look((motion.slot,))[motion.slot] == motion.after:
+                return ""
+            hands.exchange(motion.slot, motion.path)
+    return "it changed a moment before it was put back"
+
+
+def _remove(hands: Hands, folders: list[bytes]) -> None:
+    """Removes the folders that the run made; one that somebody uses by now stays."""
+    while folders:
+        try:
+            hands.remove_folder(folders.pop(0))
+        except OSError:
+            continue  # an empty folder too many is no reason to stop giving files back

@@ -1,0 +1,205 @@
+"""The doors: what the floors above core ask of the world, one page of protocols."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import BinaryIO, Protocol
+
+import msgspec
+
+from assent.core.event import Event, Recorded
+from assent.core.journal import Entry
+from assent.core.motion import Fill, Layout, Seen
+from assent.core.operation import FileOperation
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Events that must directly follow event number `after` of a stream, and the head they make."""
+
+    stream: str
+    after: int
+    at: str
+    events: tuple[Event, ...]
+    head: bytes | None = None
+
+
+class Store(Protocol):
+    """The log. All batches of one `append` are one durable transaction, or nothing is."""
+
+    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+        """Raises Moved if any stream has gone past its batch's `after`."""
+
+    def read(self, stream: str, after: int = 0) -> list[Recorded]: ...
+
+    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
+        """Returns the events of all streams under the prefixes, in the order of the whole log."""
+
+    def streams(self, prefix: str) -> list[str]: ...
+
+    def head(self, stream: str) -> tuple[int, bytes] | None:
+        """Returns the kept fold of a stream with the seq that it reaches; it may lag behind."""
+
+    def close(self) -> None: ...
+
+
+class Blobs(Protocol):
+    """Contents by digest. What is kept is durable, and visible to others, after `flush`."""
+
+    def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
+        """Stores content and returns its digest and size."""
+
+    def flush(self) -> None: ...
+
+    def has(self, digest: str) -> bool: ...
+
+    def read(self, digest: str) -> bytes:
+        """Returns the content, checked; raises StoreError if it is missing or damaged."""
+
+    def chunks(self, digest: str) -> Iterator[bytes]:
+        """Streams the content; raises StoreError at the end if it does not match its name."""
+
+
+class Signer(Protocol):
+    """The key that says which machine's person approved; it never leaves the state directory."""
+
+    def sign(self, payload: bytes) -> tuple[str, str]:
+        """Returns the public key and the signature, both as hex."""
+
+    def verify(self, key: str, payload: bytes, signature: str) -> bool:
+        """Tells whether this machine's key made the signature."""
+
+
+class Locks(Protocol):
+    """One process at a time."""
+
+    def hold(self, name: str, owner: str) -> AbstractContextManager[None]:
+        """Raises Busy, naming the owner, if somebody else holds the lock."""
+
+
+class Clock(Protocol):
+    """Time for display and expiry, never for order."""
+
+    def now(self) -> str:
+        """Returns the time in UTC as ISO 8601 with milliseconds and a Z."""
+
+    def later(self, seconds: int) -> str: ...
+
+    def new_id(self) -> str:
+        """Returns an id that sorts by time and that nobody can guess."""
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What replacing a file would cost besides its content."""
+
+    links: int = 1
+    lost: tuple[str, ...] = ()
+
+
+class Looks(Protocol):
+    """Anything that can tell what stands under a name."""
+
+    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]: ...
+
+
+class Files(Looks, Protocol):
+    """The person's files, for reading, by workspace path; no symlink is ever followed."""
+
+    def locate(self, argument: bytes) -> bytes:
+        """Turns what a person typed into a workspace path: its real parent and its name."""
+
+    def open(self, path: bytes) -> BinaryIO:
+        """Opens a file's content; of a symlink, its target."""
+
+    def below(self, folder: bytes) -> list[bytes]:
+        """Lists the files and symlinks below a folder; nothing if it is no folder."""
+
+    def is_file(self, path: bytes) -> bool:
+        """Tells whether a file or symlink stands there, without reading it."""
+
+    def names(self, folder: bytes) -> list[bytes]:
+        """Lists the names in a folder; nothing if it is no folder."""
+
+    def facts(self, path: bytes) -> Facts: ...
+
+
+class Hands(Looks, Protocol):
+    """The one pair of hands (law 1): what the executor does to the person's files.
+
+    Every call raises OSError on failure. None follows a symlink in a parent folder.
+    """
+
+    def layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
+        """Decides where the slots of a run lie and which kernel calls serve there."""
+
+    def missing(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
+        """Returns those folders that do not exist."""
+
+    def create(self, fill: Fill, content: Iterable[bytes]) -> None:
+        """Writes a slot that must not exist, with mode, owner and attributes."""
+
+    def rename(self, source: bytes, target: bytes) -> None:
+        """Renames without ever replacing: FileExistsError if the target is taken."""
+
+    def exchange(self, one: bytes, other: bytes) -> None: ...
+
+    def make_folder(self, path: bytes) -> bool:
+        """Makes a folder and those above it; tells whether it was missing."""
+
+    def remove_folder(self, path: bytes) -> bool:
+        """Removes a folder, and empty folders in it, if it holds no file; tells whether it went."""
+
+    def holds_files(self, folder: bytes) -> bool:
+        """Tells whether anything but folders lies below."""
+
+    def remove(self, path: bytes) -> None: ...
+
+    def sync(self) -> None:
+        """Returns when everything done so far is on disk."""
+
+
+class Journal(Protocol):
+    """Where a run writes what it is about to do and what it did."""
+
+    def read(self, run: str) -> list[Entry]: ...
+
+    def write(self, run: str, entry: Entry) -> None:
+        """Durable when it returns."""
+
+
+class PlanFile(msgspec.Struct, frozen=True):
+    """A plan's Markdown as found in the workspace."""
+
+    session: str
+    name: str
+    path: bytes
+    changed: float
+
+
+class Projection(Protocol):
+    """Assent's own files in the workspace: plans, readable copies, one line of .gitignore."""
+
+    def prepare(self) -> None:
+        """Makes the tree and the .gitignore line if they are missing."""
+
+    def plan_path(self, session: str, name: str) -> bytes: ...
+
+    def find_plans(self) -> list[PlanFile]:
+        """Lists the plan files, newest first."""
+
+    def read_text(self, path: bytes) -> bytes | None:
+        """Returns a plan file's bytes, or None if it is gone."""
+
+    def write_text(self, path: bytes, text: bytes) -> None: ...
+
+    def delete_text(self, path: bytes) -> None:
+        """Removes a plan file, and its session's folder if that is left empty."""
+
+    def write_state(self, plan_id: str, files: Mapping[str, bytes]) -> None:
+        """Writes readable copies under the state folder; they give nobody any power."""
+
+    def write_agent(self, text: bytes) -> bool:
+        """Writes the plan agent's definition unless there is one; tells whether it did."""
+
+    def marker(self) -> str:
+        """Returns the workspace id that the tree carries, or an empty string."""
+
+    def write_marker(self, workspace: str) -> None: ...

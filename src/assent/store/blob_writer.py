@@ -1,0 +1,142 @@
+"""How a blob comes into being: a temporary file, a sync, a rename, and a sync again."""
+
+import errno
+import os
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from assent.core.errors import StoreError
+from assent.store.blob_disk import BlobDisk
+from assent.store.faults import system_fault
+from assent.store.temporary import Names, abandoned
+
+MANY = 16  # with more files than this, one sync of the file system beats a sync of each
+
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_NO_SYNCFS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EPERM)
+
+
+class BlobWriter:
+    """Writes below one folder. Only `write` explains its errors; the rest raises OSError."""
+
+    def __init__(self, root: str, disk: BlobDisk) -> None:
+        self._root = root
+        self._disk = disk
+        self._temporary = f"{root}/tmp"
+        self._names = Names(self._temporary)
+        self._unsynced: set[str] = set()
+        self._swept = False
+
+    def write(self, chunks: Iterable[bytes]) -> str:
+        """Writes a temporary file and returns its path; errors of the chunks pass unchanged."""
+        path = self._names.fresh()
+        try:
+            fd = self._created(path)
+            try:
+                for chunk in chunks:
+                    self._write(fd, chunk)
+            finally:
+                self._close(fd)
+        except BaseException:
+            self.discard(path)
+            raise
+        return path
+
+    def sync(self, paths: Sequence[str]) -> None:
+        """Returns when the bytes, or of folders the names, are on disk."""
+        if len(paths) > MANY and self._sync_everything():
+            return
+        for path in paths:
+            fd = self._disk.open(path, _OPEN)
+            try:
+                self._disk.fsync(fd)
+            finally:
+                self._disk.close(fd)
+
+    def publish(self, path: str, target: str) -> None:
+        """Gives a temporary file its name; that is durable after `settle`."""
+        try:
+            self._disk.rename(path, target)
+        except FileNotFoundError:
+            self._make_folder(os.path.dirname(target))
+            self._disk.rename(path, target)
+        self.doubt(target)
+
+    def doubt(self, target: str) -> None:
+        """Notes that a name may not be durable yet."""
+        self._unsynced.add(os.path.dirname(target))
+
+    def settle(self) -> None:
+        """Returns when all names are on disk, and removes what processes that died left behind."""
+        folders, self._unsynced = self._unsynced, set()
+        try:
+            self.sync(tuple(folders))
+        except OSError:
+            self._unsynced |= folders
+            raise
+        if not self._swept:
+            self._swept = True
+            self._sweep()
+
+    def discard(self, path: str) -> None:
+        """Removes a temporary file, if that is possible."""
+        with suppress(OSError):
+            self._disk.unlink(path)
+
+    def fault(self, error: OSError) -> StoreError:
+        return system_fault("store contents in", self._root, error)
+
+    def _created(self, path: str) -> int:
+        try:
+            try:
+                return self._disk.open(path, _CREATE, 0o600)
+            except FileNotFoundError:
+                self._make_folder(self._temporary)
+                return self._disk.open(path, _CREATE, 0o600)
+        except OSError as error:
+            raise self.fault(error) from error
+
+    def _write(self, fd: int, chunk: bytes) -> None:
+        try:
+            written = self._disk.write(fd, chunk)
+            while written < len(chunk):
+                written += self._disk.write(fd, memoryview(chunk)[written:])
+        except OSError as error:
+            raise self.fault(error) from error
+
+    def _close(self, fd: int) -> None:
+        try:
+            self._disk.close(fd)
+        except OSError as error:
+            raise self.fault(error) from error
+
+    def _make_folder(self, path: str) -> None:
+        try:
+            self._disk.mkdir(path, 0o700)
+        except FileExistsError:
+            pass
+        except FileNotFoundError:
+            self._make_folder(os.path.dirname(path))
+            self._disk.mkdir(path, 0o700)
+        self.doubt(path)
+
+    def _sync_everything(self) -> bool:
+        fd = self._disk.open(self._root, _OPEN)
+        try:
+            self._disk.syncfs(fd)
+        except OSError as error:
+            if error.errno in _NO_SYNCFS:
+                return False
+            raise
+        finally:
+            self._disk.close(fd)
+        return True
+
+    def _sweep(self) -> None:
+        with suppress(OSError):
+            for name in self._disk.listdir(self._temporary):
+                path = f"{self._temporary}/{name}"
+                if abandoned(name, time.time() - self._disk.stat(path).st_mtime):
+                    self.discard(path)

@@ -1,0 +1,47 @@
+"""The codec: how an event becomes a row of the log, and a row an event again."""
+
+from typing import TypeAlias, get_args
+
+import msgspec
+
+from assent.core.errors import StoreError
+from assent.core.event import Event, Recorded, kind
+
+Row: TypeAlias = tuple[int, str, int, str, str, str]
+
+KINDS = frozenset(str(cls.__struct_config__.tag) for cls in get_args(Event))
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
+
+
+def encoded(event: Event) -> tuple[str, str]:
+    """Returns the kind and the body of an event as the log keeps them."""
+    return kind(event), _encoder.encode(event).decode()
+
+
+def recorded(row: Row) -> Recorded:
+    """Returns the event of a row: position, stream, seq, at, kind and body."""
+    position, stream, seq, at, _, body = row
+    try:
+        return Recorded(position, stream, seq, at, _decoder.decode(body))
+    except (msgspec.DecodeError, UnicodeError) as error:
+        raise _unreadable(row, str(error)) from error
+
+
+def _unreadable(row: Row, details: str) -> StoreError:
+    position, stream, seq, _, word, _ = row
+    name = f"Event {seq} of {stream} (number {position} of the log)"
+    safe = "Nothing was changed."
+    update = "pip install --upgrade assent"
+    if word not in KINDS:
+        return StoreError(
+            f"{name} is of the kind {word!a}, which this version of Assent does not know: a newer "
+            f"one wrote it. {safe}",
+            update,
+        )
+    return StoreError(
+        f"{name} cannot be read ({details}): it is damaged, or a newer version of Assent wrote it. "
+        f"{safe}",
+        update,
+    )

@@ -1,0 +1,211 @@
+"""The database file of the log: who may open it how, so that several processes never damage it.
+
+SQLite before 3.51.3 can corrupt a WAL database when two connections write and checkpoint at the
+same moment. So every transaction, every checkpoint and every close of a writing connection happens
+under one lock file, nothing checkpoints by itself, and who only reads opens the file read-only.
+"""
+
+import fcntl
+import os
+import shlex
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, nullcontext, suppress
+from threading import RLock
+from typing import Any, TypeAlias
+
+from assent.core.errors import StoreError
+from assent.store.faults import SAFE, damaged, naming
+from assent.store.folders import make_folder, sync_folder
+from assent.store.locks import PATIENCE, acquired
+from assent.store.migrate import Migrations
+
+Rows: TypeAlias = list[tuple[Any, ...]]
+
+GROWN = 4 * 1024 * 1024
+
+# What SQLite says where it cannot make the companions (-wal, -shm) that reading needs.
+_FROZEN = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+
+
+class Database:
+    """One file, opened when it is first needed; safe to call from several threads and processes."""
+
+    def __init__(
+        self, path: str, patience: float = PATIENCE, migrations: Migrations | None = None
+    ) -> None:
+        self._path = os.path.abspath(path)
+        self._folder = os.path.dirname(self._path)
+        self._lock = os.path.join(self._folder, "store.lock")
+        self._patience = patience
+        self._migrations = migrations or Migrations()
+        self._turn = RLock()
+        self._file: tuple[int, int] | None = None
+        self._reader: sqlite3.Connection | None = None
+        self._writer: sqlite3.Connection | None = None
+
+    def rows(self, question: str, values: Sequence[object]) -> Rows:
+        """Answers a question from what is committed; a database that does not exist is empty."""
+        with self._turn, naming("read the log", self._path):
+            if not self._exists():
+                return []
+            try:
+                return self._reading().execute(question, values).fetchall()
+            except sqlite3.OperationalError as error:
+                if not self._frozen(error):
+                    raise
+            return self._frozen_rows(question, values)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Does everything in it durably or, after any exception, nothing of it."""
+        with self._turn, naming("write the log", self._path), self._locked():
+            connection = self._writing()
+            with connection:
+                connection.execute("BEGIN IMMEDIATE")
+                self._migrations.check(connection, self._path)  # a newer version may run by now
+                yield connection
+            if _size(f"{self._path}-wal") > GROWN:
+                _shrink(connection)
+
+    def close(self) -> None:
+        """Closes the connections; the last one to close leaves a database without companions."""
+        with self._turn:
+            lock = None
+            if self._writer is not None:
+                with suppress(OSError):
+                    lock = acquired(self._lock, self._patience)
+            # Even without the lock SQLite lets nobody checkpoint here but the last one connected.
+            self._disconnect()
+            if lock is not None:
+                os.close(lock)
+
+    def _exists(self) -> bool:
+        """Tells whether there is a database, and forgets connections to one that was replaced."""
+        try:
+            found = os.stat(self._path)
+        except FileNotFoundError:
+            file = None
+        else:
+            file = (found.st_dev, found.st_ino)
+            if not found.st_size:  # never so by our own doing, and SQLite would discard the -wal
+                raise damaged("use", self._path, "it is empty")
+        if file != self._file:
+            self._disconnect()
+            self._file = file
+        if file is None and _size(f"{self._path}-wal"):
+            reason = "it is gone; put it back, or set the rest aside to begin anew"
+            raise damaged("use the log", self._path, "its -wal file is still there", reason)
+        return file is not None
+
+    def _reading(self) -> sqlite3.Connection:
+        if self._writer is not None:
+            return self._writer
+        if self._reader is None:
+            self._reader = self._opened("ro")
+            if self._migrations.missing(self._reader):
+                with self._locked():
+                    return self._writing()
+        return self._reader
+
+    def _frozen(self, error: sqlite3.OperationalError) -> bool:
+        """Tells whether the file is whole but in a folder that takes no companions."""
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+        return code & 0xFF in _FROZEN and not _size(f"{self._path}-wal")
+
+    def _frozen_rows(self, question: str, values: Sequence[object]) -> Rows:
+        held = self._locked(fcntl.LOCK_SH) if os.path.exists(self._lock) else nullcontext()
+        with held, closing(self._opened("ro&immutable=1")) as connection:
+            return connection.execute(question, values).fetchall()
+
+    def _writing(self) -> sqlite3.Connection:
+        if not self._exists():
+            self._create()
+            self._exists()
+        if self._writer is None:
+            self._disconnect()
+            writer = self._opened("rw")
+            with _closed_on_error(writer):
+                writer.execute("PRAGMA journal_mode = WAL")  # a restored copy may have lost it
+                writer.execute("PRAGMA synchronous = FULL")
+                self._migrations.apply(writer)
+            self._writer = writer
+        return self._writer
+
+    def _opened(self, mode: str) -> sqlite3.Connection:
+        connection = _connected(self._path, mode, self._patience)
+        with _closed_on_error(connection):
+            self._migrations.check(connection, self._path)
+        return connection
+
+    def _create(self) -> None:
+        """Makes a database under another name first, so that nobody ever sees half of one."""
+        young = f"{self._path}.new"
+        for name in (young, f"{young}-journal", f"{young}-wal", f"{young}-shm"):
+            with suppress(FileNotFoundError):
+                os.unlink(name)
+        os.close(os.open(young, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        with closing(_connected(young, "rw", self._patience)) as connection:
+            self._migrations.apply(connection)
+            connection.execute("PRAGMA journal_mode = WAL")
+        os.rename(young, self._path)
+        sync_folder(self._folder)
+
+    def _disconnect(self) -> None:
+        for connection in (self._reader, self._writer):
+            if connection is not None:
+                connection.close()
+        self._reader = self._writer = None
+
+    @contextmanager
+    def _locked(self, how: int = fcntl.LOCK_EX) -> Iterator[None]:
+        make_folder(self._folder)
+        lock = acquired(self._lock, self._patience, how)
+        if lock is None:
+            raise StoreError(
+                f"Could not use the log {self._path}: another process has been writing to it for "
+                f"{self._patience:g} seconds. {SAFE}",
+                f"fuser -v {shlex.quote(self._lock)}",
+            )
+        try:
+            yield
+        finally:
+            os.close(lock)
+
+
+@contextmanager
+def _closed_on_error(connection: sqlite3.Connection) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _connected(path: str, mode: str, patience: float) -> sqlite3.Connection:
+    name = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    connection = sqlite3.connect(
+        f"file:{name}?mode={mode}",
+        uri=True,
+        timeout=patience,
+        isolation_level=None,
+        check_same_thread=False,  # the turn lets one thread in at a time
+    )
+    connection.execute("PRAGMA wal_autocheckpoint = 0")
+    return connection
+
+
+def _shrink(connection: sqlite3.Connection) -> None:
+    """Moves what the -wal file holds into the database; if that fails, it is as safe there."""
+    patience = connection.execute("PRAGMA busy_timeout").fetchone()[0]
+    with suppress(sqlite3.OperationalError):
+        connection.execute("PRAGMA busy_timeout = 0")  # if somebody reads just now: next time
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.execute(f"PRAGMA busy_timeout = {patience}")
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0

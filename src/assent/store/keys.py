@@ -1,0 +1,99 @@
+"""The key that signs approvals: made once, readable by its owner alone."""
+
+import os
+import shlex
+import stat
+from contextlib import suppress
+
+from nacl.bindings import crypto_sign, crypto_sign_open, crypto_sign_seed_keypair
+from nacl.exceptions import CryptoError
+
+from assent.core.errors import StoreError
+from assent.store.faults import naming
+from assent.store.folders import make_folder, sync_folder
+
+_SEED = 32
+_SIGNATURE = 64
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class FileSigner:
+    """Implements ports.Signer with Ed25519. The file holds the 32 bytes of the seed."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = os.path.abspath(path)
+        self._pair: tuple[bytes, bytes] | None = None
+
+    def sign(self, payload: bytes) -> tuple[str, str]:
+        """Returns the public key and the signature as hex; makes the key if there is none."""
+        public, secret = self._loaded() or self._made()
+        return public.hex(), crypto_sign(payload, secret)[:_SIGNATURE].hex()
+
+    def verify(self, key: str, payload: bytes, signature: str) -> bool:
+        """Tells whether this machine's key made the signature; of garbage it did not."""
+        pair = self._loaded()
+        if pair is None or key != pair[0].hex():
+            return False
+        try:
+            raw = bytes.fromhex(signature)
+            crypto_sign_open(raw + payload, pair[0])
+        except (ValueError, CryptoError):
+            return False
+        return len(raw) == _SIGNATURE and raw.hex() == signature  # one spelling only
+
+    def _loaded(self) -> tuple[bytes, bytes] | None:
+        if self._pair is None:
+            with naming("read the key", self._path), suppress(FileNotFoundError):
+                self._pair = crypto_sign_seed_keypair(self._seed())
+        return self._pair
+
+    def _made(self) -> tuple[bytes, bytes]:
+        with naming("make the key", self._path):
+            _create(self._path, os.urandom(_SEED))
+            self._pair = crypto_sign_seed_keypair(self._seed())
+        return self._pair
+
+    def _seed(self) -> bytes:
+        file = os.open(self._path, _OPEN)
+        try:
+            found = os.fstat(file)
+            self._refuse(found)
+            return os.read(file, _SEED)
+        finally:
+            os.close(file)
+
+    def _refuse(self, found: os.stat_result) -> None:
+        quoted = shlex.quote(self._path)
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            raise StoreError(
+                f"The key {self._path} can be read by others, so nothing is signed or verified "
+                "with it. If somebody may have copied it, delete it and approve again.",
+                f"chmod 600 {quoted}",
+            )
+        if not stat.S_ISREG(found.st_mode) or found.st_size != _SEED:
+            raise StoreError(
+                f"The key {self._path} is damaged: it has {found.st_size} bytes instead of {_SEED}."
+                " Set it aside and a new one is made; what the old one approved is then to be "
+                "approved again.",
+                f"mv {quoted} {quoted}.damaged",
+            )
+
+
+def _create(path: str, seed: bytes) -> None:
+    """Makes the key file as a whole or not at all; of two processes that try, one succeeds."""
+    folder = os.path.dirname(path)
+    make_folder(folder)
+    young = f"{path}.{os.urandom(8).hex()}"
+    try:
+        file = os.open(young, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(file, seed)
+            os.fsync(file)
+        finally:
+            os.close(file)
+        with suppress(FileExistsError):
+            os.link(young, path)
+        sync_folder(folder)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(young)

@@ -1,0 +1,85 @@
+"""Locks: how one process at a time works on something, with the kernel letting go if it dies."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from assent.core.errors import Busy
+from assent.store.faults import naming
+from assent.store.folders import make_folder
+
+PATIENCE = 10.0
+_SHORTEST, _LONGEST = 0.001, 0.05
+_SHOWN = 200
+
+
+class FileLocks:
+    """Implements ports.Locks with one file per lock. The text in the file is for display only."""
+
+    def __init__(self, folder: str | os.PathLike[str], patience: float = PATIENCE) -> None:
+        self._folder = os.fspath(folder)
+        self._patience = patience
+
+    @contextmanager
+    def hold(self, name: str, owner: str) -> Iterator[None]:
+        """Holds a lock; whoever has to wait too long is told the owner and this process's id."""
+        path = os.path.join(self._folder, f"{name}.lock")
+        with naming("lock", path):
+            make_folder(self._folder)
+            lock = acquired(path, self._patience)
+        if lock is None:
+            raise _busy(path)
+        try:
+            _sign(lock, f"{os.getpid()}\n{owner}".encode("utf-8", "replace"))
+            yield
+        finally:
+            _sign(lock, b"")
+            os.close(lock)
+
+
+def acquired(path: str, patience: float, how: int = fcntl.LOCK_EX) -> int | None:
+    """Opens a file and locks it; returns None if others kept it all the time."""
+    deadline = time.monotonic() + patience
+    pause = _SHORTEST
+    while True:
+        lock = _tried(path, how)
+        if lock is not None or time.monotonic() >= deadline:
+            return lock
+        time.sleep(pause)
+        pause = min(2 * pause, _LONGEST)
+
+
+def _tried(path: str, how: int) -> int | None:
+    access = os.O_RDWR | os.O_CREAT if how == fcntl.LOCK_EX else os.O_RDONLY
+    lock = os.open(path, access | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, how | fcntl.LOCK_NB)
+        # A file that was deleted meanwhile keeps nobody out any more.
+        if os.path.samestat(os.fstat(lock), os.stat(path)):
+            return lock
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except BaseException:
+        os.close(lock)
+        raise
+    os.close(lock)
+    return None
+
+
+def _sign(lock: int, text: bytes) -> None:
+    with suppress(OSError):  # a full disk must not keep anybody from holding a lock
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, text, 0)
+
+
+def _busy(path: str) -> Busy:
+    with naming("read", path), open(path, encoding="utf-8", errors="replace") as file:
+        pid, _, owner = file.read(_SHOWN).partition("\n")
+    shown = "".join(c if c.isprintable() else "?" for c in owner) or "another process"
+    who = f"{shown} (process {pid})" if pid.isdecimal() else shown
+    return Busy(
+        f"Busy: {who} is at work here. Nothing was changed; try again when it has ended.",
+        f"ps -fp {pid}" if pid.isdecimal() else f"fuser -v {path}",
+    )

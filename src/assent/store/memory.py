@@ -1,0 +1,79 @@
+"""The log and the blobs in memory: the same promises without a disk."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from assent.core.digest import sha256
+from assent.core.errors import StoreError
+from assent.core.event import Recorded
+from assent.ports import Batch
+from assent.store.log import require_end
+
+
+class MemoryStore:
+    """Implements ports.Store for one process."""
+
+    def __init__(self) -> None:
+        self._log: list[Recorded] = []
+        self._ends: dict[str, int] = {}
+        self._heads: dict[str, tuple[int, bytes]] = {}
+
+    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+        """Records all batches or, if any stream has moved on, none of them."""
+        added: list[Recorded] = []
+        ends: dict[str, int] = {}
+        heads: dict[str, tuple[int, bytes]] = {}
+        for batch in batches:
+            require_end(batch, ends.get(batch.stream, self._ends.get(batch.stream, 0)))
+            for seq, event in enumerate(batch.events, batch.after + 1):
+                position = len(self._log) + len(added) + 1
+                added.append(Recorded(position, batch.stream, seq, batch.at, event))
+            ends[batch.stream] = batch.after + len(batch.events)
+            if batch.head is not None:
+                heads[batch.stream] = (ends[batch.stream], batch.head)
+        self._log += added
+        self._ends |= ends
+        self._heads |= heads
+        return tuple(added)
+
+    def read(self, stream: str, after: int = 0) -> list[Recorded]:
+        return [one for one in self._log if one.stream == stream and one.seq > after]
+
+    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
+        return [one for one in self._log[after:] if one.stream.startswith(tuple(prefixes))]
+
+    def streams(self, prefix: str) -> list[str]:
+        return sorted({one.stream for one in self._log if one.stream.startswith(prefix)})
+
+    def head(self, stream: str) -> tuple[int, bytes] | None:
+        return self._heads.get(stream)
+
+    def close(self) -> None:
+        """Keeps everything: who holds the object still has the log."""
+
+
+class MemoryBlobs:
+    """Implements ports.Blobs for one process; `contents` lies open for a test to damage."""
+
+    def __init__(self) -> None:
+        self.contents: dict[str, bytes] = {}
+
+    def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
+        content = b"".join(chunks)
+        digest = sha256(content)
+        self.contents[digest] = content
+        return digest, len(content)
+
+    def flush(self) -> None:
+        """Does nothing: what is in memory is as durable as it gets."""
+
+    def has(self, digest: str) -> bool:
+        return digest in self.contents
+
+    def read(self, digest: str) -> bytes:
+        content = self.contents.get(digest)
+        if content is None or sha256(content) != digest:
+            raise StoreError(f"The content {digest[:12]}… is missing or damaged.")
+        return content
+
+    def chunks(self, digest: str) -> Iterator[bytes]:
+        yield self.read(digest)

@@ -1,0 +1,48 @@
+"""Migrations: numbered SQL files bring a log to the form that this version writes."""
+
+import os
+import sqlite3
+
+from assent.core.errors import StoreError
+from assent.store.faults import damaged
+
+FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+
+
+class Migrations:
+    """The steps from nothing to the newest form; a log counts in user_version how many it has."""
+
+    def __init__(self, folder: str = FOLDER) -> None:
+        self._folder = folder
+        self._files = sorted(name for name in os.listdir(folder) if name.endswith(".sql"))
+
+    def check(self, connection: sqlite3.Connection, path: str) -> None:
+        """Refuses what is no log and what a newer version of Assent wrote."""
+        found, known = _version(connection), len(self._files)
+        if found > known:
+            raise StoreError(
+                f"{path} was written by a newer version of Assent (its form is {found}, this "
+                f"version knows {known}). Nothing was changed.",
+                "pip install --upgrade assent",
+            )
+        if found < 1:
+            raise damaged("use the log", path, "it has no tables of Assent")
+
+    def missing(self, connection: sqlite3.Connection) -> bool:
+        """Tells whether a log lacks a step."""
+        return _version(connection) < len(self._files)
+
+    def apply(self, connection: sqlite3.Connection) -> None:
+        """Takes the steps that a log lacks, each in one transaction. The caller holds its lock."""
+        found = _version(connection)
+        for number, name in enumerate(self._files[found:], found + 1):
+            with open(os.path.join(self._folder, name), encoding="utf-8") as file:
+                steps = file.read()
+            with connection:  # rolls back what a failed script leaves open
+                connection.executescript(
+                    f"BEGIN IMMEDIATE;\n{steps}\nPRAGMA user_version = {number};\nCOMMIT;"
+                )
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

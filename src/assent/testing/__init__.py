@@ -1,0 +1,1 @@
+"""Doubles that implement the ports, and suites that every implementation must pass."""

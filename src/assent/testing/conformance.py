@@ -1,0 +1,213 @@
+"""What every store and every blob store promises, as checks for any implementation."""
+
+from collections.abc import Callable, Iterator
+
+from assent.core.digest import sha256
+from assent.core.errors import Moved, StoreError
+from assent.core.event import (
+    Event,
+    PlanDiscarded,
+    PlanRevised,
+    PlanSelected,
+    Recorded,
+    RunHalted,
+    TextRevised,
+)
+from assent.ports import Batch, Blobs, Store
+
+AT = "2026-01-01T00:00:00.000Z"
+LATER = "2026-01-01T00:00:01.000Z"
+
+
+def empty_store_is_empty(store: Store) -> None:
+    assert store.read("plan/a") == []
+    assert store.read_all(["", "plan/"]) == []
+    assert store.streams("") == []
+    assert store.head("plan/a") is None
+
+
+def append_returns_what_read_returns(store: Store) -> None:
+    first = store.append(_batch("plan/a", 0, PlanRevised(), TextRevised("c" * 64, 3)))
+    second = store.append(Batch("plan/a", 2, LATER, (PlanDiscarded(),)))
+    assert first == (
+        Recorded(1, "plan/a", 1, AT, PlanRevised()),
+        Recorded(2, "plan/a", 2, AT, TextRevised("c" * 64, 3)),
+    )
+    assert second == (Recorded(3, "plan/a", 3, LATER, PlanDiscarded()),)
+    assert store.read("plan/a") == [*first, *second]
+
+
+def read_starts_after_a_seq(store: Store) -> None:
+    recorded = store.append(_batch("plan/a", 0, *[RunHalted(str(n)) for n in range(5)]))
+    assert store.read("plan/a", 3) == list(recorded[3:])
+    assert store.read("plan/a", 5) == []
+    assert store.read("plan/a", 9) == []
+
+
+def batch_behind_the_end_is_refused(store: Store) -> None:
+    store.append(_batch("plan/a", 0, PlanRevised()))
+    _refused(store, _batch("plan/a", 0, PlanDiscarded()))
+
+
+def batch_ahead_of_the_end_is_refused(store: Store) -> None:
+    store.append(_batch("plan/a", 0, PlanRevised()))
+    _refused(store, _batch("plan/a", 2, PlanDiscarded()))
+    _refused(store, _batch("plan/new", 1, PlanDiscarded()))
+
+
+def batches_are_one_transaction(store: Store) -> None:
+    store.append(_batch("plan/a", 0, PlanRevised()))
+    good = Batch("plan/b", 0, AT, (PlanRevised(),), b"head of b")
+    _refused(store, good, _batch("plan/a", 0, PlanDiscarded()))
+    assert store.head("plan/b") is None
+    both = store.append(good, _batch("plan/a", 1, PlanDiscarded()))
+    assert [(one.position, one.stream, one.seq) for one in both] == [
+        (2, "plan/b", 1),
+        (3, "plan/a", 2),
+    ]
+
+
+def two_batches_of_one_stream_follow_each_other(store: Store) -> None:
+    both = store.append(_batch("a", 0, RunHalted("1")), _batch("a", 1, RunHalted("2")))
+    assert store.read("a") == list(both)
+    _refused(store, _batch("a", 2, RunHalted("3")), _batch("a", 2, RunHalted("3")))
+
+
+def nothing_to_append_is_nothing(store: Store) -> None:
+    assert store.append() == ()
+    assert store.append(Batch("plan/a", 0, AT, ())) == ()
+    assert store.streams("") == []
+
+
+def all_is_in_the_order_of_the_log(store: Store) -> None:
+    log: list[Recorded] = []
+    ends: dict[str, int] = {}
+    for n, stream in enumerate(("b", "a", "b", "c", "a")):
+        log += store.append(_batch(stream, ends.get(stream, 0), RunHalted(str(n))))
+        ends[stream] = ends.get(stream, 0) + 1
+    assert [one.position for one in log] == [1, 2, 3, 4, 5]
+    assert store.read_all([""]) == log
+    assert store.read_all(["a", "b", "c"], 2) == log[2:]
+    assert store.read_all(["b"]) == [log[0], log[2]]
+    assert store.read_all([""], 5) == []
+    assert store.read_all([]) == []
+
+
+def prefixes_are_plain_text(store: Store) -> None:
+    names = [
+        "plan",
+        "plan/",
+        "plan/a",
+        "plan/a%",
+        "plan/aé",
+        "plan/b_",
+        "plan0",
+        "Plan/a",
+        "p\U0001f600",
+    ]
+    for name in names:
+        store.append(_batch(name, 0, PlanSelected(name)))
+    for prefix in ("", "plan/", "plan/a", "plan/_", "plan/%", "p", "z", "plan/aé", "PLAN"):
+        found = [name for name in names if name.startswith(prefix)]
+        assert store.streams(prefix) == sorted(found)
+        assert [one.stream for one in store.read_all([prefix])] == found
+    assert [one.stream for one in store.read_all(["plan/a", "plan/", "Plan"])] == names[
+        1:6
+    ] + names[7:8]
+
+
+def heads_keep_the_seq_they_reach(store: Store) -> None:
+    store.append(Batch("a", 0, AT, (PlanRevised(), PlanRevised()), b"\x00\xff two"))
+    assert store.head("a") == (2, b"\x00\xff two")
+    store.append(_batch("a", 2, PlanRevised()))
+    assert store.head("a") == (2, b"\x00\xff two")
+    store.append(Batch("a", 3, AT, (), b""))
+    assert store.head("a") == (3, b"")
+    assert store.head("b") is None
+
+
+def kept_content_can_be_read(blobs: Blobs) -> None:
+    for content in (b"", b"text", bytes(range(256)) * 4096):
+        name = (sha256(content), len(content))
+        assert blobs.keep([content]) == name
+        assert blobs.keep(_in_pieces(content)) == name
+        assert blobs.has(name[0])
+        assert blobs.read(name[0]) == content
+        blobs.flush()
+        assert blobs.has(name[0])
+        assert blobs.read(name[0]) == b"".join(blobs.chunks(name[0])) == content
+
+
+def no_content_is_content(blobs: Blobs) -> None:
+    assert blobs.keep([]) == (sha256(b""), 0)
+    assert blobs.read(sha256(b"")) == b""
+
+
+def unknown_content_is_an_error(blobs: Blobs) -> None:
+    digest = sha256(b"never kept")
+    assert not blobs.has(digest)
+    for fetch in (blobs.read, lambda name: b"".join(blobs.chunks(name))):
+        try:
+            fetch(digest)
+        except StoreError:
+            continue
+        raise AssertionError("missing content was read")
+
+
+def error_of_the_source_passes_unchanged(blobs: Blobs) -> None:
+    def source() -> Iterator[bytes]:
+        yield b"one"
+        yield b"two"
+        raise PermissionError("of the source")
+
+    try:
+        blobs.keep(source())
+    except PermissionError as error:
+        lost = error.args != ("of the source",)
+    else:
+        lost = True
+    assert not lost, "the source's error was lost"
+    blobs.flush()
+    assert not blobs.has(sha256(b"onetwo"))
+
+
+STORE_PROMISES: tuple[Callable[[Store], None], ...] = (
+    empty_store_is_empty,
+    append_returns_what_read_returns,
+    read_starts_after_a_seq,
+    batch_behind_the_end_is_refused,
+    batch_ahead_of_the_end_is_refused,
+    batches_are_one_transaction,
+    two_batches_of_one_stream_follow_each_other,
+    nothing_to_append_is_nothing,
+    all_is_in_the_order_of_the_log,
+    prefixes_are_plain_text,
+    heads_keep_the_seq_they_reach,
+)
+BLOB_PROMISES: tuple[Callable[[Blobs], None], ...] = (
+    kept_content_can_be_read,
+    no_content_is_content,
+    unknown_content_is_an_error,
+    error_of_the_source_passes_unchanged,
+)
+
+
+def _batch(stream: str, after: int, *events: Event) -> Batch:
+    return Batch(stream, after, AT, events)
+
+
+def _refused(store: Store, *batches: Batch) -> None:
+    """Checks that the last batch makes the store refuse all of them, and that nothing stays."""
+    before = store.read_all([""])
+    try:
+        store.append(*batches)
+    except Moved:
+        assert store.read_all([""]) == before
+    else:
+        raise AssertionError(f"{batches[-1].stream} did not refuse {batches[-1].after}")
+
+
+def _in_pieces(content: bytes) -> Iterator[bytes]:
+    half = len(content) // 2
+    yield content[:half]
+    yield content[half:]

@@ -1,0 +1,23 @@
+"""A fuse: cuts a run at a chosen moment, so that every crash point can be tried."""
+
+
+class Crash(BaseException):
+    """The process is gone: nothing after this line happens. No handler may catch it."""
+
+
+class Fuse:
+    """Counts the moments of a run and crashes at number `at`; without one it only counts."""
+
+    def __init__(self, at: int | None = None) -> None:
+        self.at = at
+        self.count = 0
+
+    @property
+    def blown(self) -> bool:
+        return self.at is not None and self.count > self.at
+
+    def burn(self) -> None:
+        """Marks one moment."""
+        self.count += 1
+        if self.at is not None and self.count == self.at + 1:
+            raise Crash

@@ -1,0 +1,20 @@
+"""A journal in memory: a crash comes before an entry is durable, or right after."""
+
+from assent.core.journal import Entry
+from assent.testing.fuse import Fuse
+
+
+class MemoryJournal:
+    """Implements ports.Journal. Each write is two moments of the fuse."""
+
+    def __init__(self, fuse: Fuse | None = None) -> None:
+        self.runs: dict[str, list[Entry]] = {}
+        self.fuse = fuse or Fuse()
+
+    def read(self, run: str) -> list[Entry]:
+        return list(self.runs.get(run, []))
+
+    def write(self, run: str, entry: Entry) -> None:
+        self.fuse.burn()
+        self.runs.setdefault(run, []).append(entry)
+        self.fuse.burn()

@@ -1,0 +1,130 @@
+"""A workspace in memory: the executor's hands with names, folders and what a power cut leaves."""
+
+import errno
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from assent.core.digest import sha256
+from assent.core.motion import Fill, Layout, Seen
+from assent.core.operation import FileOperation, FileState, Kind
+from assent.core.paths import ancestors, inside, parent
+from assent.testing.fuse import Fuse
+
+
+class Node(msgspec.Struct, frozen=True):
+    """A file or symlink in memory."""
+
+    content: bytes
+    mode: int = 0o644
+    kind: Kind = "file"
+
+    @property
+    def state(self) -> FileState:
+        return FileState(sha256(self.content), len(self.content), self.mode, self.kind)
+
+
+class MemoryHands:
+    """Implements ports.Hands on dictionaries. Each change is one moment of the fuse."""
+
+    def __init__(self, files: dict[bytes, Node], fuse: Fuse | None = None) -> None:
+        self.files = dict(files)
+        self.folders = {above for path in files for above in ancestors(path)}
+        self.fuse = fuse or Fuse()
+        self.exchanges = True
+        self._synced = (dict(self.files), set(self.folders))
+
+    def lose_power(self) -> None:
+        """Forgets everything since the last sync."""
+        files, folders = self._synced
+        self.files, self.folders = dict(files), set(folders)
+
+    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+        return {path: self._seen(path) for path in paths}
+
+    def layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
+        return Layout(run, exchange=self.exchanges)
+
+    def missing(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
+        return tuple(folder for folder in folders if folder not in self.folders)
+
+    def create(self, fill: Fill, content: Iterable[bytes]) -> None:
+        self.fuse.burn()
+        whole = b"".join(content)
+        if fill.source is not None:
+            whole = self.files[fill.source].content
+        self._free(fill.slot)
+        self.folders.update(ancestors(fill.slot))
+        # A crash in the middle of writing leaves a torn slot.
+        self.files[fill.slot] = Node(whole[: len(whole) // 2], fill.after.mode, fill.after.kind)
+        self.fuse.burn()
+        self.files[fill.slot] = Node(whole, fill.after.mode, fill.after.kind)
+
+    def rename(self, source: bytes, target: bytes) -> None:
+        self.fuse.burn()
+        self._free(target)
+        if parent(target) and parent(target) not in self.folders:
+            raise FileNotFoundError(errno.ENOENT, "No such folder")
+        if source in self.files:
+            self.files[target] = self.files.pop(source)
+        elif source in self.folders:
+            self._rename_folder(source, target)
+        else:
+            raise FileNotFoundError(errno.ENOENT, "No such file")
+
+    def exchange(self, one: bytes, other: bytes) -> None:
+        self.fuse.burn()
+        if other in self.folders and one in self.files:
+            file = self.files.pop(one)
+            self._rename_folder(other, one)
+            self.files[other] = file
+            return
+        if one not in self.files or other not in self.files:
+            raise FileNotFoundError(errno.ENOENT, "No such file")
+        self.files[one], self.files[other] = self.files[other], self.files[one]
+
+    def make_folder(self, path: bytes) -> bool:
+        missing = bool(path) and path not in self.folders
+        for folder in [*reversed(ancestors(path)), path] if missing else []:
+            if folder in self.files:
+                raise NotADirectoryError(errno.ENOTDIR, "Not a folder")
+            if folder not in self.folders:
+                self.fuse.burn()
+                self.folders.add(folder)
+        return missing
+
+    def remove_folder(self, path: bytes) -> bool:
+        if path not in self.folders or self.holds_files(path):
+            return False
+        self.fuse.burn()
+        self.folders = {folder for folder in self.folders if not inside(folder, path)}
+        return True
+
+    def holds_files(self, folder: bytes) -> bool:
+        return any(inside(path, folder) for path in self.files)
+
+    def remove(self, path: bytes) -> None:
+        if path not in self.files:
+            raise FileNotFoundError(errno.ENOENT, "No such file")
+        self.fuse.burn()
+        del self.files[path]
+
+    def sync(self) -> None:
+        self.fuse.burn()
+        self._synced = (dict(self.files), set(self.folders))
+
+    def _seen(self, path: bytes) -> Seen:
+        if path in self.files:
+            return self.files[path].state
+        return "folder" if path in self.folders else None
+
+    def _free(self, target: bytes) -> None:
+        if target in self.files or target in self.folders:
+            raise FileExistsError(errno.EEXIST, "File exists")
+
+    def _rename_folder(self, source: bytes, target: bytes) -> None:
+        def moved(path: bytes) -> bytes:
+            return target + path[len(source) :] if inside(path, source) else path
+
+        self.files = {moved(path): node for path, node in self.files.items()}
+        self.folders = {moved(path) for path in self.folders}

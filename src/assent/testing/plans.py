@@ -1,0 +1,118 @@
+"""Small plans of every kind, to be combined, applied, cut and taken back."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from assent.core.approval import Approval, ApprovedPlan, Approver, approved
+from assent.core.operation import (
+    DeleteFile,
+    FileOperation,
+    MoveFile,
+    Operation,
+    WriteFile,
+    footprint,
+    inverse,
+)
+from assent.core.plan import Plan
+from assent.testing.memory_workspace import Node
+
+NOW = "2026-01-01T00:00:00.000Z"
+
+
+class Case(msgspec.Struct, frozen=True):
+    """Files to start with, operations to apply, and the new contents that those need."""
+
+    name: str
+    start: dict[bytes, Node]
+    operations: tuple[FileOperation, ...]
+    contents: tuple[bytes, ...] = ()
+
+    @property
+    def finish(self) -> dict[bytes, Node]:
+        """The files after the operations."""
+        by_state = {node.state: node for node in self.nodes}
+        files = dict(self.start)
+        for op in self.operations:
+            for path, _, after in footprint(op):
+                files.pop(path, None)
+                if after is not None:
+                    files[path] = by_state[after]
+        return files
+
+    @property
+    def nodes(self) -> list[Node]:
+        """Every node that occurs, so that its content can be kept as a blob."""
+        written = [
+            Node(content, after.mode, after.kind)
+            for op in self.operations
+            for _, _, after in footprint(op)
+            if after is not None
+            for content in self.contents
+        ]
+        return [*self.start.values(), *written]
+
+
+def single_cases(stem: bytes) -> list[Case]:
+    """Returns one case of each kind; the stem keeps the paths of two cases apart."""
+    old, text = Node(b"old of " + stem), Node(b"new of " + stem)
+    tool, link = Node(b"old of " + stem, 0o755), Node(b"to/" + stem, 0o777, "link")
+    there, deep = stem + b"_a", stem + b"_x/y/z"
+
+    def case(name: str, start: dict[bytes, Node], *operations: FileOperation) -> Case:
+        return Case(name, start, operations, (old.content, text.content, link.content))
+
+    return [
+        case("create", {}, WriteFile(there, None, text.state)),
+        case("create_deep", {}, WriteFile(deep, None, text.state)),
+        case("replace", {there: old}, WriteFile(there, old.state, text.state)),
+        case("chmod", {there: old}, WriteFile(there, old.state, tool.state)),
+        case("link", {}, WriteFile(there, None, link.state)),
+        case("file_by_link", {there: old}, WriteFile(there, old.state, link.state)),
+        case("delete", {there: old}, DeleteFile(there, old.state)),
+        case("prune", {deep: old}, DeleteFile(deep, old.state, 3)),
+        case("move", {there: old}, MoveFile(there, stem + b"_b", old.state)),
+        case("move_deep", {there: old}, MoveFile(there, deep, old.state)),
+        case("case_move", {there: old}, MoveFile(there, stem + b"_A", old.state)),
+        case(
+            "file_to_folder",
+            {there: old},
+            DeleteFile(there, old.state),
+            WriteFile(there + b"/in", None, text.state),
+        ),
+        case(
+            "folder_to_file",
+            {there + b"/in/it": old},
+            WriteFile(there, None, text.state),
+            DeleteFile(there + b"/in/it", old.state),
+        ),
+    ]
+
+
+def together(cases: Sequence[Case]) -> Case:
+    """Joins cases into one plan; their operations alternate, so that they really interleave."""
+    start = {path: node for case in cases for path, node in case.start.items()}
+    longest = max(len(case.operations) for case in cases)
+    rounds = [case.operations[at : at + 1] for at in range(longest) for case in cases]
+    contents = tuple(content for case in cases for content in case.contents)
+    operations = tuple(op for turn in rounds for op in turn)
+    return Case("+".join(case.name for case in cases), start, operations, contents)
+
+
+def undo_case(case: Case, made: Iterable[bytes]) -> Case:
+    """Returns the case that takes another one back."""
+    gone = frozenset(made)
+    inverses = [inverse(op, gone) for op in reversed(case.operations)]
+    operations = tuple(op for op in inverses if isinstance(op, FileOperation))
+    contents = tuple(node.content for node in case.nodes)
+    return Case("undo " + case.name, case.finish, operations, contents)
+
+
+def yes(operations: Sequence[Operation], text: bytes = b"# A plan\n") -> ApprovedPlan:
+    """Returns a plan with an approval that fits it, as if a person had said yes."""
+    plan = Plan(text, tuple(operations))
+    approval = Approval(
+        "approval", "plan", plan.content_hash, plan.operations_hash, plan.digest,
+        Approver("tester", "test"), "", NOW,
+    )  # fmt: skip
+    return approved(plan, approval, NOW, lambda _: True)

@@ -1,0 +1,35 @@
+"""Added lines: what a diff brings into a file."""
+
+import re
+
+_PART = "\ndiff --git "
+_HUNK = re.compile(r"@@ -[\d,]+ \+(\d+)")
+
+
+def added_text(diff: str) -> str:
+    """Returns the added lines of an operation's diff."""
+    body = _body(diff)
+    return "".join([f"{line[1:]}\n" for line in body.split("\n") if line.startswith("+")])
+
+
+def added_numbers(diff: str) -> list[int]:
+    """Returns which lines of the new file were added, counted from 1."""
+    numbers: list[int] = []
+    number = 0
+    for line in _body(diff).split("\n"):
+        header = _HUNK.match(line)
+        if header:
+            number = int(header[1])
+        elif line[:1] in ("+", " "):
+            numbers += [number] if line[0] == "+" else []
+            number += 1
+    return numbers
+
+
+def _body(diff: str) -> str:
+    """Returns the hunks. A file that becomes a link, or the reverse, has two parts: the first only
+    removes. Content has a sign before it and so can look like no header.
+    """
+    part = diff.rpartition(_PART)[2]
+    start = part.find("\n@@ ")
+    return part[start + 1 :] if start >= 0 else ""

@@ -1,0 +1,24 @@
+"""Ansi: lines as text for a terminal. Colour only repeats what words and signs already say."""
+
+from collections.abc import Iterable, Iterator
+
+from assent.views.lines import Line, Style
+
+_CODES: dict[Style, str] = {
+    "heading": "\x1b[1m",
+    "risk": "\x1b[1;31m",
+    "added": "\x1b[32m",
+    "removed": "\x1b[31m",
+    "hunk": "\x1b[36m",
+    "dim": "\x1b[2m",
+    "plain": "",
+    "digest": "\x1b[1;33m",
+}
+_RESET = "\x1b[0m"
+
+
+def ansi(lines: Iterable[Line], color: bool) -> Iterator[str]:
+    """Turns lines into text without line feeds; without colour no escape is written."""
+    for line in lines:
+        code = _CODES[line.style] if color and line.text else ""
+        yield f"{code}{line.text}{_RESET}" if code else line.text

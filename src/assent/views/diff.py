@@ -1,0 +1,184 @@
+"""Diffs: what an operation does to a text, as a patch that git understands."""
+
+from collections.abc import Sequence
+from hashlib import sha1
+from itertools import pairwise
+from typing import Final, TypeAlias, assert_never
+
+from assent.core.operation import (
+    DeleteFile,
+    FileState,
+    Kind,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+)
+from assent.views.matching import Change, changes
+
+LIMIT: Final = 8 * 1024 * 1024  # of a content or a diff; nobody reads more than that
+CONTEXT: Final = 3
+
+Lines: TypeAlias = list[bytes]
+
+_NOWHERE: Final = b"/dev/null"
+_INCOMPLETE: Final = b"\n\\ No newline at end of file"
+_FORMATS: Final[dict[Kind, int]] = {"file": 0o100000, "link": 0o120000}
+_ESCAPES = {7: b"a", 8: b"b", 9: b"t", 10: b"n", 11: b"v", 12: b"f", 13: b"r", 34: b'"', 92: b"\\"}
+_QUOTED = {
+    byte: b"\\" + _ESCAPES[byte] if byte in _ESCAPES else b"\\%03o" % byte
+    for byte in (*range(0x20), 0x22, 0x5C, *range(0x7F, 0x100))
+}
+_UNQUOTED = bytes(set(range(0x100)) - _QUOTED.keys())
+
+
+def operation_diff(op: Operation, before: bytes | None, after: bytes | None) -> str | None:
+    """Returns an operation as a git patch, given its contents; None if they are no text."""
+    match op:
+        case RunCommand():
+            return None
+        case MoveFile(path, to):
+            names = [b"rename from " + quoted(path), b"rename to " + quoted(to)]
+            return _text([*_title(path, to), b"similarity index 100%", *names], [])
+        case DeleteFile(path, state):
+            return _gone(path, state, before)
+        case WriteFile(path, None, state):
+            return _made(path, state, after)
+        case WriteFile(path, FileState() as old, new) if old.kind != new.kind:
+            gone, made = _gone(path, old, before), _made(path, new, after)
+            return None if gone is None or made is None else gone + made
+        case WriteFile():
+            return _changed(op, before, after)
+        case _:
+            assert_never(op)
+
+
+def unified(
+    before: bytes | None, after: bytes | None, path_before: bytes, path_after: bytes
+) -> str | None:
+    """Returns a unified diff, empty if nothing differs, None if binary; None as content: absent."""
+    old = None if before is None else quoted(b"a/" + path_before)
+    new = None if after is None else quoted(b"b/" + path_after)
+    return _text([], _body(before or b"", after or b"", old, new))
+
+
+def text_diff(before: bytes, after: bytes, name_before: str, name_after: str) -> str | None:
+    """Returns how one text became another, such as two revisions of a plan."""
+    names = quoted(name_before.encode()), quoted(name_after.encode())
+    return _text([], _body(before, after, *names))
+
+
+def quoted(path: bytes) -> bytes:
+    """Returns a path as git writes it: odd ones in quotes, with escapes, in ASCII."""
+    if not path.translate(None, _UNQUOTED):
+        return path
+    return b'"' + b"".join([_QUOTED.get(byte, b"%c" % byte) for byte in path]) + b'"'
+
+
+def _changed(op: WriteFile, before: bytes | None, after: bytes | None) -> str | None:
+    assert op.before is not None
+    title = _title(op.path, op.path)
+    if op.before.mode != op.after.mode:
+        title += [b"old mode " + _mode(op.before), b"new mode " + _mode(op.after)]
+    if op.before.digest == op.after.digest:
+        return _text(title, [])
+    if before is None or after is None:
+        return None
+    if op.after.kind == "link":
+        title.append(b"index %b..%b %b" % (_blob(before), _blob(after), _mode(op.after)))
+    return _text(title, _body(before, after, quoted(b"a/" + op.path), quoted(b"b/" + op.path)))
+
+
+def _made(path: bytes, state: FileState, content: bytes | None) -> str | None:
+    if content is None:
+        return None
+    title = [*_title(path, path), b"new file mode " + _mode(state)]
+    return _text(title, _body(b"", content, None, quoted(b"b/" + path)))
+
+
+def _gone(path: bytes, state: FileState, content: bytes | None) -> str | None:
+    if content is None:
+        return None
+    title = [*_title(path, path), b"deleted file mode " + _mode(state)]
+    return _text(title, _body(content, b"", quoted(b"a/" + path), None))
+
+
+def _title(old: bytes, new: bytes) -> Lines:
+    return [b"diff --git %b %b" % (quoted(b"a/" + old), quoted(b"b/" + new))]
+
+
+def _mode(state: FileState) -> bytes:
+    mode = 0 if state.kind == "link" else state.mode
+    return b"%06o" % (_FORMATS[state.kind] | mode)
+
+
+def _blob(content: bytes) -> bytes:
+    """Returns git's name of a content, which an index line needs to tell that it is a link."""
+    return sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest().encode()
+
+
+def _body(before: bytes, after: bytes, old: bytes | None, new: bytes | None) -> Lines | None:
+    """Returns the lines of a diff from `---` on, none if the contents are equal."""
+    if max(len(before), len(after)) > LIMIT or b"\0" in before or b"\0" in after:
+        return None
+    if before == after:
+        return []
+    old_lines, new_lines = _lines(before), _lines(after)
+    body = [b"--- " + _label(old), b"+++ " + _label(new)]
+    for group in _groups(changes(old_lines, new_lines)):
+        body += _hunk(old_lines, new_lines, group)
+    return body
+
+
+def _label(name: bytes | None) -> bytes:
+    """Returns a name for a `---` or `+++` line; as git does, a tab ends one that has spaces."""
+    if name is None:
+        return _NOWHERE
+    return name + b"\t" if b" " in name else name
+
+
+def _lines(content: bytes) -> Lines:
+    """Splits at line feeds only. A last line without one carries the remark that says so."""
+    lines = content.split(b"\n")
+    last = lines.pop()
+    if last:
+        lines.append(last + _INCOMPLETE)
+    return lines
+
+
+def _groups(found: list[Change]) -> list[list[Change]]:
+    """Puts changes whose contexts would meet into one hunk."""
+    groups = [found[:1]]
+    for previous, change in pairwise(found):
+        if change[0] - previous[1] > 2 * CONTEXT:
+            groups.append([])
+        groups[-1].append(change)
+    return groups
+
+
+def _hunk(old: Lines, new: Lines, group: Sequence[Change]) -> Lines:
+    first, last = group[0], group[-1]
+    start, end = max(first[0] - CONTEXT, 0), min(last[1] + CONTEXT, len(old))
+    new_start, new_end = first[2] - first[0] + start, last[3] - last[1] + end
+    hunk = [b"@@ -%b +%b @@" % (_span(start, end), _span(new_start, new_end))]
+    for i, j, k, m in group:
+        hunk += [b" " + line for line in old[start:i]]
+        hunk += [b"-" + line for line in old[i:j]]
+        hunk += [b"+" + line for line in new[k:m]]
+        start = j
+    hunk += [b" " + line for line in old[start:end]]
+    return hunk
+
+
+def _span(start: int, end: int) -> bytes:
+    """Writes a range as git does: an empty one names the line before, a count of 1 is left out."""
+    if end - start == 1:
+        return b"%d" % end
+    return b"%d,%d" % (start + 1 if end > start else start, end - start)
+
+
+def _text(title: Lines, body: Lines | None) -> str | None:
+    if body is None:
+        return None
+    text = b"\n".join([*title, *body, b""]).decode("utf-8", "backslashreplace")
+    return text if len(text) <= LIMIT else None

@@ -1,0 +1,78 @@
+"""The log: events as rows in the envelope that all faces share, and as lines."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from assent.core.event import JournalWritten, Recorded, kind
+from assent.views.lines import Line, wrapped
+from assent.views.rows import Row, path_fields
+from assent.views.visible import visible_line
+
+
+def event_row(recorded: Recorded, sessions: Mapping[str, str]) -> Row:
+    """Returns an event in its envelope; `sessions` names the session of each plan by its id."""
+    event = recorded.event
+    plan_id = recorded.stream.rpartition("/")[2]
+    if isinstance(event, JournalWritten):
+        plan_id = getattr(event.entry, "plan_id", "")
+    return {
+        "seq": recorded.position,
+        "at": recorded.at,
+        "kind": kind(event),
+        "session": sessions.get(plan_id) or None,
+        "body": _fields(event),
+    }
+
+
+def log_lines(rows: Iterable[Row]) -> Iterator[Line]:
+    """Renders events in the order of the log, one a line, with what each says."""
+    for row in rows:
+        at, session = visible_line(str(row["at"])), visible_line(str(row["session"] or "-"))
+        text = f"{row['seq']!s:>6}  {at}  {session}  {row['kind']}  {_said(row['body'])}"
+        yield from wrapped("plain", text.rstrip(" "))
+
+
+def _fields(value: msgspec.Struct) -> Row:
+    found: Row = {}
+    for field in value.__struct_fields__:
+        content = getattr(value, field)
+        if isinstance(content, bytes):
+            found.update(path_fields(field, content))
+        else:
+            found[field] = _plain(content)
+    return found
+
+
+def _plain(value: object) -> object:
+    """Returns a value as JSON has it; bytes in lists become text, a tagged value names its kind."""
+    match value:
+        case msgspec.Struct():
+            tag = value.__struct_config__.tag
+            return {"kind": tag, **_fields(value)} if tag else _fields(value)
+        case tuple():
+            return [_plain(item) for item in value]
+        case bytes():
+            return value.decode("utf-8", "backslashreplace")
+        case _:
+            return value
+
+
+def _said(body: object) -> str:
+    """Says what a body holds: texts in full, lists by their length, values by their kind."""
+    match body:
+        case dict():
+            pairs = [(key, item) for key, item in body.items() if item not in ("", [], None)]
+            return " ".join([f"{key}={_brief(item)}" for key, item in pairs])
+        case _:
+            return ""
+
+
+def _brief(value: object) -> str:
+    match value:
+        case list():
+            return f"({len(value)})"
+        case dict():
+            return visible_line(str(value.get("kind") or value.get("id") or "…"))
+        case _:
+            return visible_line(str(value))

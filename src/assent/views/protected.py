@@ -1,0 +1,141 @@
+"""Protected paths: files that make other programs do things, or hold what must stay secret."""
+
+import re
+from functools import cache
+from typing import Final
+
+import msgspec
+
+from assent.core.paths import GIT, folded, name, parent
+
+
+class Protected(msgspec.Struct, frozen=True):
+    """Globs for whole parts of a path, why they are protected, and paths that prove it."""
+
+    why: str
+    globs: tuple[str, ...]
+    hits: tuple[str, ...]
+    misses: tuple[str, ...] = ()
+
+
+PROTECTED: Final = (
+    Protected(
+        "Git runs these by itself.",
+        (
+            ".husky", ".githooks", ".git-hooks", "githooks", "git-hooks", ".hooks", "lefthook.yml",
+            ".lefthook.yml", ".pre-commit-config.yaml", ".pre-commit-hooks.yaml", ".lintstagedrc*",
+            "hooks/applypatch-msg", "hooks/pre-*", "hooks/post-*", "hooks/prepare-commit-msg",
+            "hooks/commit-msg", "hooks/update", "hooks/fsmonitor-*", "hooks/push-to-checkout",
+        ),
+        (".husky/pre-commit", "tools/.githooks/x", ".pre-commit-config.yaml", "a/hooks/pre-push"),
+        ("src/hooks/use_thing.ts", "docs/husky.md"),
+    ),
+    Protected(
+        "Git changes how it treats files because of these.",
+        (".gitmodules", ".gitattributes", ".gitconfig"),
+        (".gitmodules", "sub/.gitattributes", ".GitConfig"),
+        (".gitignore", "gitmodules"),
+    ),
+    Protected(
+        "Continuous integration runs these, often with secrets at hand.",
+        (
+            ".github/workflows", ".github/actions", ".github/codeowners", ".github/dependabot.yml",
+            ".gitlab-ci.yml", ".gitlab/ci", ".circleci", "Jenkinsfile*", "azure-pipelines.yml",
+            ".azure-pipelines", ".travis.yml",
+            ".drone.yml", "bitbucket-pipelines.yml", ".buildkite", ".woodpecker", ".woodpecker.yml",
+            ".forgejo/workflows", ".gitea/workflows", "appveyor.yml", ".appveyor.yml",
+            ".cirrus.yml",
+        ),
+        (".github/workflows/ci.yml", "x/.GITHUB/Actions/a/action.yml", ".gitlab-ci.yml",
+         ".circleci/config.yml", "ci/Jenkinsfile", "Jenkinsfile.release"),
+        ("docs/github/workflows.md", "my.travis.yml", ".github/ISSUE_TEMPLATE/bug.md"),
+    ),
+    Protected(
+        "An editor runs tasks and settings from these.",
+        (".vscode", ".idea", "*.code-workspace", ".devcontainer", ".devcontainer.json", ".zed",
+         ".fleet", ".nvim.lua", ".nvimrc", ".exrc", ".vimrc", ".lvimrc", ".dir-locals.el"),
+        (".vscode/tasks.json", "a/.idea/x.xml", "app.code-workspace", ".devcontainer/Dockerfile"),
+        ("vscode/readme.md", "code-workspace"),
+    ),
+    Protected(
+        "Agents, and Assent itself, take their orders from these.",
+        (
+            ".opencode", "opencode.json", "opencode.jsonc", "AGENTS.md", "AGENTS.override.md",
+            "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".claude", ".claude.json", ".cursor",
+            ".cursorrules", ".cursorignore", ".mcp.json", "mcp.json", ".aider*", ".codex",
+            ".gemini", ".windsurf", ".windsurfrules", ".clinerules", ".roo", ".roomodes", ".kiro",
+            ".github/copilot-instructions.md", ".github/instructions", ".goosehints",
+        ),
+        (".opencode/assent.toml", "opencode.json", "sub/agents.md", "CLAUDE.md", ".mcp.json",
+         ".claude/settings.json", ".cursorrules", ".aider.conf.yml", ".codex/config.toml"),
+        ("docs/agents/x.md", "opencode.py", "claude.txt"),
+    ),
+    Protected(
+        "Shells and package managers read settings and secrets from these.",
+        (
+            ".env", ".env.*", "*.env", ".envrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc",
+            "pip.conf", ".netrc", "_netrc", ".condarc", ".cargo/config", ".cargo/config.toml",
+            ".cargo/credentials*", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout",
+            ".bash_aliases", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout",
+            ".kshrc", ".cshrc", ".tcshrc", ".login", ".inputrc", "config.fish", ".git-credentials",
+            ".docker/config.json", ".dockercfg", ".kube", ".htpasswd", ".pgpass", ".my.cnf",
+            ".terraformrc", ".config/gh", ".config/git",
+        ),
+        (".env", "app/.env.production", ".envrc", ".npmrc", ".pypirc", ".netrc", "home/.bashrc"),
+        (".env.example", "app/.env.sample", "env.py", "environment.yml", "bashrc.md"),
+    ),
+    Protected(
+        "These are keys.",
+        (
+            "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.ppk", "*.kdbx",
+            "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".ssh", ".gnupg", ".aws", ".azure",
+            ".config/gcloud", "authorized_keys", "known_hosts",
+        ),
+        ("certs/server.pem", "a/tls.key", "id_rsa", "id_ed25519.pub", ".ssh/config", "x/.aws/y"),
+        ("keyboard.py", "pem.txt", "docs/ssh.md"),
+    ),
+)  # fmt: skip
+
+# Templates without secrets: everybody commits them.
+_TEMPLATE = re.compile(r"(?:^|/)\.env\.(?:example|sample|template|dist|defaults?)$")
+
+
+def protected(path: bytes) -> str | None:
+    """Returns why a path is protected, or None, whatever its case and whatever hides in it."""
+    text = folded(path).decode("utf-8", "surrogateescape")
+    match = _pattern().search(text)
+    if match is None or _TEMPLATE.search(text):
+        return None
+    return PROTECTED[int(str(match.lastgroup)[1:])].why
+
+
+def leads_away(path: bytes, target: bytes) -> bool:
+    """Tells whether a symlink leads outside or to a protected place, or stands in for one."""
+    if target.startswith(b"/") or folded(name(path)).decode("utf-8", "replace") in _FOLDERS:
+        return True
+    parts = parent(path).split(b"/") if parent(path) else []
+    for part in target.split(b"/"):
+        if part == b".." and not parts:
+            return True
+        if part == b"..":
+            parts.pop()
+        elif part not in (b"", b"."):
+            parts.append(part)
+    resolved = b"/".join(parts)
+    return GIT in folded(resolved).split(b"/") or protected(resolved) is not None
+
+
+def _regex(glob: str) -> str:
+    return re.escape(glob.lower()).replace(r"\*", "[^/]*")
+
+
+@cache  # made when first needed, because it takes milliseconds
+def _pattern() -> re.Pattern[str]:
+    rows = [
+        f"(?P<r{n}>{'|'.join(map(_regex, row.globs))})(?:/|$)" for n, row in enumerate(PROTECTED)
+    ]
+    return re.compile(f"(?:^|/)(?:{'|'.join(rows)})")
+
+
+# A symlink under one of these names would bring the protected names below it from elsewhere.
+_FOLDERS = {glob.partition("/")[0] for row in PROTECTED for glob in row.globs if "/" in glob}

@@ -1,0 +1,205 @@
+"""The review: everything that a person decides about, risks first, as lines and as JSON."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from assent.core.lifecycle import State
+from assent.core.operation import FileState, Operation, Reversibility, RunCommand, footprint
+from assent.core.paths import shown
+from assent.core.plan import ReliedOn, Scope
+from assent.views.commands import command_lines, subject
+from assent.views.lines import BLANK, Line, Style, foreign, table, wrapped
+from assent.views.risks import RISKS
+from assent.views.rows import Row, kind, operation_row, path_fields
+from assent.views.visible import LONG, fold_long, visible, visible_line, visible_path
+
+
+class OperationReview(msgspec.Struct, frozen=True):
+    """An operation with all that a reader should know of it."""
+
+    id: str
+    op: Operation
+    reversible: Reversibility
+    risks: tuple[str, ...] = ()
+    diff: str | None = None
+
+
+class Review(msgspec.Struct, frozen=True):
+    """A plan with all that a reader should know of it; the digest is empty while it is drafted."""
+
+    plan_id: str
+    session: str
+    name: str
+    path: bytes
+    state: State
+    digest: str
+    approved: bool
+    text: bytes
+    content_hash: str
+    operations_hash: str
+    scope: Scope = Scope()
+    relied_on: tuple[ReliedOn, ...] = ()
+    operations: tuple[OperationReview, ...] = ()
+
+
+NEXT: Final[dict[State, str]] = {
+    State.DRAFTING: "assent propose",
+    State.EXECUTING: "assent recover",
+    State.HALTED: "assent recover",
+    State.COMPLETED: "assent undo",
+    State.DISCARDED: "assent plan new NAME",
+}
+_SIGNS: dict[str, Style] = {"+": "added", "-": "removed", "@": "hunk", "\\": "dim"}
+_WIDEST: Final = max(map(len, RISKS))
+
+
+def review_lines(review: Review) -> Iterator[Line]:
+    """Renders a review: risks, text, every operation in full, then the digest and what is next."""
+    yield from _title(review)
+    yield from _risks(review.operations)
+    yield Line("heading", "Text")
+    yield from foreign(shown(review.text))
+    yield BLANK
+    yield from _declared(review)
+    for number, operation in enumerate(review.operations, 1):
+        yield from _operation(number, operation)
+        yield BLANK
+    yield from _end(review)
+
+
+def review_json(review: Review) -> Row:
+    """Returns a review as the object that `--json` prints."""
+    return {
+        "plan_id": review.plan_id,
+        "session": review.session or None,
+        "name": review.name,
+        **path_fields("path", review.path or None),
+        "state": str(review.state),
+        "digest": review.digest or None,
+        "approved": review.approved,
+        "text": shown(review.text),
+        "content_hash": review.content_hash,
+        "operations_hash": review.operations_hash,
+        "scope": {"files": list(review.scope.files), "commands": list(review.scope.commands)},
+        "relied_on": [
+            {**path_fields("path", file.path), "digest": file.digest} for file in review.relied_on
+        ],
+        "operations": [
+            {
+                **operation_row(operation.id, operation.op),
+                "reversible": operation.reversible,
+                "risks": list(operation.risks),
+                "diff": operation.diff,
+            }
+            for operation in review.operations
+        ],
+    }
+
+
+def diff_lines(diff: str) -> Iterator[Line]:
+    """Renders a diff in full. The sign at the start of each line says what the colour says."""
+    header = True
+    if not diff:
+        return
+    for line in visible(diff).removesuffix("\n").split("\n"):
+        # Content always has a sign before it, so these two can only be ours.
+        header = line.startswith("diff --git ") or (header and not line.startswith("@@ "))
+        style = "dim" if header else _SIGNS.get(line[:1], "plain")
+        if len(line) <= LONG:
+            yield Line(style, line)
+        else:
+            yield from [Line(style, piece) for piece in fold_long(line)]
+
+
+def next_command(state: State, digest: str, *, approved: bool) -> str:
+    """Returns what a person types next."""
+    if state is not State.AWAITING_APPROVAL:
+        return NEXT[state]
+    return "assent build" if approved else f"assent approve --digest {digest}"
+
+
+def _title(review: Review) -> Iterator[Line]:
+    yield Line("heading", f"Plan {visible_line(review.name)}")
+    rows = [
+        ("session", visible_line(review.session) or "none"),
+        ("file", visible_path(review.path) or "none"),
+        ("state", f"{review.state}, {'approved' if review.approved else 'not approved'}"),
+    ]
+    yield from table("plain", rows)
+    yield BLANK
+
+
+def _risks(operations: tuple[OperationReview, ...]) -> Iterator[Line]:
+    risky: dict[str, list[str]] = {code: [] for code in RISKS}
+    for number, operation in enumerate(operations, 1):
+        for code in operation.risks:
+            risky[code].append(f"{number}. {subject(operation.op)}")
+    count = sum(1 for operation in operations if operation.risks)
+    found = f"{count} of {len(operations)}" if count else f"none found in {len(operations)}"
+    yield Line("heading", f"Risks: {found} operations")
+    for code, places in risky.items():
+        for place in places:
+            yield from wrapped("risk", f"{code:<{_WIDEST}}  {place}: {RISKS[code]}")
+    yield BLANK
+
+
+def _declared(review: Review) -> Iterator[Line]:
+    """Renders the rest of what the digest covers."""
+    rows = [
+        *(("may touch", visible_line(glob)) for glob in review.scope.files),
+        *(("may run", visible_line(prefix)) for prefix in review.scope.commands),
+        *(("relies on", f"{visible_path(f.path)}  {f.digest}") for f in review.relied_on),
+    ]
+    yield from table("plain", rows)
+    if rows:
+        yield BLANK
+
+
+def _operation(number: int, operation: OperationReview) -> Iterator[Line]:
+    op = operation.op
+    title = f"{number}. {kind(op)} {subject(op)}"
+    yield from wrapped("heading", f"{title} ({operation.reversible})")
+    if operation.risks:
+        yield Line("risk", f"risks: {', '.join(operation.risks)}")
+    if isinstance(op, RunCommand):
+        yield from command_lines(op)
+    elif operation.diff is not None:
+        yield from diff_lines(operation.diff)
+    else:
+        yield from _unshown(op)
+
+
+def _unshown(op: Operation) -> Iterator[Line]:
+    yield Line("plain", "Not shown as text, because it is binary or too large:")
+    for _, before, after in footprint(op):
+        yield from table("plain", [("before", *_state(before)), ("after", *_state(after))])
+
+
+def _state(state: FileState | None) -> tuple[str, str, str]:
+    if state is None:
+        return "nothing", "", ""
+    return f"{state.size} bytes", f"{state.kind} {state.mode:o}", f"sha256 {state.digest}"
+
+
+def _end(review: Review) -> Iterator[Line]:
+    yield Line("plain", counted(operation.op for operation in review.operations))
+    if review.digest:
+        yield Line("heading", "Digest")
+        yield Line("digest", review.digest)
+    command = next_command(review.state, review.digest, approved=review.approved)
+    if review.digest and not review.path:  # an undo plan has no file and its own verb
+        command = f"assent undo --digest {review.digest}"
+    yield Line("plain", f"Next: {command}")
+
+
+def counted(operations: Iterable[Operation]) -> str:
+    """Returns how many operations of which kind there are, as a sentence."""
+    counts = Counter(map(kind, operations))
+    if not counts:
+        return "No operations: the plan is text alone."
+    total = counts.total()
+    kinds = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    return f"{total} operation{'s' if total > 1 else ''}: {kinds}."

@@ -1,0 +1,222 @@
+"""Risks: what a reader should look at first, as documented codes in the order of their weight."""
+
+import re
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from assent.core.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+    reversibility,
+)
+from assent.core.paths import shown
+from assent.core.plan import Scope
+from assent.ports import Facts
+from assent.views.added import added_numbers, added_text
+from assent.views.installs import installs
+from assent.views.lookalike import NOBODY, Siblings, lookalike_path
+from assent.views.protected import leads_away, protected
+from assent.views.secrets import secret
+from assent.views.visible import BOM, hidden, hidden_path, mixed_endings
+
+# code: meaning. The order is the order of severity, in which risks are listed and shown.
+RISKS: Final[dict[str, str]] = {
+    "deletes": "Removes a file.",
+    "protected": "Touches a file that other programs obey or that holds secrets.",
+    "irreversible": "Cannot be undone.",
+    "out_of_scope": "Lies outside the scope that the plan declares.",
+    "secret": "Seems to contain a key or a password.",
+    "hidden_text": "Contains characters or lines that do not show what they do.",
+    "lookalike": "Has a name that can be taken for another.",
+    "executable": "Makes a file that can be run as a program.",
+    "hard_link": "The file has other names, which will keep the old content.",
+    "metadata_lost": "Attributes of the file besides its content will be lost.",
+    "installs": "Installs software.",
+    "network": "May use the network.",
+    "unshown": "Is not shown: its content is binary or too large.",
+}
+
+_SET_ID: Final = 0o6000
+_RUNNABLE: Final = 0o111
+_COMPOUND = re.compile(
+    rb"[;&|<>$`\n(){}]"
+)  # a script with these does more than its first words say
+
+
+class RiskInput(msgspec.Struct, frozen=True):
+    """What is known about an operation besides itself. A content is None where there is none."""
+
+    diff: str | None = None
+    before: bytes | None = None
+    after: bytes | None = None  # of a moved symlink, its target
+    siblings: Siblings = NOBODY  # of the name that is written or moved to
+    facts: Facts = Facts()
+    scope: Scope = Scope()
+
+
+class _Case(msgspec.Struct, frozen=True):
+    """An operation as the rules see it; what is costly to find out is found out once."""
+
+    op: Operation
+    look: RiskInput
+    paths: tuple[bytes, ...]
+    new_path: bytes | None
+    text: str  # that it brings: the added lines, or a whole command
+
+
+def risks(op: Operation, look: RiskInput) -> tuple[str, ...]:
+    """Returns the codes that apply to an operation, the most severe first."""
+    steps = footprint(op)
+    paths = tuple([path for path, _, _ in steps])
+    created = [path for path, _, after in steps if after is not None]
+    case = _Case(op, look, paths, created[0] if created else None, _text(op, look))
+    return tuple([code for code, applies in _RULES.items() if applies(case)])
+
+
+def _deletes(case: _Case) -> bool:
+    return isinstance(case.op, DeleteFile)
+
+
+def _protected(case: _Case) -> bool:
+    if any(protected(path) for path in case.paths):
+        return True
+    match case.op:
+        case WriteFile(path, _, FileState(kind="link")):
+            return case.look.after is None or leads_away(path, case.look.after)
+        case MoveFile(_, to, FileState(kind="link")):
+            return case.look.after is None or leads_away(to, case.look.after)
+        case _:
+            return False
+
+
+def _irreversible(case: _Case) -> bool:
+    return reversibility(case.op) == "irreversible"
+
+
+def _out_of_scope(case: _Case) -> bool:
+    scope = case.look.scope
+    if not isinstance(case.op, RunCommand):
+        return bool(scope.files) and not all(scope.covers(shown(path)) for path in case.paths)
+    if not scope.commands:
+        return False
+    line = " ".join(map(shown, case.op.argv or (case.op.script,))) + " "
+    begins = any(line.startswith(f"{prefix} ") for prefix in scope.commands)
+    return not begins or bool(_COMPOUND.search(case.op.script))
+
+
+def _secret(case: _Case) -> bool:
+    return secret(case.text) is not None
+
+
+def _hidden_text(case: _Case) -> bool:
+    return (
+        any(map(hidden_path, case.paths))
+        or bool(hidden(case.text, whole=_begins_file(case)))
+        or _breaks_endings(case.look)
+        or _not_unicode(case)
+    )
+
+
+def _lookalike(case: _Case) -> bool:
+    path = case.new_path
+    return path is not None and lookalike_path(path, case.look.siblings) is not None
+
+
+def _executable(case: _Case) -> bool:
+    if not isinstance(case.op, WriteFile) or case.op.after.kind != "file":
+        return False
+    before = case.op.before
+    had = before.mode if before is not None and before.kind == "file" else 0
+    return bool(case.op.after.mode & ~had & (_RUNNABLE | _SET_ID))
+
+
+def _hard_link(case: _Case) -> bool:
+    return isinstance(case.op, WriteFile) and case.look.facts.links > 1
+
+
+def _metadata_lost(case: _Case) -> bool:
+    return isinstance(case.op, WriteFile | DeleteFile) and bool(case.look.facts.lost)
+
+
+def _installs(case: _Case) -> bool:
+    return isinstance(case.op, RunCommand) and installs(case.op)
+
+
+def _network(case: _Case) -> bool:
+    return isinstance(case.op, RunCommand) and case.op.network
+
+
+def _unshown(case: _Case) -> bool:
+    return not isinstance(case.op, RunCommand) and case.look.diff is None
+
+
+_RULES: dict[str, Callable[[_Case], bool]] = {
+    "deletes": _deletes,
+    "protected": _protected,
+    "irreversible": _irreversible,
+    "out_of_scope": _out_of_scope,
+    "secret": _secret,
+    "hidden_text": _hidden_text,
+    "lookalike": _lookalike,
+    "executable": _executable,
+    "hard_link": _hard_link,
+    "metadata_lost": _metadata_lost,
+    "installs": _installs,
+    "network": _network,
+    "unshown": _unshown,
+}
+
+
+def _text(op: Operation, look: RiskInput) -> str:
+    """Returns the text that an operation brings: the added lines, or a whole command."""
+    match op:
+        case WriteFile():
+            return added_text(look.diff or "")
+        case RunCommand():
+            variables = [b"%b=%b" % pair for pair in op.env]
+            words = [*op.argv, op.script, op.cwd, *variables, *op.undo]
+            return "\n".join(map(_decoded, words))
+        case _:
+            return ""
+
+
+def _begins_file(case: _Case) -> bool:
+    """Tells whether the text begins where the file does; looked at only if that matters."""
+    return case.text.startswith(BOM) and added_numbers(case.look.diff or "")[:1] == [1]
+
+
+def _breaks_endings(look: RiskInput) -> bool:
+    """Tells whether line endings that were all alike are mixed afterwards."""
+    if look.diff is None or look.after is None or b"\r" not in look.after:
+        return False
+    return mixed_endings(_decoded(look.after)) and not mixed_endings(_decoded(look.before or b""))
+
+
+def _not_unicode(case: _Case) -> bool:
+    """Tells whether an added line has bytes that are not UTF-8 and that a diff can only escape."""
+    after, diff = case.look.after, case.look.diff
+    if not case.text or not diff or after is None or _is_unicode(after):
+        return False
+    lines = after.split(b"\n")
+    return not all(_is_unicode(lines[number - 1]) for number in added_numbers(diff))
+
+
+def _is_unicode(content: bytes) -> bool:
+    if content.isascii():
+        return True
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _decoded(content: bytes) -> str:
+    return content.decode("utf-8", "surrogateescape")

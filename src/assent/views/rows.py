@@ -1,0 +1,65 @@
+"""Rows: plans, operations and runs as the plain objects that `--json` prints."""
+
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from assent.core.journal import Outcome, Result
+from assent.core.operation import MoveFile, Operation, RunCommand
+from assent.core.paths import shown
+from assent.core.record import PlanRecord
+from assent.views.visible import visible_path
+
+Row: TypeAlias = dict[str, object]
+
+
+def plan_row(record: PlanRecord, *, approved: bool) -> Row:
+    """Returns a plan as one row; its digest is null while it is drafted."""
+    return {
+        "plan_id": record.plan_id,
+        "session": record.session or None,
+        "name": record.name,
+        **path_fields("path", record.path or None),
+        "state": str(record.state),
+        "digest": record.digest or None,
+        "approved": approved,
+    }
+
+
+def operation_row(name: str, op: Operation) -> Row:
+    """Returns an operation as one row; a command has its words in place of a path."""
+    row: Row = {"id": name, "kind": kind(op)}
+    if isinstance(op, RunCommand):
+        words = [shown(word) for word in op.argv]
+        return {**row, "path": None, "to": None, "argv": words, "script": shown(op.script)}
+    to = op.to if isinstance(op, MoveFile) else None
+    return {**row, **path_fields("path", op.path), **path_fields("to", to)}
+
+
+def run_row(run: str, outcome: Outcome, results: Iterable[tuple[str, Result]]) -> Row:
+    """Returns a run as one object: what came of it, and of each operation."""
+    operations = [{"id": name, "result": result} for name, result in results]
+    return {"run": run, "outcome": outcome, "operations": operations}
+
+
+def path_fields(field: str, path: bytes | None) -> Row:
+    """Returns a path under its field, and its exact bytes under another if it is not UTF-8."""
+    if path is None:
+        return {field: None}
+    try:
+        return {field: path.decode()}
+    except UnicodeDecodeError:
+        return {field: shown(path), f"{field}_b64": b64encode(path).decode()}
+
+
+def row_path(row: Row, field: str) -> str:
+    """Returns a path of a row as people see it, from its exact bytes where the row has them."""
+    exact = row.get(f"{field}_b64")
+    if exact is not None:
+        return visible_path(b64decode(str(exact)))
+    return visible_path(str(row[field] or "").encode())
+
+
+def kind(op: Operation) -> str:
+    """Returns the word for what an operation does: write, delete, move or run."""
+    return str(op.__struct_config__.tag)

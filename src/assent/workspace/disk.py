@@ -1,0 +1,130 @@
+"""The kernel's file calls, one method each: whatever the workspace does to files goes through here.
+
+Tests put a double of this class in place to count calls, to fail one, or to die in the middle.
+"""
+
+import ctypes
+import errno
+import os
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["file", "link", "folder", "other"]
+
+_NOREPLACE = 1
+_EXCHANGE = 2
+_HAS_XATTRS = hasattr(os, "listxattr")
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_renameat2 = getattr(_libc, "renameat2", None)
+if _renameat2 is not None:
+    _renameat2.argtypes = (
+        ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint,
+    )  # fmt: skip
+    _renameat2.restype = ctypes.c_int
+_syncfs = getattr(_libc, "syncfs", None)
+if _syncfs is not None:
+    _syncfs.argtypes = (ctypes.c_int,)
+    _syncfs.restype = ctypes.c_int
+
+
+class Disk:
+    """A thin layer over the system; `at` is the descriptor of the folder that a name is in."""
+
+    def open(self, name: bytes, flags: int, mode: int = 0o666, at: int | None = None) -> int:
+        return os.open(name, flags, mode, dir_fd=at)
+
+    def close(self, fd: int) -> None:
+        os.close(fd)
+
+    def read(self, fd: int, size: int) -> bytes:
+        return os.read(fd, size)
+
+    def write(self, fd: int, content: bytes | memoryview) -> int:
+        return os.write(fd, content)
+
+    def stat(self, fd: int) -> os.stat_result:
+        return os.fstat(fd)
+
+    def lstat(self, name: bytes, at: int | None = None) -> os.stat_result:
+        return os.stat(name, dir_fd=at, follow_symlinks=False)
+
+    def readlink(self, name: bytes, at: int | None = None) -> bytes:
+        return os.readlink(name, dir_fd=at)
+
+    def scan(self, folder: int) -> list[tuple[bytes, Kind]]:
+        """Lists a folder's entries and what they are."""
+        with os.scandir(folder) as entries:
+            return [(os.fsencode(entry.name), _kind(entry)) for entry in entries]
+
+    def rename(self, source: bytes, source_at: int, target: bytes, target_at: int) -> None:
+        os.rename(source, target, src_dir_fd=source_at, dst_dir_fd=target_at)
+
+    def rename_noreplace(
+        self, source: bytes, source_at: int, target: bytes, target_at: int
+    ) -> None:
+        if _renameat2 is None:
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+        if _renameat2(source_at, source, target_at, target, _NOREPLACE):
+            raise _last_error(source, target)
+
+    def rename_exchange(self, one: bytes, one_at: int, other: bytes, other_at: int) -> None:
+        if _renameat2 is None:
+            raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+        if _renameat2(one_at, one, other_at, other, _EXCHANGE):
+            raise _last_error(one, other)
+
+    def link(self, source: bytes, source_at: int, target: bytes, target_at: int) -> None:
+        os.link(source, target, src_dir_fd=source_at, dst_dir_fd=target_at, follow_symlinks=False)
+
+    def unlink(self, name: bytes, at: int) -> None:
+        os.unlink(name, dir_fd=at)
+
+    def mkdir(self, name: bytes, mode: int, at: int) -> None:
+        os.mkdir(name, mode, dir_fd=at)
+
+    def rmdir(self, name: bytes, at: int) -> None:
+        os.rmdir(name, dir_fd=at)
+
+    def symlink(self, target: bytes, name: bytes, at: int) -> None:
+        os.symlink(target, name, dir_fd=at)
+
+    def chmod(self, fd: int, mode: int) -> None:
+        os.fchmod(fd, mode)
+
+    def chown(self, fd: int, user: int, group: int) -> None:
+        os.fchown(fd, user, group)
+
+    def chown_link(self, name: bytes, at: int, user: int, group: int) -> None:
+        os.chown(name, user, group, dir_fd=at, follow_symlinks=False)
+
+    def list_xattrs(self, fd: int) -> list[str]:
+        return os.listxattr(fd) if _HAS_XATTRS else []
+
+    def get_xattr(self, fd: int, name: str) -> bytes:
+        return os.getxattr(fd, name)
+
+    def set_xattr(self, fd: int, name: str, value: bytes) -> None:
+        os.setxattr(fd, name, value)
+
+    def fsync(self, fd: int) -> None:
+        os.fsync(fd)
+
+    def syncfs(self, fd: int) -> None:
+        """Flushes the file system that the descriptor is on."""
+        if _syncfs is None:
+            os.sync()
+        elif _syncfs(fd):
+            raise _last_error()
+
+
+def _kind(entry: os.DirEntry[str]) -> Kind:
+    if entry.is_symlink():
+        return "link"
+    if entry.is_dir(follow_symlinks=False):
+        return "folder"
+    return "file" if entry.is_file(follow_symlinks=False) else "other"
+
+
+def _last_error(*names: bytes) -> OSError:
+    code = ctypes.get_errno()
+    return OSError(code, os.strerror(code), *names[:1])

@@ -1,0 +1,41 @@
+"""How an error of the system becomes words for a person."""
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from assent.core.errors import AssentError, Refused, WorkspaceError
+from assent.core.paths import shown
+
+
+class NoFile(OSError):
+    """Under the name stands neither a file nor a symlink nor a folder."""
+
+
+def symlinked(link: bytes) -> OSError:
+    """Returns the error of a folder that turned out to be a symlink."""
+    return OSError(errno.ELOOP, "it is reached through a symlink", link)
+
+
+def failure(error: OSError, path: bytes) -> AssentError:
+    """Returns the error to show: a refusal of symlinks and odd files, else what went wrong."""
+    if isinstance(error, NoFile):
+        return Refused(
+            f"{shown(path)} is {error.strerror}; plans are about files and symlinks only."
+        )
+    if error.errno == errno.ELOOP:
+        link = os.fsencode(error.filename or path)
+        return Refused(
+            f"{shown(link)} is a symlink, and Assent goes through none to {shown(path)}."
+        )
+    return WorkspaceError(f"{shown(path)}: {error.strerror or error}. Nothing was changed.")
+
+
+@contextmanager
+def telling(path: bytes) -> Iterator[None]:
+    """Turns errors of the system into errors that a person can read."""
+    try:
+        yield
+    except OSError as error:
+        raise failure(error, path) from error

@@ -1,0 +1,166 @@
+"""The way to a file: each folder above it is opened by itself, and none may be a symlink."""
+
+import errno
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from stat import S_ISLNK
+
+from assent.core.paths import STAGE, inside, parent
+from assent.workspace.disk import Disk, Kind
+from assent.workspace.failure import symlinked
+
+LIMIT = 256  # descriptors kept open
+SPARE = 32  # how many make room at once
+TRUST = 1.0  # seconds: a folder that somebody else renamed is noticed after this
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Folders:
+    """The workspace's folders as descriptors; the least used are closed.
+
+    A descriptor is good until the next call; of two folders at once `open_two` gives both.
+    """
+
+    def __init__(
+        self, disk: Disk, root: bytes, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._disk = disk
+        self._root = root
+        self._clock = clock
+        self._fds: dict[bytes, int] = {}  # the least used first
+        self._seen: set[bytes] = set()  # every folder opened since the last `forget`
+        self._devices: dict[bytes, int] = {}
+        self._until = 0.0
+
+    def open(self, folder: bytes) -> int:
+        """Returns a descriptor of the folder; OSError(ELOOP) if a symlink is on the way."""
+        if self._clock() > self._until:
+            self.forget()
+        return self._open(folder)
+
+    def open_two(self, one: bytes, other: bytes) -> tuple[int, int]:
+        """Returns descriptors of two folders that are both good."""
+        first = self.open(one)
+        return first, first if one == other else self._open(other)
+
+    def device(self, folder: bytes) -> int:
+        """Returns the file system that a folder is on."""
+        known = self._devices.get(folder)
+        return self._disk.stat(self.open(folder)).st_dev if known is None else known
+
+    def make(self, folder: bytes) -> list[bytes]:
+        """Makes a folder and those above it; returns those that were missing, outermost first."""
+        missing: list[bytes] = []
+        while not self._exists(folder):
+            missing.append(folder)
+            folder = parent(folder)
+        for path in reversed(missing):
+            above, _, name = path.rpartition(b"/")
+            with suppress(
+                FileExistsError
+            ):  # somebody was faster: what it is shows when it is opened
+                # Only the person may look into slots: they hold contents before modes are set.
+                self._disk.mkdir(name, 0o700 if inside(path, STAGE) else 0o777, self.open(above))
+            self.open(path)
+        return missing[::-1]
+
+    def below(self, folder: bytes) -> Iterator[tuple[bytes, Kind]]:
+        """Yields everything below a folder, outer folders first; nothing if it is no folder."""
+        waiting = [folder]
+        while waiting:
+            here = waiting.pop()
+            prefix = here + b"/" if here else b""
+            for name, kind in self._entries(here):
+                yield prefix + name, kind
+                if kind == "folder":
+                    waiting.append(prefix + name)
+
+    def moved(self, path: bytes) -> None:
+        """Notes that a name means something else now; matters only if it was a folder."""
+        if path in self._seen:
+            self.forget()
+
+    def forget(self) -> None:
+        """Closes all descriptors, so that the next call sees the folders as they are by then."""
+        self._seen.clear()
+        self._devices.clear()
+        while self._fds:
+            self._disk.close(self._fds.popitem()[1])
+        self._until = self._clock() + TRUST
+
+    def __del__(self) -> None:
+        with suppress(OSError):
+            self.forget()
+
+    def _entries(self, folder: bytes) -> list[tuple[bytes, Kind]]:
+        try:
+            return self._disk.scan(self.open(folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            if error.errno == errno.ELOOP and error.filename == folder:
+                return []  # the name itself is a symlink, which is no folder
+            raise
+
+    def _exists(self, folder: bytes) -> bool:
+        try:
+            self.open(folder)
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _open(self, folder: bytes) -> int:
+        if folder not in self._fds:
+            self._walk(folder)
+        fd = self._fds[folder] = self._fds.pop(folder)  # the newest comes last
+        return fd
+
+    def _walk(self, folder: bytes) -> None:
+        """Opens a folder from the nearest one above it that is open."""
+        # Never the newest one: it is the first of the two that `open_two` promised.
+        while len(self._fds) > LIMIT - SPARE:
+            self._disk.close(self._fds.pop(next(iter(self._fds))))
+        base = folder
+        while base and base not in self._fds:
+            base = parent(base)
+        if base not in self._fds:
+            self._keep(b"", self._disk.open(self._root, _FOLDER & ~os.O_NOFOLLOW))
+        if folder:
+            self._descend(self._fds[base], folder, len(base) + 1 if base else 0)
+
+    def _descend(self, fd: int, folder: bytes, start: int) -> None:
+        """Enters the rest of the path, name by name; of a very deep path not every step is kept."""
+        kept = True
+        while True:
+            end = folder.find(b"/", start)
+            path = folder if end < 0 else folder[:end]
+            try:
+                below = self._enter(path[start:], fd, path)
+            finally:
+                if not kept:
+                    self._disk.close(fd)
+            self._seen.add(path)
+            kept = end < 0 or len(self._fds) < LIMIT
+            if kept:
+                self._keep(path, below)
+            if end < 0:
+                return
+            fd, start = below, end + 1
+
+    def _enter(self, name: bytes, at: int, path: bytes) -> int:
+        try:
+            return self._disk.open(name, _FOLDER, 0, at)
+        except NotADirectoryError as error:
+            if S_ISLNK(self._disk.lstat(name, at).st_mode):
+                raise symlinked(path) from error
+            raise
+        except OSError as error:
+            error.filename = path
+            raise
+
+    def _keep(self, path: bytes, fd: int) -> None:
+        self._fds[path] = fd
+        self._devices[path] = self._disk.stat(fd).st_dev

@@ -1,0 +1,164 @@
+"""The one pair of hands on a local disk (law 1): slots, renames, folders, sync."""
+
+import os
+from collections.abc import Iterable, Sequence
+from errno import EBUSY, EEXIST, ENOTEMPTY
+
+import msgspec
+
+from assent.core.motion import Fill, Layout, Seen
+from assent.core.operation import FileOperation, WriteFile
+from assent.core.paths import STAGE, inside, parent
+from assent.workspace.attributes import Rights, own_rights
+from assent.workspace.disk import Disk
+from assent.workspace.folders import Folders
+from assent.workspace.layout import lay_out, mounts_below
+from assent.workspace.renames import NO_FLAG, rename_otherwise
+from assent.workspace.slots import Slots
+from assent.workspace.states import States
+from assent.workspace.unsynced import Unsynced
+
+_STUCK = (ENOTEMPTY, EEXIST, EBUSY)  # in use by now, or a mount point
+_PROBES = (b"probe.one", b"probe.other")
+_PROBE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class LocalHands:
+    """Implements ports.Hands for one folder."""
+
+    def __init__(self, root: bytes, disk: Disk | None = None, rights: Rights | None = None) -> None:
+        self._root = root
+        self._disk = disk or Disk()
+        self._folders = Folders(self._disk, root)
+        self._states = States(self._disk, self._folders)
+        self._slots = Slots(self._disk, self._folders, rights or own_rights())
+        self._unsynced = Unsynced(self._disk, self._folders)
+
+    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+        """Returns what stands under each name; OSError if it is odd or behind a symlink."""
+        of = self._states.of
+        return {path: of(path) for path in paths}
+
+    def layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
+        """Decides where the slots of a run lie and which kernel calls serve there."""
+        self._folders.forget()
+        layout = lay_out(self._folders, mounts_below(self._disk, self._root), run, operations)
+        replaces = any(isinstance(op, WriteFile) and op.before for op in operations)
+        if replaces and not self._can_exchange():
+            return msgspec.structs.replace(layout, exchange=False)
+        return layout
+
+    def missing(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
+        """Returns those folders that do not exist; a file in the place of one is no folder."""
+        gone: dict[bytes, None] = {}
+        for folder in folders:
+            if parent(folder) in gone or not self._is_folder(folder):
+                gone[folder] = None
+        return tuple(gone)
+
+    def create(self, fill: Fill, content: Iterable[bytes]) -> None:
+        """Writes a slot that must not exist, with mode, owner and attributes."""
+        folder, _, name = fill.slot.rpartition(b"/")
+        try:
+            at = self._folders.open(folder)
+        except FileNotFoundError:
+            if not inside(folder, STAGE):
+                raise
+            self.make_folder(folder)
+            at = self._folders.open(folder)
+        self._slots.create(fill, name, at, content)
+        if fill.after.kind == "file":
+            self._unsynced.written(fill.slot, folder)
+        else:
+            self._unsynced.changed(folder)
+
+    def rename(self, source: bytes, target: bytes) -> None:
+        """Renames without ever replacing: FileExistsError if the target is taken."""
+        from_folder, _, from_name = source.rpartition(b"/")
+        to_folder, _, to_name = target.rpartition(b"/")
+        from_at, to_at = self._folders.open_two(from_folder, to_folder)
+        self._unsynced.renamed(source, from_folder, to_folder)
+        try:
+            self._disk.rename_noreplace(from_name, from_at, to_name, to_at)
+        except OSError as error:
+            private = inside(target, STAGE) or to_name.startswith(b".assent-")
+            ends = (from_name, from_at), (to_name, to_at)
+            rename_otherwise(self._disk, error, *ends, private=private)
+        self._folders.moved(source)
+
+    def exchange(self, one: bytes, other: bytes) -> None:
+        """Exchanges what stands under two names, in one step."""
+        one_folder, _, one_name = one.rpartition(b"/")
+        other_folder, _, other_name = other.rpartition(b"/")
+        one_at, other_at = self._folders.open_two(one_folder, other_folder)
+        self._disk.rename_exchange(one_name, one_at, other_name, other_at)
+        self._folders.moved(one)
+        self._folders.moved(other)
+        self._unsynced.renamed(one, one_folder, other_folder)
+        self._unsynced.renamed(other, one_folder, other_folder)
+
+    def make_folder(self, path: bytes) -> bool:
+        """Makes a folder and those above it; tells whether it was missing."""
+        made = self._folders.make(path)
+        for folder in made:
+            self._unsynced.changed(parent(folder))
+        return bool(made)
+
+    def remove_folder(self, path: bytes) -> bool:
+        """Removes a folder, and empty folders in it, if it holds no file; tells whether it went."""
+        found = list(self._folders.below(path))
+        if not path or any(kind != "folder" for _, kind in found):
+            return False
+        try:
+            for folder in (*[inner for inner, _ in reversed(found)], path):
+                above, _, name = folder.rpartition(b"/")
+                self._disk.rmdir(name, self._folders.open(above))
+                self._unsynced.removed(folder, above)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            if error.errno not in _STUCK:
+                raise
+            return False
+        finally:
+            self._folders.forget()
+        return True
+
+    def holds_files(self, folder: bytes) -> bool:
+        """Tells whether anything but folders lies below."""
+        return any(kind != "folder" for _, kind in self._folders.below(folder))
+
+    def remove(self, path: bytes) -> None:
+        """Removes a file or symlink."""
+        folder, _, name = path.rpartition(b"/")
+        self._disk.unlink(name, self._folders.open(folder))
+        self._unsynced.removed(path, folder)
+
+    def sync(self) -> None:
+        """Returns when everything done so far is on disk."""
+        self._unsynced.sync()
+        self._folders.forget()  # a look after this sees the folders as they are by then
+
+    def _is_folder(self, folder: bytes) -> bool:
+        try:
+            self._folders.open(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
+
+    def _can_exchange(self) -> bool:
+        """Tries it on two files of our own: asking costs less than finding out in the middle."""
+        self.make_folder(STAGE)
+        at = self._folders.open(STAGE)
+        for probe in _PROBES:
+            self._disk.close(self._disk.open(probe, _PROBE, 0o600, at))
+        try:
+            self._disk.rename_exchange(_PROBES[0], at, _PROBES[1], at)
+        except OSError as error:
+            if error.errno not in NO_FLAG:
+                raise
+            return False
+        finally:
+            for probe in _PROBES:
+                self._disk.unlink(probe, at)
+        return True

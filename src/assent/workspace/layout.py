@@ -1,0 +1,116 @@
+"""Where the slots of a run lie: in the state folder, or beside what is on another file system."""
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from assent.core.motion import Layout, prunable
+from assent.core.operation import DeleteFile, FileOperation, MoveFile
+from assent.core.paths import STATE, ancestors, inside, parent
+from assent.workspace.disk import Disk
+from assent.workspace.folders import Folders
+
+_MOUNTS = b"/proc/self/mountinfo"
+_MOUNT_POINT = 4  # its field in a line of that file
+_ESCAPE = re.compile(rb"\\([0-7]{3})")
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A folder that exists, and what a rename to or from it must not cross."""
+
+    folder: bytes
+    device: int
+    mount: bytes
+
+    def joins(self, other: "Place") -> bool:
+        """Tells whether a file can be renamed from one to the other."""
+        return self.device == other.device and self.mount == other.mount
+
+
+def lay_out(
+    folders: Folders, mounts: Sequence[bytes], run: str, operations: Sequence[FileOperation]
+) -> Layout:
+    """Finds the paths that no rename joins with the state folder, and a folder for each."""
+    places = _Places(folders, mounts)
+    home = places.of(STATE)
+    doomed = _Doomed(operations)
+    beside: list[tuple[bytes, bytes]] = []
+    copied: list[int] = []
+    for index, op in enumerate(operations):
+        touched = (op.path, op.to) if isinstance(op, MoveFile) else (op.path,)
+        found = [places.of(parent(path)) for path in touched]
+        beside += [
+            (path, _standing(places, place, doomed))
+            for path, place in zip(touched, found, strict=True)
+            if not place.joins(home)
+        ]
+        if not found[0].joins(found[-1]):
+            copied.append(index)
+    return Layout(run, beside=tuple(beside), copied=tuple(copied))
+
+
+def mounts_below(disk: Disk, root: bytes) -> list[bytes]:
+    """Lists the mount points in the workspace: two mounts of one device do not join either."""
+    try:
+        fd = disk.open(_MOUNTS, 0)
+    except OSError:
+        return []  # no such file on this system: devices alone decide
+    try:
+        table = b"".join(iter(lambda: disk.read(fd, 1 << 16), b""))
+    finally:
+        disk.close(fd)
+    prefix = root.rstrip(b"/") + b"/"
+    points = [_unescaped(line.split(b" ")[_MOUNT_POINT]) for line in table.splitlines()]
+    return [point[len(prefix) :] for point in points if point.startswith(prefix)]
+
+
+class _Places:
+    """The nearest existing folder of each folder, asked once."""
+
+    def __init__(self, folders: Folders, mounts: Sequence[bytes]) -> None:
+        self._folders = folders
+        self._mounts = mounts
+        self._known: dict[bytes, Place] = {}
+
+    def of(self, folder: bytes) -> Place:
+        if folder not in self._known:
+            self._known[folder] = self._find(folder)
+        return self._known[folder]
+
+    def _find(self, folder: bytes) -> Place:
+        try:
+            device = self._folders.device(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return self.of(parent(folder))
+        mounts = [mount for mount in self._mounts if inside(folder, mount)]
+        return Place(folder, device, max(mounts, key=len, default=b""))
+
+
+class _Doomed:
+    """Folders that the run removes or replaces; a slot in one of them would go with it."""
+
+    def __init__(self, operations: Sequence[FileOperation]) -> None:
+        self._pruned = set(prunable(operations))
+        self._filled = {
+            op.to if isinstance(op, MoveFile) else op.path
+            for op in operations
+            if not isinstance(op, DeleteFile)
+        }
+
+    def __contains__(self, folder: bytes) -> bool:
+        return folder in self._pruned or not self._filled.isdisjoint((folder, *ancestors(folder)))
+
+
+def _standing(places: _Places, place: Place, doomed: _Doomed) -> bytes:
+    """Returns the nearest folder that outlives the run; a mount point always does."""
+    while place.folder in doomed:
+        above = places.of(parent(place.folder))
+        if not above.joins(place):
+            break
+        place = above
+    return place.folder
+
+
+def _unescaped(name: bytes) -> bytes:
+    return _ESCAPE.sub(lambda found: bytes([int(found[1], 8)]), name)

@@ -1,0 +1,123 @@
+"""Reading the person's files: the tools' and the engine's view of a workspace on disk."""
+
+import io
+import os
+from collections.abc import Iterable
+from stat import S_ISDIR, S_ISLNK, S_ISREG
+from typing import Any, BinaryIO
+
+from assent.core.motion import Seen
+from assent.ports import Facts
+from assent.workspace.attributes import Rights, attributes_of, losses, own_rights
+from assent.workspace.disk import Disk
+from assent.workspace.failure import failure, telling
+from assent.workspace.folders import Folders
+from assent.workspace.real import locate
+from assent.workspace.states import CHUNK, READ, States, no_file
+
+
+class LocalFiles:
+    """Implements ports.Files for one folder. Every call sees the folders as they are by then."""
+
+    def __init__(
+        self, root: bytes, cwd: bytes, disk: Disk | None = None, rights: Rights | None = None
+    ) -> None:
+        self._root = root
+        self._cwd = cwd
+        self._disk = disk or Disk()
+        self._rights = rights or own_rights()
+        self._folders = Folders(self._disk, root)
+        self._states = States(self._disk, self._folders)
+
+    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+        """Returns what stands under each name."""
+        self._folders.forget()
+        seen: dict[bytes, Seen] = {}
+        for path in paths:
+            try:
+                seen[path] = self._states.of(path)
+            except OSError as error:
+                raise failure(error, path) from error
+        return seen
+
+    def locate(self, argument: bytes) -> bytes:
+        """Turns what a person typed into a workspace path: its real parent and its name."""
+        return locate(self._disk, self._root, self._cwd, argument)
+
+    def open(self, path: bytes) -> BinaryIO:
+        """Opens a file's content; of a symlink, its target."""
+        with telling(path):
+            name, at, found = self._find(path)
+            if S_ISLNK(found.st_mode):
+                return io.BytesIO(self._disk.readlink(name, at))
+            if not S_ISREG(found.st_mode):
+                raise no_file(found, path)
+            return io.BufferedReader(
+                _Content(self._disk, self._disk.open(name, READ, 0, at)), CHUNK
+            )
+
+    def below(self, folder: bytes) -> list[bytes]:
+        """Lists the files and symlinks below a folder; nothing if it is no folder."""
+        with telling(folder):
+            self._folders.forget()
+            found = self._folders.below(folder)
+            return sorted(path for path, kind in found if kind in ("file", "link"))
+
+    def is_file(self, path: bytes) -> bool:
+        """Tells whether a file or symlink stands there, without reading it."""
+        try:
+            return not S_ISDIR(self._find(path)[2].st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError as error:
+            raise failure(error, path) from error
+
+    def names(self, folder: bytes) -> list[bytes]:
+        """Lists the names in a folder; nothing if it is no folder."""
+        with telling(folder):
+            self._folders.forget()
+            try:
+                at = self._folders.open(folder)
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+            return sorted(name for name, _ in self._disk.scan(at))
+
+    def facts(self, path: bytes) -> Facts:
+        """Tells what replacing the file would cost besides its content."""
+        with telling(path):
+            name, at, found = self._find(path)
+            if not S_ISREG(found.st_mode):
+                return Facts(lost=losses(found, [], self._rights))
+            fd = self._disk.open(name, READ, 0, at)
+            try:
+                attributes = attributes_of(self._disk, fd)
+            finally:
+                self._disk.close(fd)
+            return Facts(found.st_nlink, losses(found, attributes, self._rights))
+
+    def _find(self, path: bytes) -> tuple[bytes, int, os.stat_result]:
+        self._folders.forget()
+        folder, _, name = path.rpartition(b"/")
+        at = self._folders.open(folder)
+        return name, at, self._disk.lstat(name, at)
+
+
+class _Content(io.RawIOBase):
+    """A file's bytes as a stream that reads through the disk."""
+
+    def __init__(self, disk: Disk, fd: int) -> None:
+        self._disk = disk
+        self._fd = fd
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        chunk = self._disk.read(self._fd, len(buffer))
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+    def close(self) -> None:
+        if not self.closed:
+            super().close()
+            self._disk.close(self._fd)

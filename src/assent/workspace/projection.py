@@ -1,0 +1,164 @@
+"""Assent's place in a workspace: plans, readable copies of state, a line of .gitignore (law 1)."""
+
+import re
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from assent.core.errors import AssentError, Refused, UsageError
+from assent.core.ids import plan_name, session_name
+from assent.core.paths import GIT, STATE, TREE, folded, inside, normal, shown
+from assent.ports import PlanFile
+from assent.workspace.disk import Disk
+from assent.workspace.tree import Tree, check_size
+
+PLANS = b".opencode/plans"
+
+_IGNORE = TREE + b"/.gitignore"
+_AGENTS = TREE + b"/agents"
+_MARKER = STATE + b"/workspace.json"
+_COPIES = STATE + b"/plans"
+
+_PLAN_FILE = re.compile(rb"PLAN_(.+)\.md", re.DOTALL)
+_ID = re.compile(r"[0-9a-z_-]{1,64}")
+_COPY = re.compile(r"([a-z0-9_-]+/)?[A-Za-z0-9_-][A-Za-z0-9_.-]*")
+_HIDES = re.compile(rb"!?((\*\*/|/)?assent/?(\*\*?)?|/?\*\*?)")  # `!`: a person decided otherwise
+
+
+class _Marker(msgspec.Struct, frozen=True):
+    workspace: str
+
+
+class LocalProjection:
+    """Implements ports.Projection. What it writes gives nobody power; little is read back."""
+
+    def __init__(self, root: bytes, plan_dir: bytes = PLANS, disk: Disk | None = None) -> None:
+        self._plans = _checked(plan_dir)
+        self._tree = Tree(root, disk or Disk())
+
+    def prepare(self) -> None:
+        """Makes the tree and the .gitignore line if they are missing."""
+        for folder in (TREE, self._plans, STATE):
+            self._tree.make_folder(folder)
+        text = self._tree.read(_IGNORE) or b""
+        wanted = hiding_state(text)
+        if wanted != text:
+            self._tree.replace(_IGNORE, wanted)
+
+    def plan_path(self, session: str, name: str) -> bytes:
+        """Returns where a plan's Markdown lies; without a session, directly among the plans."""
+        file = f"PLAN_{plan_name(name)}.md"
+        below = f"{session_name(session)}/{file}" if session else file
+        return self._plans + b"/" + below.encode()
+
+    def find_plans(self) -> list[PlanFile]:
+        """Lists the plan files, newest first."""
+        found = self._plans_in("")
+        for entry, kind in self._tree.entries(self._plans):
+            session = _name(session_name, entry)
+            if session and kind in ("folder", "link"):
+                found += self._plans_in(session)
+        return sorted(found, key=lambda plan: (-plan.changed, plan.path))
+
+    def read_text(self, path: bytes) -> bytes | None:
+        """Returns a plan file's bytes, or None if it is gone."""
+        self._session_of(path)
+        return self._tree.read(path)
+
+    def write_text(self, path: bytes, text: bytes) -> None:
+        """Replaces a plan file."""
+        self._session_of(path)
+        check_size(path, len(text))
+        self._tree.replace(path, text)
+
+    def delete_text(self, path: bytes) -> None:
+        """Removes a plan file, and its session's folder if that is left empty."""
+        session = self._session_of(path)
+        self._tree.remove(path)
+        if session:
+            self._tree.remove_folder(self._plans + b"/" + session.encode())
+
+    def write_state(self, plan_id: str, files: Mapping[str, bytes]) -> None:
+        """Writes readable copies under the state folder; they give nobody any power."""
+        if not _ID.fullmatch(plan_id):
+            raise Refused(f"{plan_id!a} is no plan's id.")
+        folder = _COPIES + b"/" + plan_id.encode()
+        self._tree.make_folder(folder + b"/backups")
+        for name, content in files.items():
+            if not _COPY.fullmatch(name):
+                raise Refused(f"{name!a} is no name for a copy of a plan's state.")
+            # Not synced: they are copies, and are written anew with the next change.
+            self._tree.replace(folder + b"/" + name.encode(), content, durable=False)
+
+    def write_agent(self, text: bytes) -> bool:
+        """Writes the plan agent's definition unless there is one; tells whether it did."""
+        if b"plan.md" in dict(self._tree.entries(_AGENTS)):
+            return False
+        self._tree.replace(_AGENTS + b"/plan.md", text)
+        return True
+
+    def marker(self) -> str:
+        """Returns the workspace id that the tree carries, or an empty string."""
+        try:
+            text = self._tree.read(_MARKER)
+            found = msgspec.json.decode(text or b"", type=_Marker).workspace
+        except Refused:
+            raise
+        except (AssentError, msgspec.MsgspecError, UnicodeError):
+            return ""
+        return found if _ID.fullmatch(found) else ""
+
+    def write_marker(self, workspace: str) -> None:
+        """Lets the tree carry the workspace's id."""
+        self._tree.replace(_MARKER, msgspec.json.encode(_Marker(workspace)) + b"\n")
+
+    def _plans_in(self, session: str) -> list[PlanFile]:
+        folder = self._plans + b"/" + session.encode() if session else self._plans
+        found = []
+        for entry, kind in self._tree.entries(folder):
+            match = _PLAN_FILE.fullmatch(entry)
+            name = _name(plan_name, match[1]) if match else ""
+            if not name or kind not in ("file", "link"):
+                continue
+            path = folder + b"/" + entry
+            status = self._tree.find(path)
+            if status is not None:
+                found.append(PlanFile(session, name, path, status.st_mtime))
+        return found
+
+    def _session_of(self, path: bytes) -> str:
+        """Returns the session in a plan file's path; refuses any other path."""
+        below = path.removeprefix(self._plans + b"/")
+        session, _, file = below.rpartition(b"/")
+        match = _PLAN_FILE.fullmatch(file)
+        known = not session or _name(session_name, session)
+        if below == path or not match or not _name(plan_name, match[1]) or not known:
+            raise Refused(f"{shown(path)} is not where plans lie ({shown(self._plans)}).")
+        return session.decode()
+
+
+def hiding_state(text: bytes) -> bytes:
+    """Returns a .gitignore that hides the state folder, with everything else as it was."""
+    lines = text.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if any(_HIDES.fullmatch(line.rstrip(b" \r")) for line in lines):
+        return text
+    newline = b"\r\n" if b"\r\n" in text else b"\n"
+    gap = b"" if not text or text.endswith(b"\n") else newline
+    return text + gap + b"assent/" + newline
+
+
+def _checked(plan_dir: bytes) -> bytes:
+    """Refuses a place for plans outside the workspace, in git's data, or around our own state."""
+    path = normal(plan_dir)
+    low = folded(path)
+    if not path or GIT in low.split(b"/") or inside(low, STATE) or inside(STATE, low):
+        raise Refused(f"plan.dir cannot be {shown(plan_dir)}; {shown(PLANS)} is the usual place.")
+    return path
+
+
+def _name(check: Callable[[str], str], name: bytes) -> str:
+    """Returns a valid name as text, and an empty string for all others."""
+    try:
+        return check(name.decode("ascii"))
+    except (UsageError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,45 @@
+"""Which folder is the workspace: the nearest one above that Assent or git already works in."""
+
+import os
+from stat import S_ISDIR
+
+from assent.core.errors import UsageError
+from assent.core.paths import shown
+from assent.workspace.disk import Disk
+from assent.workspace.failure import telling
+from assent.workspace.real import real_path
+
+_OURS = (b".opencode/plans", b".opencode/assent")
+_GIT = (b".git",)
+
+
+def find_root(start: bytes, disk: Disk | None = None) -> bytes:
+    """Returns the real path of the workspace that a folder belongs to."""
+    disk = disk or Disk()
+    with telling(start):
+        here = real_path(disk, os.path.join(os.getcwdb(), start))
+    if not _is_folder(disk, here):
+        raise UsageError(f"{shown(start)} is not a folder.")
+    return _nearest(disk, here, _OURS) or _nearest(disk, here, _GIT) or here
+
+
+def _nearest(disk: Disk, folder: bytes, marks: tuple[bytes, ...]) -> bytes | None:
+    while True:
+        base = folder.rstrip(b"/")
+        if any(_exists(disk, base + b"/" + mark) for mark in marks):
+            return folder
+        if not base:
+            return None
+        folder = base.rpartition(b"/")[0] or b"/"
+
+
+def _exists(disk: Disk, path: bytes) -> bool:
+    try:
+        disk.lstat(path)
+    except OSError:
+        return False
+    return True
+
+
+def _is_folder(disk: Disk, path: bytes) -> bool:
+    return _exists(disk, path) and S_ISDIR(disk.lstat(path).st_mode)

@@ -1,0 +1,108 @@
+"""Filling a slot: new content, its mode, and what it takes over from the file it replaces."""
+
+import errno
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from stat import S_ISREG
+
+from assent.core.digest import sha256
+from assent.core.motion import Fill
+from assent.workspace.attributes import Rights, copy_attributes, new_owner
+from assent.workspace.disk import Disk
+from assent.workspace.folders import Folders
+from assent.workspace.states import CHUNK, READ
+
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_PERMISSIONS = 0o7777
+
+
+class Slots:
+    """Writes slots. What it leaves after an error is for the sweep, as after a crash."""
+
+    def __init__(self, disk: Disk, folders: Folders, rights: Rights) -> None:
+        self._disk = disk
+        self._folders = folders
+        self._rights = rights
+
+    def create(self, fill: Fill, name: bytes, at: int, content: Iterable[bytes]) -> None:
+        """Makes the name in a folder; FileExistsError if it is there."""
+        if fill.after.kind == "link":
+            self._create_link(fill, name, at, content)
+            return
+        # Permissions beyond rwx come last: writing and changing the owner would take them away.
+        fd = self._disk.open(name, _CREATE, fill.after.mode & 0o777, at)
+        try:
+            self._write(fd, content if fill.source is None else self._copied(fill, fill.source))
+            self._finish(fd, fill)
+        finally:
+            self._disk.close(fd)
+
+    def _write(self, fd: int, content: Iterable[bytes]) -> None:
+        for chunk in content:
+            written = self._disk.write(fd, chunk)
+            while written < len(chunk):
+                written += self._disk.write(fd, memoryview(chunk)[written:])
+
+    def _finish(self, fd: int, fill: Fill) -> None:
+        made = self._disk.stat(fd)
+        if made.st_size != fill.after.size:
+            raise _other_content(fill.slot)
+        changed = fill.like is not None and self._take_over(fill.like, fd, made)
+        if changed or made.st_mode & _PERMISSIONS != fill.after.mode:
+            self._disk.chmod(fd, fill.after.mode)
+
+    def _take_over(self, like: bytes, fd: int, made: os.stat_result) -> bool:
+        """Copies owner and attributes; tells whether that can have changed the mode."""
+        name, at, found = self._find(like)
+        owner = new_owner(found, made, self._rights)
+        if owner:
+            self._disk.chown(fd, *owner)
+        if not S_ISREG(found.st_mode):
+            return owner is not None
+        source = self._disk.open(name, READ, 0, at)
+        try:
+            copied = copy_attributes(self._disk, source, fd, self._rights)
+        finally:
+            self._disk.close(source)
+        return copied or owner is not None
+
+    def _create_link(self, fill: Fill, name: bytes, at: int, content: Iterable[bytes]) -> None:
+        target = b"".join(content)
+        if fill.source is not None:
+            source, source_at, _ = self._find(fill.source)
+            target = self._disk.readlink(source, source_at)
+            at = self._folders.open(fill.slot.rpartition(b"/")[0])
+        if len(target) != fill.after.size or sha256(target) != fill.after.digest:
+            raise _other_content(fill.slot)
+        self._disk.symlink(target, name, at)
+        if fill.like is None:
+            return
+        made = self._disk.lstat(name, at)
+        owner = new_owner(self._find(fill.like)[2], made, self._rights)
+        if owner:
+            at = self._folders.open(fill.slot.rpartition(b"/")[0])
+            self._disk.chown_link(name, at, *owner)
+
+    def _copied(self, fill: Fill, source: bytes) -> Iterator[bytes]:
+        """Reads another file of the workspace; OSError at its end if it is not the approved one."""
+        name, at, _ = self._find(source)
+        fd = self._disk.open(name, READ, 0, at)
+        digest = hashlib.sha256()
+        try:
+            while chunk := self._disk.read(fd, CHUNK):
+                digest.update(chunk)
+                yield chunk
+        finally:
+            self._disk.close(fd)
+        if digest.hexdigest() != fill.after.digest:
+            raise _other_content(source)
+
+    def _find(self, path: bytes) -> tuple[bytes, int, os.stat_result]:
+        folder, _, name = path.rpartition(b"/")
+        at = self._folders.open(folder)
+        return name, at, self._disk.lstat(name, at)
+
+
+def _other_content(path: bytes) -> OSError:
+    return OSError(errno.ESTALE, "its content is not what the plan says", path)

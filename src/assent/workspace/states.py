@@ -1,0 +1,132 @@
+"""What stands under a name: its kind, mode, size and the digest of its content."""
+
+import errno
+import hashlib
+import os
+import time
+from stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFLNK, S_IFMT, S_IFREG, S_IFSOCK
+
+from assent.core.digest import sha256
+from assent.core.motion import Seen
+from assent.core.operation import FileState
+from assent.workspace.disk import Disk
+from assent.workspace.failure import NoFile
+from assent.workspace.folders import Folders
+
+CHUNK = 1 << 20  # read at once
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+_TRIES = 5  # for a file that changes while it is read
+_SETTLED = 50_000_000  # ns: a later change surely gives a file of this age another time
+_MANY = 1 << 18  # digests remembered
+
+_ODD = {
+    S_IFIFO: "a pipe",
+    S_IFSOCK: "a socket",
+    S_IFBLK: "a device",
+    S_IFCHR: "a device",
+    S_IFDIR: "a folder",
+}
+
+
+class States:
+    """Looks at names. Digests are remembered as long as size and time of a file stay the same.
+
+    They are remembered by inode: a rename changes neither content nor size nor modification time.
+    """
+
+    def __init__(self, disk: Disk, folders: Folders) -> None:
+        self._disk = disk
+        self._folders = folders
+        self._digests: dict[tuple[int, int], tuple[int, int, str]] = {}
+
+    def of(self, path: bytes) -> Seen:
+        """Returns what stands under a name; OSError if that is odd, unreadable or never at rest."""
+        for _ in range(_TRIES):
+            try:
+                return self._glance(path)
+            except _Moving:
+                continue
+        raise OSError(errno.EAGAIN, "it keeps changing while it is read", path)
+
+    def _glance(self, path: bytes) -> Seen:
+        folder, _, name = path.rpartition(b"/")
+        try:
+            at = self._folders.open(folder)
+            found = self._disk.lstat(name, at)
+        except (FileNotFoundError, NotADirectoryError):
+            return None if path else "folder"
+        kind = S_IFMT(found.st_mode)
+        if kind == S_IFREG:
+            digest = self._digest(name, at, found)
+            return FileState(digest, found.st_size, found.st_mode & 0o7777)
+        if kind == S_IFDIR:
+            return "folder"
+        if kind == S_IFLNK:
+            return self._link(name, at)
+        raise no_file(found, path)
+
+    def _link(self, name: bytes, at: int) -> FileState:
+        try:
+            target = self._disk.readlink(name, at)
+        except OSError as error:
+            raise _moving(error) from error
+        return FileState(sha256(target), len(target), 0o777, "link")
+
+    def _digest(self, name: bytes, at: int, found: os.stat_result) -> str:
+        key = (found.st_dev, found.st_ino)
+        known = self._digests.get(key)
+        if known and known[0] == found.st_size and known[1] == found.st_mtime_ns:
+            return known[2]
+        began = time.time_ns()
+        digest = self._hashed(name, at, found)
+        # A younger file could change again without its time changing, so it is hashed every time.
+        if began - found.st_mtime_ns >= _SETTLED:
+            if len(self._digests) >= _MANY:
+                self._digests.clear()
+            self._digests[key] = (found.st_size, found.st_mtime_ns, digest)
+        return digest
+
+    def _hashed(self, name: bytes, at: int, found: os.stat_result) -> str:
+        try:
+            fd = self._disk.open(name, READ, 0, at)
+        except OSError as error:
+            raise _moving(error) from error
+        try:
+            digest, size = self._hash(fd, found.st_size)
+            now = self._disk.stat(fd)
+        finally:
+            self._disk.close(fd)
+        if size != found.st_size or _version(now) != _version(found):
+            raise _Moving
+        return digest
+
+    def _hash(self, fd: int, size: int) -> tuple[str, int]:
+        chunk = self._disk.read(fd, min(size + 1, CHUNK))
+        if len(chunk) == size:
+            return sha256(chunk), size
+        digest, total = hashlib.sha256(), 0
+        while chunk:
+            digest.update(chunk)
+            total += len(chunk)
+            chunk = self._disk.read(fd, CHUNK)
+        return digest.hexdigest(), total
+
+
+class _Moving(Exception):
+    """The name or its content changed between two calls."""
+
+
+def no_file(found: os.stat_result, path: bytes) -> NoFile:
+    """Returns the error of something that is neither file, symlink nor folder."""
+    return NoFile(errno.ENOTSUP, _ODD.get(S_IFMT(found.st_mode), "no file"), path)
+
+
+def _moving(error: OSError) -> Exception:
+    """Tells a name that was replaced a moment ago from one that cannot be read."""
+    replaced = error.errno in (errno.ENOENT, errno.ELOOP, errno.EINVAL, errno.ENXIO)
+    return _Moving() if replaced else error
+
+
+def _version(found: os.stat_result) -> tuple[int, int, int, int]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,137 @@
+"""Assent's own files in the workspace: read and replaced whole, and never through a link."""
+
+import errno
+import os
+import time
+from contextlib import suppress
+from stat import S_ISLNK, S_ISREG
+
+from assent.core.errors import BadPlan, Refused
+from assent.core.paths import shown
+from assent.workspace.disk import Disk, Kind
+from assent.workspace.failure import failure, symlinked, telling
+from assent.workspace.folders import Folders
+from assent.workspace.states import READ
+
+LIMIT = 1 << 20  # bytes of one file
+
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Tree:
+    """Small files below a root. Every call sees the folders as they are by then."""
+
+    def __init__(self, root: bytes, disk: Disk) -> None:
+        self._disk = disk
+        self._folders = Folders(disk, root)
+
+    def make_folder(self, folder: bytes) -> None:
+        """Makes a folder and those above it, if they are missing."""
+        with telling(folder):
+            self._folders.forget()
+            self._folders.make(folder)
+
+    def entries(self, folder: bytes) -> list[tuple[bytes, Kind]]:
+        """Lists a folder; nothing if it is missing."""
+        with telling(folder):
+            self._folders.forget()
+            try:
+                return self._disk.scan(self._folders.open(folder))
+            except FileNotFoundError:
+                return []
+
+    def find(self, path: bytes) -> os.stat_result | None:
+        """Returns what stands under a name, or None; refuses all but a file with one name."""
+        folder, _, name = path.rpartition(b"/")
+        with telling(path):
+            self._folders.forget()
+            try:
+                found = self._disk.lstat(name, self._folders.open(folder))
+            except FileNotFoundError:
+                return None
+        _refuse_links(path, found)
+        return found
+
+    def read(self, path: bytes) -> bytes | None:
+        """Returns a file's content, or None if there is none; BadPlan if it is too large."""
+        if self.find(path) is None:
+            return None
+        folder, _, name = path.rpartition(b"/")
+        with telling(path):
+            fd = self._disk.open(name, READ, 0, self._folders.open(folder))
+            try:
+                found = self._disk.stat(fd)
+                _refuse_links(path, found)
+                check_size(path, found.st_size)
+                content = b"".join(iter(lambda: self._disk.read(fd, LIMIT), b""))
+            finally:
+                self._disk.close(fd)
+        check_size(path, len(content))
+        return content
+
+    def replace(self, path: bytes, content: bytes, *, durable: bool = True) -> None:
+        """Gives a file new content in one step; whoever reads it sees the old or the new."""
+        found = self.find(path)
+        folder, _, name = path.rpartition(b"/")
+        draft = b".%s.%d.%d" % (name, os.getpid(), time.monotonic_ns())
+        with telling(path):
+            self._folders.make(folder)
+            at = self._folders.open(folder)
+            try:
+                self._write(draft, at, content, found, durable=durable)
+                self._disk.rename(draft, at, name, at)
+            except OSError:
+                with suppress(OSError):
+                    self._disk.unlink(draft, at)
+                raise
+            if durable:
+                self._disk.fsync(at)
+
+    def remove(self, path: bytes) -> None:
+        """Removes a file if it is there."""
+        if self.find(path) is None:
+            return
+        folder, _, name = path.rpartition(b"/")
+        with telling(path):
+            self._disk.unlink(name, self._folders.open(folder))
+
+    def remove_folder(self, folder: bytes) -> None:
+        """Removes a folder if it is there and empty."""
+        above, _, name = folder.rpartition(b"/")
+        with telling(folder):
+            self._folders.forget()
+            try:
+                self._disk.rmdir(name, self._folders.open(above))
+            except OSError as error:
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
+                    raise
+
+    def _write(
+        self, name: bytes, at: int, content: bytes, like: os.stat_result | None, *, durable: bool
+    ) -> None:
+        fd = self._disk.open(name, _CREATE, 0o666, at)
+        try:
+            if like is not None:
+                self._disk.chmod(fd, like.st_mode & 0o777)
+            rest = memoryview(content)
+            while rest:
+                rest = rest[self._disk.write(fd, rest) :]
+            if durable:
+                self._disk.fsync(fd)
+        finally:
+            self._disk.close(fd)
+
+
+def check_size(path: bytes, size: int) -> None:
+    """Refuses a text that no person can review."""
+    if size > LIMIT:
+        raise BadPlan(f"{shown(path)} has {size} bytes; a plan has at most {LIMIT}.")
+
+
+def _refuse_links(path: bytes, found: os.stat_result) -> None:
+    if S_ISLNK(found.st_mode):
+        raise failure(symlinked(path), path)
+    if not S_ISREG(found.st_mode):
+        raise Refused(f"{shown(path)} is no plain file; Assent keeps its own files there.")
+    if found.st_nlink != 1:
+        raise Refused(f"{shown(path)} has {found.st_nlink} names; Assent's own files have one.")

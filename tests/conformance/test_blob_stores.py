@@ -1,0 +1,24 @@
+"""Every blob store keeps every promise of a blob store."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from assent.ports import Blobs
+from assent.store.blobs import FileBlobs
+from assent.store.memory import MemoryBlobs
+from assent.testing.conformance import BLOB_PROMISES
+
+BLOBS: dict[str, Callable[[Path], Blobs]] = {
+    "memory": lambda _: MemoryBlobs(),
+    "files": lambda folder: FileBlobs(folder / "state" / "blobs"),
+}
+
+
+@pytest.mark.parametrize("kind", BLOBS)
+@pytest.mark.parametrize("promise", BLOB_PROMISES, ids=lambda promise: promise.__name__)
+def test_blobs_keep_their_promise(
+    kind: str, promise: Callable[[Blobs], None], tmp_path: Path
+) -> None:
+    promise(BLOBS[kind](tmp_path))

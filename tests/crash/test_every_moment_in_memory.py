@@ -1,0 +1,181 @@
+"""Laws 5 and 6: apply, undo and recovery are cut at every moment, and every time all or nothing remains."""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from assent.core.approval import ApprovedPlan
+from assent.core.journal import Finished
+from assent.core.paths import STAGE, inside
+from assent.execute.executor import Executor
+from assent.store.memory import MemoryBlobs
+from assent.testing.fuse import Crash, Fuse
+from assent.testing.memory_journal import MemoryJournal
+from assent.testing.memory_workspace import MemoryHands, Node
+from assent.testing.plans import Case, single_cases, together, undo_case, yes
+
+ONE, TWO, THREE = (single_cases(b"w/" + stem) for stem in (b"one", b"two", b"three"))
+KINDS = range(len(ONE))
+SINGLES = [pytest.param(case, id=case.name) for case in ONE]
+PAIRS = [together((a, b)) for a, b in itertools.product(ONE, TWO)]
+
+
+def covering_triples() -> list[Case]:
+    """Returns triples such that every pair of kinds meets in every two of the three places."""
+    size = len(ONE)
+    return [together((ONE[a], TWO[b], THREE[(a + b) % size])) for a in KINDS for b in KINDS]
+
+
+class World:
+    """A disk, a journal and a blob store that outlive the executor."""
+
+    def __init__(self, case: Case) -> None:
+        self.fuse = Fuse()
+        self.hands = MemoryHands({**case.start, b"w/mine": Node(b"not touched")}, self.fuse)
+        self.journal = MemoryJournal(self.fuse)
+        self.blobs = MemoryBlobs()
+        for node in case.nodes:
+            self.blobs.keep([node.content])
+        self.blobs.flush()
+        self.hands.sync()
+        self.approved = yes(case.operations)
+        self.fuse.count = 0
+
+    def executor(self) -> Executor:
+        return Executor(self.hands, self.blobs, self.journal)
+
+    def apply(self) -> None:
+        for _ in self.executor().apply(self.approved, "run"):
+            pass
+
+    def recover(self) -> None:
+        if self.journal.read("run"):
+            for _ in self.executor().recover(self.approved.plan, "run", "auto"):
+                pass
+
+    def cut(self, work: Callable[[], None], moment: int, *, power: bool) -> bool:
+        """Runs until the moment comes; tells whether it came before the end."""
+        self.fuse.at, self.fuse.count = moment, 0
+        try:
+            work()
+        except Crash:
+            if power:
+                self.hands.lose_power()
+            return True
+        finally:
+            self.fuse.at, self.fuse.count = None, 0
+        return False
+
+    @property
+    def outcome(self) -> str:
+        entries = self.journal.read("run")
+        if not entries:
+            return "rolled_back"
+        last = entries[-1]
+        assert isinstance(last, Finished)
+        return last.outcome
+
+    def check(self, case: Case, *, power: bool = False) -> None:
+        """All or nothing: the disk is exactly as the outcome says.
+
+        A power cut may bring back an emptied slot in Assent's own folder; nothing else may remain.
+        """
+        wanted = case.finish if self.outcome == "done" else case.start
+        files = {p: node for p, node in self.hands.files.items() if not inside(p, STAGE)}
+        assert self.outcome in ("done", "rolled_back")
+        assert files == {**wanted, b"w/mine": Node(b"not touched")}
+        assert power or files == self.hands.files
+        assert power or not any(inside(folder, STAGE + b"/run") for folder in self.hands.folders)
+
+
+def moments(case: Case) -> int:
+    """Counts the moments of an undisturbed run."""
+    world = World(case)
+    world.apply()
+    world.check(case)
+    assert world.outcome == "done"
+    return world.fuse.count
+
+
+def sweep(case: Case, *, twice: bool) -> int:
+    """Cuts a run at every moment, by a crash and by a power cut; counts what was tried."""
+    tried = 0
+    for moment, power in itertools.product(range(moments(case)), (False, True)):
+        world = World(case)
+        assert world.cut(world.apply, moment, power=power), "the fault did not fire"
+        if twice:
+            tried += _sweep_recovery(case, moment, power=power)
+        world.recover()
+        world.check(case, power=power)
+        tried += 1
+    return tried
+
+
+def _sweep_recovery(case: Case, moment: int, *, power: bool) -> int:
+    for again in itertools.count():
+        world = World(case)
+        world.cut(world.apply, moment, power=power)
+        fired = world.cut(world.recover, again, power=power)
+        if fired:
+            world.recover()
+        world.check(case, power=power)
+        if not fired:
+            return again
+    raise AssertionError("unreachable")
+
+
+def made_folders(case: Case) -> tuple[bytes, ...]:
+    world = World(case)
+    world.apply()
+    last = world.journal.read("run")[-1]
+    assert isinstance(last, Finished)
+    return last.made
+
+
+@pytest.mark.parametrize("case", SINGLES)
+def test_a_single_operation_survives_any_two_crashes(case: Case) -> None:
+    assert sweep(case, twice=True) > 20
+    assert sweep(undo_case(case, made_folders(case)), twice=True) > 20
+
+
+@pytest.mark.parametrize("first", KINDS)
+def test_a_pair_of_operations_survives_any_two_crashes(first: int) -> None:
+    for case in PAIRS[first * len(KINDS) : (first + 1) * len(KINDS)]:
+        assert sweep(case, twice=True) > 20
+        assert sweep(undo_case(case, made_folders(case)), twice=False) > 20
+
+
+@pytest.mark.parametrize("case", covering_triples(), ids=lambda case: case.name)
+def test_a_triple_of_operations_survives_any_crash(case: Case) -> None:
+    assert sweep(case, twice=False) > 20
+
+
+@pytest.mark.parametrize("case", SINGLES)
+def test_apply_then_undo_restores_the_start(case: Case) -> None:
+    back = undo_case(case, made_folders(case))
+    world = World(back)
+    world.hands = MemoryHands(case.start, world.fuse)
+    world.approved = yes(case.operations)
+    world.apply()
+    folders = set(MemoryHands(case.start).folders)
+    world.approved = yes(back.operations)
+    for _ in world.executor().apply(world.approved, "back"):
+        pass
+    assert world.hands.files == case.start
+    assert world.hands.folders - {b".opencode", b".opencode/assent", b".opencode/assent/stage"} >= folders
+
+
+@pytest.mark.parametrize("case", SINGLES)
+def test_without_exchange_the_same_holds(case: Case) -> None:
+    for moment in range(moments(case)):
+        world = World(case)
+        world.hands.exchanges = False
+        world.cut(world.apply, moment, power=False)
+        world.recover()
+        world.check(case)
+
+
+def test_only_an_approved_plan_can_be_made_by_the_check() -> None:
+    with pytest.raises(TypeError):
+        ApprovedPlan(yes(()).plan, yes(()).approval, object())

@@ -1,0 +1,115 @@
+"""Every call that blobs make on the disk fails once, or is the last one that the process makes."""
+
+import errno
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+import pytest
+from tests.store.disks import DyingDisk, FailingDisk
+
+from assent.core.digest import sha256
+from assent.core.errors import StoreError
+from assent.store.blob_disk import BlobDisk
+from assent.store.blob_writer import MANY
+from assent.store.blobs import FileBlobs
+from assent.testing.fuse import Crash
+
+# What is tidied up may stay untidy; the rest must not fail in silence.
+COURTESIES = {"unlink", "listdir", "stat"}
+WORDS = {
+    errno.ENOSPC: "no space is left (No space left on device)",
+    errno.EIO: "the disk reports an error (Input/output error)",
+    errno.EMFILE: "too many files are open (Too many open files)",
+}
+
+
+def contents(amount: int) -> list[bytes]:
+    return [b"", b"old", b"long " * 50_000, *[b"small %d" % n for n in range(amount)]]
+
+
+def pieces(content: bytes) -> Iterator[bytes]:
+    yield content[:3]
+    yield content[3:]
+
+
+def work(root: Path, disk: BlobDisk, amount: int) -> None:
+    """Keeps contents whole and in pieces, some of them stored before, and reads them."""
+    blobs = FileBlobs(root, disk)
+    for content in contents(amount):
+        blobs.keep(pieces(content) if len(content) > 100 else [content])
+    blobs.flush()
+    for content in contents(amount)[:4]:
+        assert blobs.has(sha256(content))
+        assert blobs.read(sha256(content)) == b"".join(blobs.chunks(sha256(content))) == content
+
+
+def prepared(root: Path) -> Path:
+    """A store that holds something, and something that a dead process left behind."""
+    blobs = FileBlobs(root)
+    blobs.keep([b"old"])
+    blobs.flush()
+    (root / "tmp" / "left-over").write_bytes(b"half")
+    return root
+
+
+def expect_whole(root: Path, amount: int) -> int:
+    """Checks that each content is there as a whole or not at all; returns how many are."""
+    blobs = FileBlobs(root)
+    there = [content for content in contents(amount) if blobs.has(sha256(content))]
+    assert [blobs.read(sha256(content)) for content in there] == there
+    return len(there)
+
+
+@pytest.mark.parametrize("amount", [2, MANY + 2])
+@pytest.mark.parametrize("number", WORDS)
+def test_any_call_may_fail(tmp_path: Path, amount: int, number: int) -> None:
+    silent = set()
+    for at in count(1):
+        root = prepared(tmp_path / str(at))
+        disk = FailingDisk(at, number)
+        try:
+            work(root, disk, amount)
+        except StoreError as error:
+            assert WORDS[number] in error.message  # noqa: PT017 - not every call must raise
+        else:
+            assert expect_whole(root, amount) == len(contents(amount))
+            silent.add(disk.failed)
+        expect_whole(root, amount)
+        work(root, BlobDisk(), amount)
+        if not disk.failed:
+            break
+    assert at > 20
+    assert silent <= COURTESIES | {""}
+
+
+@pytest.mark.parametrize("amount", [2, MANY + 2])
+def test_any_call_may_be_the_last(tmp_path: Path, amount: int) -> None:
+    for at in count(1):
+        root = prepared(tmp_path / str(at))
+        disk = DyingDisk(at)
+        with suppress(Crash):
+            work(root, disk, amount)
+            break
+        expect_whole(root, amount)
+        work(root, BlobDisk(), amount)
+        assert expect_whole(root, amount) == len(contents(amount))
+    assert at > 20
+
+
+def test_failed_flush_forgets_what_was_pending(tmp_path: Path) -> None:
+    dry = FailingDisk(0, 0)
+    work(tmp_path / "dry", dry, 0)
+    first_sync = [name for name, _ in dry.calls].index("fsync") + 1
+    blobs = FileBlobs(tmp_path / "wet", FailingDisk(first_sync, errno.EIO))
+    for content in contents(0):
+        blobs.keep(pieces(content) if len(content) > 100 else [content])
+    with pytest.raises(StoreError):
+        blobs.flush()
+    assert [blobs.has(sha256(content)) for content in contents(0)] == [False] * 3
+    assert list((tmp_path / "wet" / "tmp").iterdir()) == []
+    for content in contents(0):
+        blobs.keep([content])
+    blobs.flush()
+    assert expect_whole(tmp_path / "wet", 0) == 3

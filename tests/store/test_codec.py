@@ -1,0 +1,71 @@
+"""Every event survives the way into the log and back."""
+
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assent.core.errors import StoreError
+from assent.core.event import Event, Recorded, RunHalted, kind
+from assent.store.codec import KINDS, encoded, recorded
+
+EVENTS = get_args(Event)
+LEAVES: dict[object, st.SearchStrategy[Any]] = {
+    str: st.text(max_size=20),
+    bytes: st.binary(max_size=20),
+    int: st.integers(-(2**63), 2**64 - 1),
+    bool: st.booleans(),
+    type(None): st.none(),
+}
+
+
+def values(wanted: Any) -> st.SearchStrategy[Any]:
+    """Values of any type that an event is made of."""
+    if wanted in LEAVES:
+        return LEAVES[wanted]
+    origin, parts = get_origin(wanted), get_args(wanted)
+    if origin is Literal:
+        return st.sampled_from(parts)
+    if origin in (Union, UnionType):
+        return st.one_of([values(part) for part in parts])
+    if origin is tuple and parts[1:] == (...,):
+        return st.lists(values(parts[0]), max_size=3).map(tuple)
+    if origin is tuple:
+        return st.tuples(*[values(part) for part in parts])
+    fields = msgspec.structs.fields(wanted)
+    return st.builds(wanted, **{field.name: values(field.type) for field in fields})
+
+
+@pytest.mark.parametrize("cls", EVENTS, ids=lambda cls: cls.__name__)
+@settings(max_examples=60, deadline=None)
+@given(choice=st.data())
+def test_event_round_trips(cls: type[Event], choice: st.DataObject) -> None:
+    event = choice.draw(values(cls))
+    word, body = encoded(event)
+    assert word == kind(event)
+    found = recorded((7, "plan/a", 3, "now", word, body))
+    assert found == Recorded(7, "plan/a", 3, "now", event)
+    assert type(found.event) is cls
+
+
+def test_every_kind_has_its_own_word() -> None:
+    assert len(KINDS) == len(EVENTS)
+
+
+def test_newer_kind_is_named_as_such() -> None:
+    with pytest.raises(StoreError) as caught:
+        recorded((7, "plan/a", 3, "now", "plan_sung", '{"type":"plan_sung"}'))
+    assert caught.value.message == (
+        "Event 3 of plan/a (number 7 of the log) is of the kind 'plan_sung', which this version of "
+        "Assent does not know: a newer one wrote it. Nothing was changed."
+    )
+    assert caught.value.next == "pip install --upgrade assent"
+
+
+@pytest.mark.parametrize("body", ["", "{", '{"type":"run_halted"}', '{"type":"plan_sung"}', "[]"])
+def test_damaged_body_is_an_error(body: str) -> None:
+    with pytest.raises(StoreError, match=r"Event 3 of plan/a .* cannot be read"):
+        recorded((7, "plan/a", 3, "now", kind(RunHalted("r")), body))

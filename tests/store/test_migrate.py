@@ -1,0 +1,108 @@
+"""A log is brought to the newest form in whole steps, and never back."""
+
+import re
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.store.logs import filled, note, texts
+
+from assent.core.errors import StoreError
+from assent.store.database import Database
+from assent.store.migrate import FOLDER, Migrations
+from assent.store.sqlite import SqliteStore
+
+SECOND = "ALTER TABLE events ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';"
+MOODS = "SELECT mood FROM events"
+
+
+def two_steps(folder: Path, second: str = SECOND) -> Migrations:
+    """Migrations of a later version, which has one step more."""
+    shutil.copytree(FOLDER, folder)
+    (folder / "0002_mood.sql").write_text(second, encoding="utf-8")
+    return Migrations(str(folder))
+
+
+def test_migrations_are_numbered_without_gaps() -> None:
+    names = sorted(path.name for path in Path(FOLDER).iterdir())
+    assert [re.fullmatch(r"(\d{4})_\w+\.sql", name)[1] for name in names] == [  # type: ignore[index]
+        f"{n:04}" for n in range(1, len(names) + 1)
+    ]
+
+
+def test_reading_brings_an_older_log_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    filled(path, 2)
+    with closing(Database(str(path), 1, two_steps(tmp_path / "later"))) as later:
+        assert later.rows(MOODS, ()) == [("calm",), ("calm",)]
+
+
+def test_writing_brings_an_older_log_up_to_date(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    filled(path, 2)
+    with closing(Database(str(path), 1, two_steps(tmp_path / "later"))) as later:
+        with later.transaction() as connection:
+            connection.execute("UPDATE events SET mood = 'glad'")
+        assert later.rows(MOODS, ()) == [("glad",), ("glad",)]
+
+
+def test_new_log_has_all_steps(tmp_path: Path) -> None:
+    later = Database(str(tmp_path / "store.db"), 1, two_steps(tmp_path / "later"))
+    with closing(later), later.transaction() as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+
+
+def test_failed_step_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    written = filled(path, 2)
+    broken = two_steps(tmp_path / "later", f"{SECOND}\nINSERT INTO nowhere VALUES (1);")
+    with closing(Database(str(path), 1, broken)) as later:
+        for _ in range(2):
+            with pytest.raises(StoreError, match="no such table: nowhere"):
+                later.rows(MOODS, ())
+    assert texts(path) == written
+    with closing(SqliteStore(path)) as store:
+        store.append(note("goes on", 2))
+
+
+def test_log_of_a_newer_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    filled(path, 2)
+    with closing(Database(str(path), 1, two_steps(tmp_path / "later"))) as later:
+        later.rows(MOODS, ())
+    with closing(SqliteStore(path)) as store:
+        with pytest.raises(StoreError) as reading:
+            store.read("a")
+        with pytest.raises(StoreError) as writing:
+            store.append(note("old words", 2))
+    assert reading.value.message == writing.value.message
+    assert reading.value.message == (
+        f"{path} was written by a newer version of Assent (its form is 2, this version knows 1). "
+        "Nothing was changed."
+    )
+    assert reading.value.next == "pip install --upgrade assent"
+
+
+def test_newer_version_that_comes_while_we_run_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with closing(SqliteStore(path)) as store:
+        store.append(note("one", 0))
+        with closing(Database(str(path), 1, two_steps(tmp_path / "later"))) as later:
+            assert later.rows(MOODS, ()) == [("calm",)]
+        with pytest.raises(StoreError, match="newer version"):
+            store.append(note("two", 1))
+
+
+def test_other_database_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with closing(sqlite3.connect(path)) as foreign, foreign:
+        foreign.execute("CREATE TABLE songs (title TEXT)")
+    before = path.read_bytes()
+    with closing(SqliteStore(path)) as store:
+        with pytest.raises(StoreError, match="no log of Assent"):
+            store.read("a")
+        with pytest.raises(StoreError, match="no log of Assent"):
+            store.append(note("one", 0))
+    assert path.read_bytes() == before

@@ -1,0 +1,78 @@
+"""Disks that misbehave on purpose, and a few words to set up files with."""
+
+import os
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from assent.core.digest import sha256
+from assent.core.operation import FileState
+from assent.workspace.disk import Disk
+
+
+class WatchedDisk(Disk):
+    """Tells of every call before it happens; whoever listens may count, change files, or raise."""
+
+    def __init__(self, before: Callable[[str], None] = lambda call: None) -> None:
+        self.calls: Counter[str] = Counter()
+        self.before = before
+
+    def __getattribute__(self, name: str) -> object:
+        found = object.__getattribute__(self, name)
+        if name in Disk.__dict__ and not name.startswith("_"):
+            self.calls[name] += 1
+            self.before(name)
+        return found
+
+
+def failing(call: str, code: int) -> WatchedDisk:
+    """Returns a disk on which one kind of call always fails."""
+
+    def refuse(name: str) -> None:
+        if name == call:
+            raise OSError(code, os.strerror(code))
+
+    return WatchedDisk(refuse)
+
+
+def file_state(content: bytes, mode: int = 0o644) -> FileState:
+    return FileState(sha256(content), len(content), mode)
+
+
+def link_state(target: bytes) -> FileState:
+    return FileState(sha256(target), len(target), 0o777, "link")
+
+
+def put(root: Path, path: bytes, content: bytes = b"", mode: int = 0o644) -> bytes:
+    """Writes a file below a folder, with an old date, and returns its full path."""
+    full = os.fsencode(root) + b"/" + path
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    with open(full, "wb") as file:
+        file.write(content)
+    os.chmod(full, mode)
+    os.utime(full, (1_000_000_000, 1_000_000_000))
+    return full
+
+
+def content_of(root: Path, path: bytes) -> bytes:
+    with open(os.fsencode(root) + b"/" + path, "rb") as file:
+        return file.read()
+
+
+def tree(root: Path) -> dict[bytes, bytes | None]:
+    """Returns everything below a folder: contents of files, targets of symlinks, None of folders."""
+    found: dict[bytes, bytes | None] = {}
+    top = os.fsencode(root)
+    for folder, folders, files in os.walk(top):
+        for name in [*folders, *files]:
+            full = folder + b"/" + name
+            path = full[len(top) + 1 :]
+            if os.path.islink(full):
+                found[path] = b"-> " + os.readlink(full)
+            else:
+                found[path] = None if os.path.isdir(full) else content_of(root, path)
+    return found
+
+
+def open_descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
