@@ -105,10 +105,18 @@ def plan_of(vector: Json) -> Plan:
 
 def approval_of(vector: Json, key: str) -> Approval:
     """Builds the product's approval from a vector's input, without its signature."""
-    names = ("id", "plan_id", "content_hash", "operations_hash", "digest")
-    approver = Approver(vector["user"], vector["channel"])
-    times = (vector["approved_at"], vector["expires_at"])
-    return Approval(*[vector[name] for name in names], approver, vector["note"], *times, key)
+    return Approval(
+        vector["id"],
+        vector["plan_id"],
+        vector["content_hash"],
+        vector["operations_hash"],
+        vector["digest"],
+        Approver(vector["user"], vector["channel"]),
+        vector["note"],
+        vector["approved_at"],
+        vector["expires_at"],
+        key,
+    )
 
 
 def _operation(op: Json) -> Operation:

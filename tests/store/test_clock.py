@@ -1,7 +1,7 @@
 """Time for people, and ids that grow whatever the clock does."""
 
 from collections.abc import Iterator
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
 
 from assent.core.ids import spelled
 from assent.store.clock import SystemClock
@@ -36,7 +36,7 @@ def test_ids_of_one_millisecond_grow_and_cannot_be_guessed() -> None:
     ids = [clock.new_id() for _ in range(1000)]
     assert ids == sorted(set(ids))
     assert {len(name) for name in ids} == {26}
-    steps = {_number(b) - _number(a) for a, b in zip(ids, ids[1:], strict=False)}
+    steps = {_number(b) - _number(a) for a, b in pairwise(ids)}
     assert len(steps) == 999
     assert min(steps) > 2**40
 

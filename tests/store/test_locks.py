@@ -72,15 +72,13 @@ def test_lock_is_free_after_an_error(tmp_path: Path) -> None:
 
 
 def test_children_do_not_inherit_the_lock(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as unrelated:
-        with FileLocks(tmp_path).hold("w1", "a test"):
-            heir = subprocess.Popen(
-                [sys.executable, "-c", "input()"], stdin=subprocess.PIPE, close_fds=False
-            )
+    command = [sys.executable, "-c", "input()"]
+    with FileLocks(tmp_path).hold("w1", "a test"):
+        heir = subprocess.Popen(command, stdin=subprocess.PIPE, close_fds=False)
+    with heir:
         assert is_free(tmp_path)
         assert heir.poll() is None
         heir.communicate(b"\n")
-        unrelated.communicate(b"\n")
 
 
 def test_same_process_cannot_hold_a_lock_twice(tmp_path: Path) -> None:
@@ -108,7 +106,7 @@ def test_lock_files_are_private_and_empty_when_free(tmp_path: Path) -> None:
     ("text", "who"),
     [
         (b"", "another process"),
-        (b"12\nassent \x1b[2Jbuild\r\n", "assent ?[2Jbuild?? (process 12)"),
+        (b"12\nassent \x1b[2Jbuild\r\n", "assent ?[2Jbuild? (process 12)"),
         (b"no number\n\xff\xfe", "\ufffd\ufffd"),
     ],
 )

@@ -11,7 +11,9 @@ from typing import Any
 Json = dict[str, Any]
 
 LINE_ENDS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
-BLANKS = "\t \x1f\xa0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B))) + LINE_ENDS
+BLANKS = (
+    "\t \x1f\xa0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B))) + LINE_ENDS
+)
 QUOTES = "\"'"
 ENTRIES = ("files", "commands")
 

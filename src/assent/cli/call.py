@@ -50,9 +50,7 @@ def takes_call(function: Callable[..., int | None]) -> Callable[..., int | None]
     @click.option("--plan", metavar="ID", default="", help="The plan (default: the current one).")
     @click.option("--no-input", is_flag=True, help="Never ask; what would be asked is a no.")
     @functools.wraps(function)
-    def wrapped(
-        as_json: bool, folder: str, plan: str, no_input: bool, **rest: Any
-    ) -> int | None:
+    def wrapped(as_json: bool, folder: str, plan: str, no_input: bool, **rest: Any) -> int | None:
         outer = click.get_current_context().find_root().obj or ""
         call = Call(os.path.join(outer, folder), plan, as_json=as_json, no_input=no_input)
         try:

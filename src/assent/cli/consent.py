@@ -2,14 +2,11 @@
 
 import click
 
+from assent.cli.asking import consent
 from assent.cli.call import Call, examples, takes_call
-from assent.cli.output import colored
 from assent.cli.run import build_and_answer
-from assent.cli.terminal import ask
-from assent.core.errors import Declined, OtherDigest
+from assent.core.lifecycle import Moment, advance
 from assent.core.record import PlanRecord
-from assent.views.ansi import ansi
-from assent.views.review import Review, review_lines
 from assent.views.rows import plan_row
 from assent.views.status import plan_lines
 
@@ -32,9 +29,11 @@ def propose(call: Call) -> None:
 @takes_call
 def approve(call: Call, digest: str, note: str, then_build: bool) -> int | None:
     """Say yes to one digest. Asks on the terminal, after showing everything."""
-    review = call.engine.reviews.review(call.record())
-    channel = consent(call, review, digest)
-    record = call.engine.consents.approve(call.record(), review.digest, note, channel)
+    record = call.record()
+    advance(record.state, Moment.APPROVE)
+    call.engine.plans.check_live(record)
+    channel = consent(call, record.digest, digest, lambda: call.engine.reviews.review(record))
+    record = call.engine.consents.approve(record, record.digest, note, channel)
     if then_build:
         return build_and_answer(call, record.plan_id)
     _answer(call, record)
@@ -47,19 +46,6 @@ def approve(call: Call, digest: str, note: str, then_build: bool) -> int | None:
 def reject(call: Call, note: str) -> None:
     """Say no, with words. The plan goes back to drafting."""
     _answer(call, call.engine.consents.reject(call.record(), note))
-
-
-def consent(call: Call, review: Review, digest: str) -> str:
-    """Gets a person's yes to what is shown, and returns the channel it came by (law 9)."""
-    if digest and not review.digest.startswith(digest):
-        raise OtherDigest(f"The plan's digest is {review.digest}, not {digest}.", "assent review")
-    if digest == review.digest and call.without_terminal:
-        return "digest"
-    if not call.no_input:
-        texts = ansi(review_lines(review), color=colored(None))
-        if ask(texts, review.digest):
-            return "terminal"
-    raise Declined("Not approved; nothing was changed.", f"assent approve --digest {review.digest}")
 
 
 def _answer(call: Call, record: PlanRecord) -> None:

@@ -4,6 +4,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
+from typing import TextIO
 
 import click
 import msgspec
@@ -81,7 +82,11 @@ class Output:
         return code
 
 
-def colored(stream: object) -> bool:
-    """Colour on a terminal, unless the person set NO_COLOR."""
-    is_terminal = getattr(stream, "isatty", lambda: False)()
-    return is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def colored(stream: TextIO) -> bool:
+    """Colour on a terminal, unless the person does not want any."""
+    return stream.isatty() and want_color()
+
+
+def want_color() -> bool:
+    """Colour, unless the person set NO_COLOR or the terminal has none."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import click
 
+from assent.cli.asking import consent
 from assent.cli.call import Call, examples, takes_call
 from assent.core.errors import UsageError
 from assent.core.journal import Outcome, Progress, Way
@@ -43,10 +44,8 @@ def undo(call: Call, run: str, dry_run: bool, digest: str) -> int:
     preview = call.engine.undoing.preview(run, plan_id)
     if dry_run or not preview.plan.operations:
         return _answer_preview(call, preview, dry_run=dry_run)
-    from assent.cli.consent import consent
-
-    review = call.engine.reviews.undo_review(preview)
-    channel = consent(call, review, digest)
+    wanted = preview.plan.digest
+    channel = consent(call, wanted, digest, lambda: call.engine.reviews.undo_review(preview))
     return _answer(call, _watched(call, call.engine.undoing.apply(preview, channel)))
 
 

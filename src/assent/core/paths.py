@@ -65,6 +65,14 @@ def shown(path: bytes) -> str:
     return path.decode("utf-8", "backslashreplace")
 
 
+def one_line(path: bytes) -> str:
+    """Returns a path as it may stand in generated text: what does not print is escaped."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode()
+        for char in shown(path)
+    )
+
+
 def refuse_ours(path: bytes, plan_dir: bytes) -> None:
     """Refuses what no plan may touch: git's data, the plans, and Assent's own state."""
     low = folded(path)

@@ -6,7 +6,7 @@ import msgspec
 
 from assent.core.motion import Seen
 from assent.core.operation import FileOperation, footprint, inverse
-from assent.core.paths import ancestors, shown
+from assent.core.paths import ancestors, one_line
 
 
 class Inversion(msgspec.Struct, frozen=True):
@@ -40,10 +40,12 @@ def invert(
 def undo_text(run: str, name: str, inversion: Inversion, ids: Sequence[str]) -> bytes:
     """Writes the Markdown of an undo plan; the same run and disk always give the same bytes."""
     lines = [f"# Undo {name}", "", "## Goal", "", f"Take back run {run}.", "", "## Changes", ""]
-    lines += [f"- takes back {ids[index]}" for index, _ in inversion.operations]
+    for index, op in inversion.operations:
+        paths = " and ".join(one_line(path) for path, *_ in footprint(op))
+        lines.append(f"- {paths}, as before operation {ids[index]}")
     if inversion.conflicts:
         lines += ["", "## Left alone", ""]
-        lines += [f"- {ids[index]}: {reason}" for index, reason in inversion.conflicts]
+        lines += [f"- {reason}: operation {ids[index]}" for index, reason in inversion.conflicts]
     return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
 
 
@@ -54,7 +56,7 @@ def _changed(op: FileOperation, seen: Mapping[bytes, Seen]) -> str:
     """
     for path, _, after in footprint(op):
         if seen[path] != after and not (after is None and seen[path] == "folder"):
-            return f"{shown(path)} changed after the run"
+            return f"{one_line(path)} changed after the run"
     return ""
 
 
@@ -73,7 +75,7 @@ def _blocked(
         left = [file for file in files_below(path) if file not in going]
         in_the_way = [*left, *[above for above in ancestors(path) if above in staying]]
         if in_the_way:
-            blocked[index] = f"{shown(in_the_way[0])} stands in the way"
+            blocked[index] = f"{one_line(in_the_way[0])} stands in the way"
     return blocked
 
 

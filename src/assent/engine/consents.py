@@ -12,7 +12,7 @@ from assent.core.errors import (
     Spent,
 )
 from assent.core.event import PlanApproved, PlanProposed, PlanRejected
-from assent.core.lifecycle import Moment, advance
+from assent.core.lifecycle import Moment, State, advance
 from assent.core.operation import FileState
 from assent.core.paths import normal, shown
 from assent.core.plan import Plan, ReliedOn, declared_reliance, declared_scope
@@ -111,6 +111,8 @@ class Consents:
                 "assent review" if record.digest else "assent propose",
             )
         again = f"assent approve --digest {record.digest}"
+        if record.state is State.COMPLETED:
+            again = "assent undo"
         if fitting[-1].run:
             raise Spent(f"The approval was used by run {fitting[-1].run}.", again)
         raise Expired(f"The approval expired at {fitting[-1].approval.expires_at}.", again)

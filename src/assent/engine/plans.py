@@ -38,8 +38,9 @@ class Plans:
             raise IllegalStep(f"{shown(path)} exists.", f"assent plan use {session}/{name}")
         ledger = self.ledger()
         self._doors.projection.prepare()
-        record = self._create(ledger, PlanFile(session, name, path, 0), template(name, goal), goal)
+        # The file first: a crash in between leaves a plan file, which the next list takes in.
         self._doors.projection.write_text(path, template(name, goal))
+        record = self._create(ledger, PlanFile(session, name, path, 0), template(name, goal), goal)
         return self.select(record)
 
     def write(self, record: PlanRecord, text: bytes | None) -> PlanRecord:

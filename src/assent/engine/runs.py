@@ -99,6 +99,7 @@ class Runs:
         entries = StoreJournal(self._doors, ledger).read(run)
         operations = file_operations(plan)
         first, last = started(entries), entries[-1]
+        self._projections.plan(ledger.load(first.plan_id))
         if isinstance(last, Finished):
             self._projections.backups(first.plan_id, run, operations, last)
             found, outcome = last.results, last.outcome

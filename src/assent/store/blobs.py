@@ -60,7 +60,7 @@ class FileBlobs:
                 raise self._writer.fault(error) from error
 
     def has(self, digest: str) -> bool:
-        return digest in self._pending or self._size(digest) is not None
+        return digest in self._pending or (_is_name(digest) and self._size(digest) is not None)
 
     def read(self, digest: str) -> bytes:
         disk = self._disk
@@ -95,7 +95,7 @@ class FileBlobs:
             raise self._damaged(digest)
 
     def _path(self, digest: str) -> str:
-        if len(digest) != _LENGTH or not digest.isalnum():
+        if not _is_name(digest):
             raise StoreError(f"{digest!a} is not the name of a stored content. {SAFE}")
         return f"{self._below}{digest[:2]}/{digest[2:]}"
 
@@ -154,6 +154,10 @@ class FileBlobs:
             "changed. Set it aside; staging the same content again stores it anew.",
             f"mv {quoted} {quoted}.damaged",
         )
+
+
+def _is_name(digest: str) -> bool:
+    return len(digest) == _LENGTH and digest.isalnum()  # so it leads nowhere else
 
 
 class _Measured:

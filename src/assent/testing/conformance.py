@@ -144,14 +144,14 @@ def no_content_is_content(blobs: Blobs) -> None:
 
 
 def unknown_content_is_an_error(blobs: Blobs) -> None:
-    digest = sha256(b"never kept")
-    assert not blobs.has(digest)
-    for fetch in (blobs.read, lambda name: b"".join(blobs.chunks(name))):
-        try:
-            fetch(digest)
-        except StoreError:
-            continue
-        raise AssertionError("missing content was read")
+    for digest in (sha256(b"never kept"), "", "..", "no digest"):
+        assert not blobs.has(digest)
+        for fetch in (blobs.read, lambda name: b"".join(blobs.chunks(name))):
+            try:
+                fetch(digest)
+            except StoreError:
+                continue
+            raise AssertionError(f"content named {digest!r} was read")
 
 
 def error_of_the_source_passes_unchanged(blobs: Blobs) -> None:

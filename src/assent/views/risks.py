@@ -45,9 +45,8 @@ RISKS: Final[dict[str, str]] = {
 
 _SET_ID: Final = 0o6000
 _RUNNABLE: Final = 0o111
-_COMPOUND = re.compile(
-    rb"[;&|<>$`\n(){}]"
-)  # a script with these does more than its first words say
+# A script with one of these does more than its first words say.
+_COMPOUND = re.compile(rb"[;&|<>$`\n(){}]")
 
 
 class RiskInput(msgspec.Struct, frozen=True):

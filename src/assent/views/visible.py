@@ -128,7 +128,7 @@ def hidden(text: str, *, whole: bool = True) -> tuple[Kind, ...]:
         found.add("padding")
     if len(text) > LONG and max(map(len, text.split("\n"))) > LONG:
         found.add("long line")
-    return tuple([kind for kind in _KINDS if kind in found]) if found else ()
+    return tuple([way for way in _KINDS if way in found]) if found else ()
 
 
 def hidden_path(path: bytes) -> bool:

@@ -1,0 +1,27 @@
+"""Asking: how a command gets a person's yes to a digest, and what counts as one."""
+
+from collections.abc import Callable
+
+from assent.cli.call import Call
+from assent.cli.output import want_color
+from assent.cli.terminal import ask
+from assent.core.errors import Declined, OtherDigest
+from assent.views.ansi import ansi
+from assent.views.review import Review, review_lines
+
+
+def consent(call: Call, wanted: str, named: str, review: Callable[[], Review]) -> str:
+    """Gets a person's yes to a digest, and returns the channel it came by (law 9).
+
+    `named` is what the person typed on the command line. Only in full, and only where the user's
+    own configuration says so, does it stand for the question.
+    """
+    if named and not wanted.startswith(named):
+        raise OtherDigest(f"The plan's digest is {wanted}, not {named}.", "assent review")
+    if named == wanted and call.without_terminal:
+        return "digest"
+    if not call.no_input:
+        shown = review()
+        if shown.digest == wanted and ask(ansi(review_lines(shown), color=want_color()), wanted):
+            return "terminal"
+    raise Declined("Not approved; nothing was changed.", "assent review")

@@ -1,0 +1,39 @@
+"""File states and trees for the tests of the core; contents are named by single letters."""
+
+from collections.abc import Iterable
+
+from assent.core.digest import sha256
+from assent.core.operation import FileOperation, FileState, footprint
+from assent.core.paths import ancestors, inside
+
+Tree = dict[bytes, FileState]
+
+
+def file(text: str, mode: int = 0o644) -> FileState:
+    return FileState(sha256(text.encode()), len(text), mode)
+
+
+A, B, C, D, Z = (file(letter) for letter in "ABCDZ")
+TOOL = file("A", 0o755)
+LINK = FileState(sha256(b"to/it"), 5, 0o777, "link")
+
+
+def applied(tree: Tree, operations: Iterable[FileOperation]) -> Tree:
+    """Returns the tree after operations that each find what they expect."""
+    after = dict(tree)
+    for op in operations:
+        for path, wanted, left in footprint(op):
+            assert after.get(path) == wanted, f"{path!r} is not as {op} expects"
+            after.pop(path, None)
+            if left is not None:
+                after[path] = left
+    return after
+
+
+def below(tree: Tree, folder: bytes) -> list[bytes]:
+    return [path for path in tree if inside(path, folder) and path != folder]
+
+
+def is_possible(tree: Tree) -> bool:
+    """Tells whether no name is a file and a folder at once."""
+    return not any(above in tree for path in tree for above in ancestors(path))

@@ -1,0 +1,54 @@
+"""Names that can be taken for others are found; names in other scripts are left alone."""
+
+import pytest
+
+from assent.views.lookalike import lookalike, lookalike_path, skeletons
+
+
+@pytest.mark.parametrize(
+    ("name", "siblings", "reason"),
+    [
+        ("config.py", [], None),
+        ("config.py", ["config.py", "configs.py"], None),
+        ("Config.py", ["config.py"], "looks like its sibling config.py"),
+        ("conf1g.py", ["config.py"], None),
+        ("filel.txt", ["file1.txt"], "looks like its sibling file1.txt"),
+        ("fiIe.txt", ["file.txt"], "looks like its sibling file.txt"),
+        ("l0g", ["log", "1og"], "looks like its sibling log"),
+        ("all.py", ["ail.py"], None),
+        ("index.py", ["Index.py"], "looks like its sibling Index.py"),
+        ("config.py ", ["config.py"], "looks like its sibling config.py"),
+        ("con\u200bfig.py", ["config.py"], "looks like its sibling config.py"),
+        ("a\u2010b", ["a-b"], "looks like its sibling a-b"),
+        ("cafe\u0301", ["caf\u00e9"], "looks like its sibling café"),
+        ("с\u043enfig.py", [], "mixes Cyrillic and Latin letters"),
+        ("\u0441\u043e\u0440\u0443.py", [], "can be read as copy.py"),
+        ("\uff46\uff49le", [], "mixes Fullwidth and Latin letters"),
+        ("\uff46\uff49\uff4c\uff45", [], "can be read as file"),
+        ("\ufb01le", [], "can be read as file"),
+        ("\u13aa\u13da", [], "can be read as as"),
+        ("p\u0251ypal", [], "can be read as paypal"),
+        ("etc\u2215passwd", [], "has a character that looks like a slash"),
+        ("\u043e\u0442\u0447\u0435\u0442 \u0441 \u0444\u043e\u0442\u043e.txt", [], None),
+        ("\u03b4\u03b9\u03ba\u03c4\u03c5\u03bf.txt", [], None),
+        ("\u6f22\u5b57\u30e1\u30e2notes.txt", [], None),
+        ("r\u00e9sum\u00e9-\u043f\u0440\u0438\u0432\u0435\u0442.doc", [], None),
+        ("x\u00b2.txt", [], None),
+        ("Bericht \u2013 2026.txt", [], None),
+    ],
+)
+def test_names(name: str, siblings: list[str], reason: str | None) -> None:
+    beside = skeletons([sibling.encode() for sibling in siblings])
+    assert lookalike(name.encode(), beside) == reason
+
+
+def test_bytes_that_are_no_text_are_compared_as_they_are() -> None:
+    beside = skeletons([b"caf\xe9", b"caf\xe8"])
+    assert lookalike(b"caf\xe9", beside) is None
+    assert lookalike(b"CAF\xe9", beside) == "looks like its sibling caf\\xe9"
+
+
+def test_folders_of_a_path_are_looked_at_too() -> None:
+    assert lookalike_path(b"src/app.py") is None
+    assert lookalike_path("s\u0433\u0441/app.py".encode()) == "mixes Cyrillic and Latin letters"
+    assert lookalike_path(b"src/App.py", skeletons([b"app.py"])) == "looks like its sibling app.py"

@@ -1,0 +1,170 @@
+"""Nothing hides: what a reader would not see is written out, and nothing can imitate that."""
+
+import re
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assent.views.visible import (
+    LONG,
+    WIDTH,
+    fold_long,
+    hidden,
+    hidden_path,
+    kind,
+    mixed_endings,
+    visible,
+    visible_line,
+    visible_path,
+)
+
+ANY_TEXT = st.text(
+    st.one_of(
+        st.characters(),
+        st.sampled_from("<U+0>\\x\r\n\t ␍↪\u202e\u200b\ufe0f\u2800\u3164\ufeff\x1b\x9b\udc80"),
+    ),
+    max_size=40,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "kinds"),
+    [
+        ("plain\n\ttext ~", "plain\n\ttext ~", ()),
+        ("Grüße, Жизнь, 漢字, שלום, 한글", "Grüße, Жизнь, 漢字, שלום, 한글", ()),
+        ("a\x00b\x7f", "a<U+0000>b<U+007F>", ("control",)),
+        ("\x1b[31mred\x1b[0m", "<U+001B>[31mred<U+001B>[0m", ("control",)),
+        ("\x9b31m", "<U+009B>31m", ("control",)),
+        ("a\x85b", "a<U+0085>b", ("control",)),
+        ("a\u2028b\u2029", "a<U+2028>b<U+2029>", ("separator",)),
+        ("if a\u202e:x\u2066", "if a<U+202E>:x<U+2066>", ("bidi",)),
+        ("\u200e\u200f\u061c", "<U+200E><U+200F><U+061C>", ("bidi",)),
+        ("pass\u200bword\u00ad", "pass<U+200B>word<U+00AD>", ("invisible",)),
+        ("x\U000e0041\U000e007f", "x<U+E0041><U+E007F>", ("tag",)),
+        ("a\ufe00\U000e0100", "a<U+FE00><U+E0100>", ("selector",)),
+        ("\u3164\u115f\uffa0\u034f", "<U+3164><U+115F><U+FFA0><U+034F>", ("invisible",)),
+        ("a\u00a0b\u2003\u3000\u2800", "a<U+00A0>b<U+2003><U+3000><U+2800>", ("space",)),
+        ("\ue000", "<U+E000>", ("private",)),
+        ("\u0378", "<U+0378>", ("unassigned",)),
+        ("\udc80", "<U+DC80>", ("surrogate",)),
+        ("\ufeffhead", "<U+FEFF>head", ()),
+        ("he\ufeffad", "he<U+FEFF>ad", ("invisible",)),
+        ("a\r\nb\r\n", "a␍\nb␍\n", ()),
+        ("a\r\nb", "a␍\nb", ()),
+        ("a\r\nb\n", "a␍\nb\n", ("line ending",)),
+        ("good\rbad\n", "good<U+000D>bad\n", ("line ending",)),
+        ("a\r\r\n", "a<U+000D>␍\n", ("line ending",)),
+        ("a\r", "a<U+000D>", ("line ending",)),
+        ("a \u26a0\ufe0f b", "a \u26a0<U+FE0F> b", ()),
+        ("1\ufe0f\u20e3", "1<U+FE0F>\u20e3", ()),
+        ("\U0001f469\u200d\U0001f4bb", "\U0001f469<U+200D>\U0001f4bb", ()),
+        ("a\ufe0f", "a<U+FE0F>", ("selector",)),
+        ("\u26a0\ufe0f\ufe0f", "\u26a0<U+FE0F><U+FE0F>", ("selector",)),
+        ("a\u200db", "a<U+200D>b", ("invisible",)),
+        ("literal <U+202E> here", "literal <U+003C>U+202E> here", ()),
+        ("<U+> <U+XY>", "<U+> <U+XY>", ()),
+        ("a ␍ ↪", "a <U+240D> <U+21AA>", ()),
+    ],
+)
+def test_what_hides_is_written_out_and_named(text: str, shown: str, kinds: tuple[str, ...]) -> None:
+    assert (visible(text), hidden(text)) == (shown, kinds)
+
+
+def test_every_character_that_does_not_show_itself_is_found() -> None:
+    """All of Unicode: what has no shape by its category is written out, in text, line and path."""
+    shapeless = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"}
+    missed = [
+        hex(code)
+        for code in range(sys.maxunicode + 1)
+        if unicodedata.category(chr(code)) in shapeless
+        and chr(code) not in "\n\t "
+        and visible_line(chr(code)) != f"<U+{code:04X}>"
+    ]
+    assert missed == []
+
+
+def test_default_ignorable_characters_are_found() -> None:
+    ignorable = [
+        0x00AD, 0x034F, 0x061C, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810),
+        *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0x3164,
+        *range(0xFE00, 0xFE10), 0xFEFF, 0xFFA0, *range(0xFFF0, 0xFFF9), *range(0x1BCA0, 0x1BCA4),
+        *range(0x1D173, 0x1D17B), *range(0xE0000, 0xE1000),
+    ]  # fmt: skip
+    assert [hex(code) for code in ignorable if kind(chr(code)) is None] == []
+
+
+@given(ANY_TEXT)
+def test_the_text_can_be_told_from_what_is_shown(text: str) -> None:
+    assert _read_back(visible(text)) == text
+    assert _read_back(visible_line(text)) == text
+
+
+@given(ANY_TEXT)
+def test_what_is_shown_hides_nothing(text: str) -> None:
+    assert set(hidden(visible(text))) <= {"padding", "long line"}
+    assert visible_line(text).isprintable()
+
+
+@given(st.binary(max_size=30) | ANY_TEXT.map(lambda t: t.encode("utf-8", "surrogatepass")))
+def test_a_path_can_be_told_from_what_is_shown(path: bytes) -> None:
+    shown = visible_path(path)
+    assert shown.isprintable()
+    assert not hidden(shown)
+    raw = re.sub(r"\\x([0-9a-f]{2})", lambda m: chr(0xDC00 + int(m[1], 16)), shown)
+    assert _read_back(raw).encode("utf-8", "surrogateescape") == path
+
+
+@pytest.mark.parametrize(
+    ("path", "shown", "odd"),
+    [
+        (b"src/a.py", "src/a.py", False),
+        ("src/ä 漢.py".encode(), "src/ä 漢.py", False),
+        (b"a\nb\tc", "a<U+000A>b<U+0009>c", True),
+        (b"caf\xe9", "caf\\xe9", True),
+        (b"a\\xe9", "a<U+005C>xe9", False),
+        (b"a\\b", "a\\b", False),
+        ("a\u202etxt.exe".encode(), "a<U+202E>txt.exe", True),
+        (b"a.py ", "a.py<U+0020>", True),
+        (b" a/b /c", "<U+0020>a/b<U+0020>/c", True),
+        (b"<U+202E>", "<U+003C>U+202E>", False),
+        (b"", "", False),
+    ],
+)
+def test_paths_stay_on_one_line(path: bytes, shown: str, odd: bool) -> None:
+    assert (visible_path(path), hidden_path(path)) == (shown, odd)
+
+
+def test_a_byte_order_mark_counts_where_the_file_does_not_begin() -> None:
+    assert hidden("\ufeffx", whole=False) == ("invisible",)
+
+
+def test_long_lines_and_padding_are_flagged() -> None:
+    assert hidden("x" * LONG) == ()
+    assert hidden("short\n" + "x" * (LONG + 1)) == ("long line",)
+    assert hidden("x = 1" + " " * WIDTH + "evil()") == ("padding",)
+    assert hidden("x = 1" + "\t" * WIDTH + "evil()") == ("padding",)
+
+
+def test_long_lines_are_folded_and_nothing_is_lost() -> None:
+    line = "".join(str(n % 10) for n in range(LONG + 1))
+    first, *rest = fold_long(line)
+    assert [len(piece) for piece in (first, *rest[:-1])] == [WIDTH] * (len(rest))
+    assert all(piece.startswith("↪ ") for piece in rest)
+    assert first + "".join(piece.removeprefix("↪ ") for piece in rest) == line
+    assert fold_long("x" * LONG) == ["x" * LONG]
+
+
+@pytest.mark.parametrize(
+    ("text", "mixed"),
+    [("", False), ("a\nb", False), ("a\r\nb\r\n", False), ("a\r\nb\n", True), ("a\rb", True)],
+)
+def test_line_endings_are_compared(text: str, mixed: bool) -> None:
+    assert mixed_endings(text) is mixed
+
+
+def _read_back(shown: str) -> str:
+    text = shown.replace("␍\n", "<U+000D>\n")
+    return re.sub(r"<U\+([0-9A-F]{4,6})>", lambda match: chr(int(match[1], 16)), text)

@@ -1,0 +1,120 @@
+"""Reading the person's files: contents, lists, and what replacing one would cost."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from assent.core.errors import Refused, WorkspaceError
+from assent.ports import Facts
+from assent.workspace.attributes import Rights, losses
+from assent.workspace.local import LocalFiles
+from tests.workspace.doubles import WatchedDisk, failing, open_descriptors, put
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> LocalFiles:
+    return LocalFiles(os.fsencode(tmp_path), os.fsencode(tmp_path))
+
+
+def test_content_streams_through_the_disk(tmp_path: Path) -> None:
+    content = os.urandom((2 << 20) + 5)
+    put(tmp_path, b"a/big", content)
+    disk = WatchedDisk()
+    files = LocalFiles(os.fsencode(tmp_path), b"/", disk)
+    before = open_descriptors()
+    with files.open(b"a/big") as stream:
+        assert stream.read(3) == content[:3]
+        assert stream.read() == content[3:]
+    assert disk.calls["read"] >= 3
+    files.names(b"")
+    assert open_descriptors() == before + 1  # the root
+
+
+def test_of_a_symlink_the_target_is_read(tmp_path: Path, files: LocalFiles) -> None:
+    os.symlink(b"to \xff", os.fsencode(tmp_path / "link"))
+    assert files.open(b"link").read() == b"to \xff"
+
+
+def test_what_has_no_content_is_refused(tmp_path: Path, files: LocalFiles) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder")
+    put(tmp_path, b"folder/file")
+    for path, words in ((b"pipe", "is a pipe"), (b"folder", "is a folder")):
+        with pytest.raises(Refused, match=words):
+            files.open(path)
+    with pytest.raises(Refused, match="link is a symlink"):
+        files.open(b"link/file")
+    with pytest.raises(WorkspaceError, match=r"no: No such file or directory\."):
+        files.open(b"no")
+
+
+def test_below_lists_files_and_symlinks_of_every_name(tmp_path: Path, files: LocalFiles) -> None:
+    for path in (b"a/z", b"a/b/\xff", b"a/b/new\nline", b"a/.git/config", b"other"):
+        put(tmp_path, path)
+    (tmp_path / "a" / "empty").mkdir()
+    (tmp_path / "a" / "loop").symlink_to("..")
+    os.mkfifo(tmp_path / "a" / "pipe")
+    found = [b"a/.git/config", b"a/b/new\nline", b"a/b/\xff", b"a/loop", b"a/z"]
+    assert files.below(b"a") == found
+    assert files.below(b"") == [*found, b"other"]
+    assert [files.below(path) for path in (b"a/z", b"a/loop", b"no", b"other/x")] == [[]] * 4
+    with pytest.raises(Refused, match="a/loop is a symlink"):
+        files.below(b"a/loop/a")
+
+
+def test_names_lists_one_folder(tmp_path: Path, files: LocalFiles) -> None:
+    put(tmp_path, b"a/\xff")
+    put(tmp_path, b"a/b/c")
+    assert files.names(b"a") == [b"b", b"\xff"]
+    assert files.names(b"") == [b"a"]
+    with pytest.raises(WorkspaceError, match="Not a directory"):
+        files.names(b"a/b/c")
+
+
+def test_facts_count_the_names_of_a_file(tmp_path: Path, files: LocalFiles) -> None:
+    put(tmp_path, b"a", b"text")
+    assert files.facts(b"a") == Facts()
+    os.link(tmp_path / "a", tmp_path / "b")
+    os.symlink("a", tmp_path / "link")
+    assert [files.facts(path) for path in (b"a", b"link")] == [Facts(2), Facts()]
+    with pytest.raises(WorkspaceError):
+        files.facts(b"no")
+
+
+def test_user_attributes_are_not_lost(tmp_path: Path, files: LocalFiles) -> None:
+    os.setxattr(put(tmp_path, b"a"), "user.note", b"value")
+    assert files.facts(b"a") == Facts()
+
+
+def test_a_file_system_without_attributes_loses_none(tmp_path: Path) -> None:
+    put(tmp_path, b"a")
+    disk = failing("list_xattrs", errno.ENOTSUP)
+    assert LocalFiles(os.fsencode(tmp_path), b"/", disk).facts(b"a") == Facts()
+
+
+def test_what_only_another_user_could_give_is_lost(tmp_path: Path) -> None:
+    put(tmp_path, b"a")
+    (tmp_path / "link").symlink_to("a")
+    mine = (tmp_path / "a").stat()
+    stranger = Rights(mine.st_uid + 1, frozenset([mine.st_gid + 1]))
+    files = LocalFiles(os.fsencode(tmp_path), b"/", None, stranger)
+    assert files.facts(b"a") == files.facts(b"link") == Facts(1, ("owner", "group"))
+
+
+@pytest.mark.parametrize(
+    ("rights", "lost"),
+    [
+        (Rights(0, frozenset([0])), ("system.nfs4_acl",)),
+        (Rights(5, frozenset([7])), ("security.capability", "trusted.x", "system.nfs4_acl")),
+        (Rights(5, frozenset([8])), ("group", "security.capability", "trusted.x", "system.nfs4_acl")),
+    ],
+)
+def test_losses_follow_from_rights(rights: Rights, lost: tuple[str, ...]) -> None:
+    attributes = ["user.a", "system.posix_acl_access", "security.selinux", "security.capability",
+                  "trusted.x", "system.nfs4_acl"]  # fmt: skip
+    found = os.stat_result((stat.S_IFREG | 0o644, 1, 1, 1, 5, 7, 0, 0, 0, 0))
+    assert losses(found, attributes, rights) == lost

@@ -1,0 +1,191 @@
+"""Looking at names: what is seen, when content is read again, and what is refused."""
+
+import errno
+import os
+import socket
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from assent.core.errors import Refused, WorkspaceError
+from assent.core.operation import FileState
+from assent.ports import Files, Hands
+from assent.workspace.hands import LocalHands
+from assent.workspace.local import LocalFiles
+from tests.workspace.doubles import WatchedDisk, failing, file_state, link_state, put
+
+
+def hands_on(root: Path, disk: WatchedDisk | None = None) -> Hands:
+    return LocalHands(os.fsencode(root), disk)
+
+
+def files_on(root: Path, disk: WatchedDisk | None = None) -> Files:
+    return LocalFiles(os.fsencode(root), os.fsencode(root), disk)
+
+
+@pytest.mark.parametrize("looking", [hands_on, files_on])
+def test_each_kind_is_told(tmp_path: Path, looking: type[Hands]) -> None:
+    put(tmp_path, b"empty")
+    put(tmp_path, b"src/a.py", b"text\n", 0o640)
+    put(tmp_path, b"tool", b"#!", 0o4755)
+    put(tmp_path, b"new\nline \xff\xfe/\xc3\xa9", b"odd")
+    (tmp_path / "link").symlink_to("src/a.py")
+    (tmp_path / "dangling").symlink_to("no where")
+    assert looking(tmp_path).look(
+        [b"", b"empty", b"src", b"src/a.py", b"tool", b"new\nline \xff\xfe/\xc3\xa9", b"link",
+         b"dangling", b"no", b"no/such/folder", b"empty/x"]
+    ) == {
+        b"": "folder",
+        b"empty": file_state(b""),
+        b"src": "folder",
+        b"src/a.py": file_state(b"text\n", 0o640),
+        b"tool": file_state(b"#!", 0o4755),
+        b"new\nline \xff\xfe/\xc3\xa9": file_state(b"odd"),
+        b"link": link_state(b"src/a.py"),
+        b"dangling": link_state(b"no where"),
+        b"no": None,
+        b"no/such/folder": None,
+        b"empty/x": None,
+    }  # fmt: skip
+
+
+def test_odd_files_are_refused_by_name(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+    for name, word in ((b"pipe", "pipe is a pipe"), (b"socket", "socket is a socket")):
+        with pytest.raises(Refused, match=word):
+            files_on(tmp_path).look([name])
+        with pytest.raises(OSError, match="a (pipe|socket)") as odd:
+            hands_on(tmp_path).look([name])
+        assert odd.value.errno == errno.ENOTSUP
+
+
+def test_a_symlinked_parent_is_refused_by_name(tmp_path: Path) -> None:
+    put(tmp_path, b"real/file")
+    (tmp_path / "link").symlink_to("real")
+    with pytest.raises(Refused, match=r"^link is a symlink.* to link/file\.$"):
+        files_on(tmp_path).look([b"link/file"])
+    with pytest.raises(OSError, match="symlink") as refused:
+        hands_on(tmp_path).look([b"link/file"])
+    assert (refused.value.errno, refused.value.filename) == (errno.ELOOP, b"link")
+
+
+def test_an_unreadable_file_is_an_error_not_a_guess(tmp_path: Path) -> None:
+    put(tmp_path, b"a", b"text")
+    with pytest.raises(WorkspaceError, match="a: Permission denied"):
+        files_on(tmp_path, failing("read", errno.EACCES)).look([b"a"])
+    with pytest.raises(PermissionError):
+        hands_on(tmp_path, failing("read", errno.EACCES)).look([b"a"])
+
+
+@pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20])
+def test_sizes_around_a_chunk(tmp_path: Path, size: int) -> None:
+    content = os.urandom(size)
+    put(tmp_path, b"big", content)
+    assert hands_on(tmp_path).look([b"big"]) == {b"big": file_state(content)}
+
+
+def test_a_large_file_needs_little_memory(tmp_path: Path) -> None:
+    put(tmp_path, b"large")
+    os.truncate(tmp_path / "large", 100 << 20)
+    tracemalloc.start()
+    try:
+        seen = hands_on(tmp_path).look([b"large"])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    zeros = "20492a4d0d84f8beb1767f6616229f85d44c2827b64bdbfb260ee12fa1109e0e"
+    assert seen == {b"large": FileState(zeros, 100 << 20, 0o644)}
+    assert peak < 4 << 20
+
+
+def test_content_is_read_once_and_a_rename_changes_nothing(tmp_path: Path) -> None:
+    put(tmp_path, b"a", b"text")
+    disk = WatchedDisk()
+    hands = hands_on(tmp_path, disk)
+    seen = hands.look([b"a"])[b"a"]
+    hands.rename(b"a", b"b")
+    assert hands.look([b"b"])[b"b"] == seen == file_state(b"text")
+    assert disk.calls["read"] == 1
+
+
+def test_a_mode_is_never_remembered(tmp_path: Path) -> None:
+    put(tmp_path, b"a", b"text")
+    hands = hands_on(tmp_path)
+    hands.look([b"a"])
+    (tmp_path / "a").chmod(0o755)
+    assert hands.look([b"a"]) == {b"a": file_state(b"text", 0o755)}
+
+
+def test_new_content_of_the_same_size_is_seen(tmp_path: Path) -> None:
+    put(tmp_path, b"a", b"one")
+    hands = hands_on(tmp_path)
+    assert hands.look([b"a"]) == {b"a": file_state(b"one")}
+    (tmp_path / "a").write_bytes(b"two")
+    assert hands.look([b"a"]) == {b"a": file_state(b"two")}
+
+
+def test_a_young_file_is_read_every_time(tmp_path: Path) -> None:
+    """Its next change might get the same time, so nothing is remembered."""
+    disk = WatchedDisk()
+    hands = hands_on(tmp_path, disk)
+    full = put(tmp_path, b"a", b"one")
+    for content in (b"one", b"two"):
+        with open(full, "wb") as file:
+            file.write(content)
+        os.utime(full, ns=(1 << 62, 1 << 62))
+        assert hands.look([b"a"]) == {b"a": file_state(content)}
+    assert disk.calls["read"] == 2
+
+
+def test_a_file_that_changes_while_read_is_read_again(tmp_path: Path) -> None:
+    full = put(tmp_path, b"a", b"old")
+    contents = iter([b"newer content", b"newest"])
+
+    def meddle(call: str) -> None:
+        if call == "stat" and os.path.exists(full) and disk.calls["read"]:
+            with open(full, "wb") as file:
+                file.write(next(contents, b"newest"))
+            os.utime(full, (2_000_000, 2_000_000))
+
+    disk = WatchedDisk(meddle)
+    assert hands_on(tmp_path, disk).look([b"a"]) == {b"a": file_state(b"newest")}
+    assert disk.calls["read"] == 3
+
+
+def test_a_file_that_never_rests_is_an_error(tmp_path: Path) -> None:
+    full = put(tmp_path, b"a", b"old")
+
+    def meddle(call: str) -> None:
+        if call == "read":
+            with open(full, "ab") as file:
+                file.write(b"more")
+
+    with pytest.raises(OSError, match="keeps changing") as restless:
+        hands_on(tmp_path, WatchedDisk(meddle)).look([b"a"])
+    assert restless.value.filename == b"a"
+    with pytest.raises(WorkspaceError, match="keeps changing"):
+        files_on(tmp_path, WatchedDisk(meddle)).look([b"a"])
+
+
+def test_a_file_that_becomes_a_symlink_is_seen_as_one(tmp_path: Path) -> None:
+    full = put(tmp_path, b"a", b"old")
+
+    def meddle(call: str) -> None:
+        if call == "open" and disk.calls["lstat"] == 1:
+            os.unlink(full)
+            os.symlink(b"target", full)
+
+    disk = WatchedDisk(meddle)
+    assert hands_on(tmp_path, disk).look([b"a"]) == {b"a": link_state(b"target")}
+
+
+def test_files_look_at_folders_as_they_are_now(tmp_path: Path) -> None:
+    put(tmp_path, b"a/file", b"old")
+    files = files_on(tmp_path)
+    files.look([b"a/file"])
+    (tmp_path / "a").rename(tmp_path / "b")
+    put(tmp_path, b"a/file", b"new")
+    assert files.look([b"a/file"]) == {b"a/file": file_state(b"new")}
