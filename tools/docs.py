@@ -7,12 +7,28 @@ project; NAME is a key of GENERATORS. To add one, write a function and name it i
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import get_args
+
+import msgspec
+
+from assent.config.settings import MEANINGS, Settings
+from assent.core import errors
+from assent.core.errors import AssentError
+from assent.core.event import JournalWritten, PlanEvent, WorkspaceEvent
+from assent.core.journal import Entry
+from assent.core.lifecycle import LIFE, Moment, State
+from assent.views.protected import PROTECTED
+from assent.views.risks import RISKS
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
+VECTORS = ROOT / "docs" / "vectors" / "plan-digest.json"
 BLOCK = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+# `path/file.py`, `file.py::name`, `path/file.py::Class.method`; below the root or src/assent.
+REFERENCE = re.compile(r"`([a-z][\w./-]*\.(?:py|md|json|toml|sql))(?:::([\w.]+))?`")
 
 
 def main(arguments: list[str]) -> int:
@@ -25,7 +41,9 @@ def main(arguments: list[str]) -> int:
     if stale and "--check" in arguments:
         print("These documents are out of step with the code. Run `make docs`.", file=sys.stderr)
         return 1
-    return 0
+    for broken in broken_references():
+        print(f"{broken} does not exist.", file=sys.stderr)
+    return 1 if broken_references() else 0
 
 
 def out_of_step() -> Iterator[tuple[Path, str]]:
@@ -37,6 +55,30 @@ def out_of_step() -> Iterator[tuple[Path, str]]:
             yield path, wanted
 
 
+def broken_references() -> list[str]:
+    """Lists what documents name although no such file, or no such name in it, exists."""
+    return [
+        f"{path.relative_to(ROOT)}: {reference[0]}"
+        for path in documents()
+        for reference in REFERENCE.finditer(path.read_text(encoding="utf-8"))
+        if _is_ours(*reference.groups()) and not exists(*reference.groups())
+    ]
+
+
+def exists(path: str, name: str | None) -> bool:
+    """Tells whether there is such a file below the root or the package, and such a name in it."""
+    places = [place for place in (ROOT / path, SOURCE / "assent" / path) if place.is_file()]
+    if not places or name is None:
+        return bool(places)
+    body: list[ast.stmt] = ast.parse(places[0].read_bytes()).body
+    for part in name.split("."):
+        found = [node for node in body if part in _names(node)]
+        if not found:
+            return False
+        body = getattr(found[0], "body", [])
+    return True
+
+
 def documents() -> list[Path]:
     """Every Markdown file that may hold a generated part."""
     return sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -44,18 +86,180 @@ def documents() -> list[Path]:
 
 def module_map() -> str:
     """A row per module: its name and the first line of its docstring."""
-    rows = [f"| `{name}` | {_purpose(path)} |" for name, path in _modules()]
-    return "\n".join(["| Module | What it answers |", "|---|---|", *rows])
+    rows = [(f"`{name}`", _purpose(path)) for name, path in _modules()]
+    return _table(("Module", "What it answers"), rows)
+
+
+def floors() -> str:
+    """The floors from top to bottom; what has no code yet is left out."""
+    tables = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    layers = tables["tool"]["importlinter"]["contracts"][0]["layers"]
+    lines = [[name for name in re.findall(r"\w+", layer) if _is_built(name)] for layer in layers]
+    return "\n".join(["```", *["  ".join(names) for names in lines if names], "```"])
+
+
+def lifecycle() -> str:
+    """A row per moment, a column per state, and in the cell the state that follows."""
+    rows = [
+        (moment.value, *[LIFE.get((state, moment), "·") for state in State]) for moment in Moment
+    ]
+    return _table(("", *State), rows)
+
+
+def events() -> str:
+    """A row per durable event."""
+    found = [*get_args(WorkspaceEvent), *get_args(PlanEvent), JournalWritten]
+    return _table(("Event", "Fields", "Meaning"), map(_struct_row, found))
+
+
+def journal() -> str:
+    """A row per entry of a run's journal."""
+    return _table(("Entry", "Fields", "Meaning"), map(_struct_row, get_args(Entry)))
+
+
+def error_words() -> str:
+    """A row per error: its word, its exit code, and the line of the tree that tells its meaning."""
+    drawn = re.findall(r"^[│ ]*[├└]── (\w+) +(.+)$", errors.__doc__ or "", re.MULTILINE)
+    kinds: list[tuple[type[AssentError], str]] = [
+        (AssentError, "anything else that a person can do something about"),
+        *[(getattr(errors, name), meaning) for name, meaning in drawn],
+    ]
+    missing = set(_subclasses(AssentError)) - {kind for kind, _ in kinds}
+    if missing:
+        raise SystemExit(f"The tree in core/errors.py lacks {missing}.")
+    kinds.sort(key=lambda pair: pair[0].exit)
+    rows = [(f"`{kind.word}`", str(kind.exit), meaning) for kind, meaning in kinds]
+    return _table(("`error`", "Exit code", "Meaning"), rows)
+
+
+def settings() -> str:
+    """A row per setting: its key, its default, its meaning."""
+    rows = [
+        (
+            f"`{table}.{key}`",
+            f"`{msgspec.json.encode(default).decode()}`",
+            MEANINGS[f"{table}.{key}"],
+        )
+        for table, keys in msgspec.to_builtins(Settings()).items()
+        for key, default in keys.items()
+    ]
+    return _table(("Setting", "Default", "Meaning"), rows)
+
+
+def risk_codes() -> str:
+    """A row per risk, the most severe first."""
+    return _table(("Code", "Meaning"), [(f"`{code}`", words) for code, words in RISKS.items()])
+
+
+def protected_paths() -> str:
+    """A row per reason, with the names that it protects."""
+    rows = [(row.why, " ".join([f"`{name}`" for name in row.globs])) for row in PROTECTED]
+    return _table(("Why", "Names"), rows)
+
+
+def plan_example() -> str:
+    """One plan of the vectors, with the borders of all its fields."""
+    vectors = msgspec.json.decode(VECTORS.read_bytes())
+    plan = next(vector for vector in vectors["plans"] if vector["name"] == "one new file")
+    expected = plan["expected"]
+    (operation,) = expected["operations"]
+    form, whole = bytes.fromhex(operation["bytes_hex"]), bytes.fromhex(expected["bytes_hex"])
+    state = _unpacked(form)[3]
+    lines = [
+        f'text             "{plan["text"]}"'.replace("\n", "\\n"),
+        f"content_hash     {expected['content_hash']}",
+        "",
+        f"operation        {len(form)} bytes, of which the last field is a state:",
+        *_fields(form),
+        f"state            {len(state)} bytes:",
+        *_fields(state),
+        f"id               {operation['id']}",
+        f"operations_hash  {expected['operations_hash']}",
+        "",
+        f"plan             {len(whole)} bytes: no scope, nothing relied on",
+        *_fields(whole),
+        f"digest           {expected['digest']}",
+    ]
+    return "\n".join(["```", *lines, "```"])
 
 
 GENERATORS: dict[str, Callable[[], str]] = {
     "map": module_map,
+    "floors": floors,
+    "lifecycle": lifecycle,
+    "events": events,
+    "journal": journal,
+    "errors": error_words,
+    "settings": settings,
+    "risks": risk_codes,
+    "protected": protected_paths,
+    "plan-example": plan_example,
 }
 
 
 def _filled(block: re.Match[str]) -> str:
     opening, name, closing = block.groups()
     return f"{opening}{GENERATORS[name]()}\n{closing}"
+
+
+def _table(title: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    heads = list(title)
+    lines = [f"| {' | '.join(line)} |" for line in [heads, *rows]]
+    return "\n".join([lines[0], "|---" * len(heads) + "|", *lines[1:]])
+
+
+def _struct_row(cls: type[msgspec.Struct]) -> tuple[str, str, str]:
+    names = ", ".join([f"`{field}`" for field in cls.__struct_fields__])
+    return f"`{cls.__struct_config__.tag}`", names, _sentence(cls.__doc__ or "")
+
+
+def _sentence(docstring: str) -> str:
+    return " ".join(docstring.split()).replace("|", "\\|")
+
+
+def _subclasses(cls: type[AssentError]) -> Iterator[type[AssentError]]:
+    for below in cls.__subclasses__():
+        yield below
+        yield from _subclasses(below)
+
+
+def _unpacked(packed: bytes) -> list[bytes]:
+    fields = []
+    while packed:
+        end = 8 + int.from_bytes(packed[:8], "big")
+        fields.append(packed[8:end])
+        packed = packed[end:]
+    return fields
+
+
+def _fields(packed: bytes) -> list[str]:
+    lines = []
+    for field in _unpacked(packed):
+        shown = f'"{field.decode("ascii")}"' if field[:1] != b"\0" else "the state below"
+        lines.append(f"  {len(field):016x} {shown if field else '(empty)'}")
+    return lines
+
+
+def _is_built(name: str) -> bool:
+    package = SOURCE / "assent" / name
+    return package.is_dir() or package.with_suffix(".py").exists()
+
+
+def _is_ours(path: str, name: str | None) -> bool:
+    """Tells a reference from the name of somebody's file: it has a folder, or a name behind it."""
+    return "/" in path or name is not None
+
+
+def _names(node: ast.stmt) -> list[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.Assign(targets=targets):
+            return [target.id for target in targets if isinstance(target, ast.Name)]
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return [name]
+        case _:
+            return []
 
 
 def _modules() -> Iterator[tuple[str, Path]]:

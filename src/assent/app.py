@@ -2,6 +2,7 @@
 
 import getpass
 import os
+from functools import partial
 from pathlib import Path
 
 from assent.config.load import Loaded, load
@@ -9,6 +10,7 @@ from assent.config.places import Places, places
 from assent.core.errors import UsageError
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
+from assent.execute.executor import Executor
 from assent.ports import Signer
 
 
@@ -25,15 +27,16 @@ def open_engine(folder: str) -> tuple[Engine, tuple[str, ...]]:
     cwd, root, here = _located(folder)
     loaded = _loaded(root, here)
     plan_dir = loaded.settings.plan.dir.encode()
+    blobs = FileBlobs(here.state / "blobs")
     doors = Doors(
         store=SqliteStore(here.state / "log.db"),
-        blobs=FileBlobs(here.state / "blobs"),
+        blobs=blobs,
         signer=LateSigner(here.state / "key"),
         locks=FileLocks(here.state / "locks"),
         clock=SystemClock(),
         files=LocalFiles(root, cwd),
-        hands=LocalHands(root),
         projection=LocalProjection(root, plan_dir),
+        executor=partial(Executor, LocalHands(root), blobs),
     )
     inode = os.stat(root).st_ino
     place = Place(root, inode, plan_dir, _user(), loaded.settings.approve.expires_s)

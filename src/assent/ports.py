@@ -185,12 +185,12 @@ class Projection(Protocol):
     def find_plans(self) -> list[PlanFile]:
         """Lists the plan files, newest first."""
 
-    def read_text(self, path: bytes) -> bytes | None:
+    def read_plan(self, path: bytes) -> bytes | None:
         """Returns a plan file's bytes, or None if it is gone."""
 
-    def write_text(self, path: bytes, text: bytes) -> None: ...
+    def write_plan(self, path: bytes, text: bytes) -> None: ...
 
-    def delete_text(self, path: bytes) -> None:
+    def delete_plan(self, path: bytes) -> None:
         """Removes a plan file, and its session's folder if that is left empty."""
 
     def write_state(self, plan_id: str, files: Mapping[str, bytes]) -> None:

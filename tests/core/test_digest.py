@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.core.states import LINK, TOOL, A, B, C, D
 
 from assent.core.digest import canonical, operation_ids, pack
 from assent.core.operation import DeleteFile, FileState, MoveFile, Operation, RunCommand, WriteFile
 from assent.core.plan import Plan, ReliedOn, Scope
-from tests.core.states import LINK, TOOL, A, B, C, D
 
 OPERATIONS: tuple[Operation, ...] = (
     WriteFile(b"new", None, A),
@@ -42,12 +42,16 @@ def changed(value: Any) -> Iterator[Any]:
         case int():
             yield value + 1
         case str() | bytes():
-            letter = "x" if isinstance(value, str) else b"x"
-            yield from (value + letter, letter + value, *[value[1:] for _ in value[:1]])
+            yield from _changed_text(value)
         case tuple():
             yield from _changed_items(value)
         case _:
             yield from _changed_fields(value)
+
+
+def _changed_text(text: Any) -> list[Any]:
+    letter: Any = "x" if isinstance(text, str) else b"x"
+    return [text + letter, letter + text, *[text[1:] for _ in text[:1]]]
 
 
 def _changed_items(items: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
@@ -136,9 +140,11 @@ def test_g1_the_order_of_relied_on_files_says_nothing() -> None:
 
 
 def test_g1_the_name_of_a_plan_never_changes() -> None:
-    assert PLAN.content_hash == "1fa26e06b83c4dbae1a3f5b1ed3d1b1d4c5a8b6f1c1e2d3f4a5b6c7d8e9f0a1b"
-    assert PLAN.operations_hash == "?"
-    assert PLAN.digest == "?"
+    assert PLAN.content_hash == "48d23d19d06c325d6d7cc187a4324c42b20ecdd53cb918d858bb8f2f289e3ce5"
+    assert (
+        PLAN.operations_hash == "7594a5d14fc619ad4714044e5ff480014ed1ac672337670ce078d9639459f11b"
+    )
+    assert PLAN.digest == "c9383e722fe6c6de30e5087d9916a9d1b76e129dfac5f3ca715a02fb2d80f1e9"
 
 
 def unpacked(packed: bytes) -> list[bytes]:
@@ -212,3 +218,14 @@ def test_a_file_state_has_no_field_that_the_digest_forgets() -> None:
     assert {field.name for field in msgspec.structs.fields(FileState)} == {
         "digest", "size", "mode", "kind",
     }  # fmt: skip
+
+
+def test_law_2_a_plan_made_from_another_does_not_inherit_its_name() -> None:
+    named = (PLAN.content_hash, PLAN.operations_hash, PLAN.ids, PLAN.digest)
+    other = msgspec.structs.replace(PLAN, text=b"other", operations=OPERATIONS[1:])
+    for mine, theirs in zip(
+        (other.content_hash, other.operations_hash, other.ids, other.digest), named, strict=True
+    ):
+        assert mine != theirs
+    with pytest.raises(AttributeError):
+        other.digest = PLAN.digest

@@ -28,6 +28,13 @@ def is_free(folder: Path, name: str = "w1") -> bool:
         return False
 
 
+def _opened(number: int) -> os.stat_result:
+    try:
+        return os.fstat(number)
+    except OSError:
+        return os.stat("/")
+
+
 def holder(started: Child) -> Child:
     assert started.hear() == "held"
     return started
@@ -72,13 +79,21 @@ def test_lock_is_free_after_an_error(tmp_path: Path) -> None:
 
 
 def test_children_do_not_inherit_the_lock(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "input()"]
+    look = "import os; print([os.path.realpath(f'/proc/self/fd/{n}') for n in range(3, 50)])"
     with FileLocks(tmp_path).hold("w1", "a test"):
-        heir = subprocess.Popen(command, stdin=subprocess.PIPE, close_fds=False)
-    with heir:
-        assert is_free(tmp_path)
-        assert heir.poll() is None
-        heir.communicate(b"\n")
+        command = [sys.executable, "-c", look]
+        seen = subprocess.run(command, close_fds=False, capture_output=True, encoding="utf-8")
+    assert seen.returncode == 0
+    assert "w1.lock" not in seen.stdout
+
+
+def test_lock_is_free_while_a_copy_of_its_descriptor_lives(tmp_path: Path) -> None:
+    with FileLocks(tmp_path).hold("w1", "a test"):
+        mine = os.stat(tmp_path / "w1.lock")
+        own = next(n for n in range(3, 1000) if os.path.samestat(mine, _opened(n)))
+        copy = os.dup(own)
+    assert is_free(tmp_path)
+    os.close(copy)
 
 
 def test_same_process_cannot_hold_a_lock_twice(tmp_path: Path) -> None:

@@ -78,9 +78,9 @@ approvals = st.fixed_dictionaries(
 # Front matter that is right, with some fragments put in that may make it wrong.
 FRAGMENTS = st.sampled_from(
     [
-        "---", "...", "scope:", "files:", "title: x", ":", " : ", "{", "}", "[", "]", ",", "- ", "-",
-        " ", "  ", "\t", "#", " # ", "'", '"', "a", "&", "\n", "\n  ", "\r\n", "\x0b", "\x1f", "\x85",
-        "\xa0", "\u2028", "\u3000", "\ufeff", "\n---\n", "relies_on: [b]\n",
+        "---", "...", "scope:", "files:", "title: x", ":", " : ", "{", "}", "[", "]", ",", "- ",
+        "-", " ", "  ", "\t", "#", " # ", "'", '"', "a", "&", "\n", "\n  ", "\r\n", "\x0b", "\x1f",
+        "\x85", "\xa0", "\u2028", "\u3000", "\ufeff", "\n---\n", "relies_on: [b]\n",
     ]
 )  # fmt: skip
 ITEMS = st.sampled_from(["a", "src/**", "b c", "'a, b'", '"it\'s"', '""', "a: b", "x#y", "é", "*"])

@@ -46,12 +46,18 @@ def test_a_change_has_three_lines_of_context() -> None:
         (b"a", b"b\0", None),
         (b"\xff\n", b"\xfe\n", "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-\\xff\n+\\xfe\n"),
         (b"a\r\n", b"a\n", "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\r\n+a\n"),
-        (b"x" * LIMIT + b"x", b"y", None),
-        (None, b"x\n" * (LIMIT // 2), None),
     ],
 )
 def test_contents_that_are_special(before: bytes | None, after: bytes | None, diff: str) -> None:
     assert unified(before, after, b"f", b"f") == diff
+
+
+def test_what_is_too_large_to_read_is_not_shown() -> None:
+    many = (b"x" * 63 + b"\n") * (LIMIT // 64)
+    assert unified(b"x" * (LIMIT + 1), b"y", b"f", b"f") is None
+    assert unified(None, many, b"f", b"f") is None
+    assert unified(many, many + b"y\n", b"f", b"f") is None
+    assert unified(many[64:], many, b"f", b"f") is not None
 
 
 def test_changes_whose_contexts_meet_share_a_hunk() -> None:
@@ -263,6 +269,8 @@ def _applied(diff: str | None, before: bytes) -> bytes:
             case " " | "-":
                 assert old[at] == text
                 at += 1
+            case _:
+                assert line[0] in "+\\"
         new += [text] if line[0] in " +" else []
     return "".join([*new, *old[at:]]).encode()
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.workspace.doubles import content_of, put
 
 from assent.workspace.disk import Disk
-from tests.workspace.doubles import content_of, put
 
 
 @pytest.fixture

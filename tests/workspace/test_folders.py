@@ -1,7 +1,6 @@
 """The way to a file: no symlink is followed, few descriptors are kept, changes are noticed."""
 
 import errno
-import gc
 import os
 import resource
 import stat
@@ -9,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.workspace.doubles import open_descriptors, put
 
 from assent.workspace.disk import Disk
 from assent.workspace.folders import LIMIT, TRUST, Folders
-from tests.workspace.doubles import open_descriptors, put
 
 
 @pytest.fixture
@@ -161,5 +160,4 @@ def test_descriptors_end_with_their_owner(tmp_path: Path) -> None:
     folders.make(b"a/b/c")
     assert open_descriptors() > before
     del folders
-    gc.collect()
     assert open_descriptors() == before

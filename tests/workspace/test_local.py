@@ -6,12 +6,12 @@ import stat
 from pathlib import Path
 
 import pytest
+from tests.workspace.doubles import WatchedDisk, failing, open_descriptors, put
 
 from assent.core.errors import Refused, WorkspaceError
 from assent.ports import Facts
 from assent.workspace.attributes import Rights, losses
 from assent.workspace.local import LocalFiles
-from tests.workspace.doubles import WatchedDisk, failing, open_descriptors, put
 
 
 @pytest.fixture
@@ -24,13 +24,13 @@ def test_content_streams_through_the_disk(tmp_path: Path) -> None:
     put(tmp_path, b"a/big", content)
     disk = WatchedDisk()
     files = LocalFiles(os.fsencode(tmp_path), b"/", disk)
+    files.names(b"a")
     before = open_descriptors()
     with files.open(b"a/big") as stream:
         assert stream.read(3) == content[:3]
         assert stream.read() == content[3:]
     assert disk.calls["read"] >= 3
-    files.names(b"")
-    assert open_descriptors() == before + 1  # the root
+    assert open_descriptors() == before
 
 
 def test_of_a_symlink_the_target_is_read(tmp_path: Path, files: LocalFiles) -> None:
@@ -71,8 +71,19 @@ def test_names_lists_one_folder(tmp_path: Path, files: LocalFiles) -> None:
     put(tmp_path, b"a/b/c")
     assert files.names(b"a") == [b"b", b"\xff"]
     assert files.names(b"") == [b"a"]
-    with pytest.raises(WorkspaceError, match="Not a directory"):
-        files.names(b"a/b/c")
+    assert files.names(b"a/b/c") == files.names(b"no") == []
+
+
+def test_is_file_reads_nothing(tmp_path: Path) -> None:
+    put(tmp_path, b"a/file")
+    (tmp_path / "link").symlink_to("a")
+    disk = WatchedDisk()
+    files = LocalFiles(os.fsencode(tmp_path), b"/", disk)
+    paths = (b"a/file", b"link", b"a", b"no", b"a/file/x")
+    assert [files.is_file(path) for path in paths] == [True, True, False, False, False]
+    assert disk.calls["read"] == 0
+    with pytest.raises(Refused, match="link is a symlink"):
+        files.is_file(b"link/x")
 
 
 def test_facts_count_the_names_of_a_file(tmp_path: Path, files: LocalFiles) -> None:
@@ -110,7 +121,10 @@ def test_what_only_another_user_could_give_is_lost(tmp_path: Path) -> None:
     [
         (Rights(0, frozenset([0])), ("system.nfs4_acl",)),
         (Rights(5, frozenset([7])), ("security.capability", "trusted.x", "system.nfs4_acl")),
-        (Rights(5, frozenset([8])), ("group", "security.capability", "trusted.x", "system.nfs4_acl")),
+        (
+            Rights(5, frozenset([8])),
+            ("group", "security.capability", "trusted.x", "system.nfs4_acl"),
+        ),
     ],
 )
 def test_losses_follow_from_rights(rights: Rights, lost: tuple[str, ...]) -> None:

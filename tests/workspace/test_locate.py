@@ -4,12 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.workspace.doubles import put
 
 from assent.core.errors import AssentError, Refused, UsageError
 from assent.workspace.disk import Disk
 from assent.workspace.local import LocalFiles
 from assent.workspace.real import real_path
-from tests.workspace.doubles import put
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ from assent.core.errors import Declined, OtherDigest
 from assent.views.ansi import ansi
 from assent.views.review import Review, review_lines
 
+TERMINAL = "terminal"
+
 
 def consent(call: Call, wanted: str, named: str, review: Callable[[], Review]) -> str:
     """Gets a person's yes to a digest, and returns the channel it came by (law 9).
@@ -23,5 +25,5 @@ def consent(call: Call, wanted: str, named: str, review: Callable[[], Review]) -
     if not call.no_input:
         shown = review()
         if shown.digest == wanted and ask(ansi(review_lines(shown), color=want_color()), wanted):
-            return "terminal"
+            return TERMINAL
     raise Declined("Not approved; nothing was changed.", "assent review")

@@ -20,14 +20,14 @@ class Call:
         self.plan = plan
         self.no_input = no_input
         self.output = Output(as_json=as_json)
+        self._warnings: tuple[str, ...] = ()
 
     @functools.cached_property
     def engine(self) -> Engine:
         """Opens the engine for the folder, when the first verb needs it."""
         from assent.app import open_engine
 
-        engine, warnings = open_engine(self.folder)
-        self.output.warn(warnings)
+        engine, self._warnings = open_engine(self.folder)
         return engine
 
     @functools.cached_property
@@ -41,6 +41,14 @@ class Call:
         """Returns the plan that the command is about."""
         return self.engine.plans.find(self.plan)
 
+    def close(self, *, answered: bool) -> None:
+        """Closes the engine and tells its warnings; a refusal in JSON stands on stderr alone."""
+        if "engine" not in self.__dict__:
+            return
+        if answered or not self.output.as_json:
+            self.output.warn((*self._warnings, *self.engine.warnings))
+        self.engine.close()
+
 
 def takes_call(function: Callable[..., int | None]) -> Callable[..., int | None]:
     """Gives a command the common options and hands them over as one Call."""
@@ -53,12 +61,13 @@ def takes_call(function: Callable[..., int | None]) -> Callable[..., int | None]
     def wrapped(as_json: bool, folder: str, plan: str, no_input: bool, **rest: Any) -> int | None:
         outer = click.get_current_context().find_root().obj or ""
         call = Call(os.path.join(outer, folder), plan, as_json=as_json, no_input=no_input)
+        answered = False
         try:
-            return function(call, **rest)
+            code = function(call, **rest)
+            answered = True
         finally:
-            if "engine" in call.__dict__:
-                call.output.warn(call.engine.warnings)
-                call.engine.close()
+            call.close(answered=answered)
+        return code
 
     return wrapped
 

@@ -2,9 +2,10 @@
 
 import click
 
-from assent.cli.asking import consent
+from assent.cli.asking import TERMINAL, consent
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.run import build_and_answer
+from assent.cli.source import text
 from assent.core.lifecycle import Moment, advance
 from assent.core.record import PlanRecord
 from assent.views.rows import plan_row
@@ -33,7 +34,9 @@ def approve(call: Call, digest: str, note: str, then_build: bool) -> int | None:
     advance(record.state, Moment.APPROVE)
     call.engine.plans.check_live(record)
     channel = consent(call, record.digest, digest, lambda: call.engine.reviews.review(record))
-    record = call.engine.consents.approve(record, record.digest, note, channel)
+    if channel == TERMINAL:  # reading takes time: what was shown must still be what is there
+        call.engine.consents.check_files(record)
+    record = call.engine.consents.approve(record, record.digest, text(note), channel)
     if then_build:
         return build_and_answer(call, record.plan_id)
     _answer(call, record)
@@ -45,7 +48,7 @@ def approve(call: Call, digest: str, note: str, then_build: bool) -> int | None:
 @takes_call
 def reject(call: Call, note: str) -> None:
     """Say no, with words. The plan goes back to drafting."""
-    _answer(call, call.engine.consents.reject(call.record(), note))
+    _answer(call, call.engine.consents.reject(call.record(), text(note)))
 
 
 def _answer(call: Call, record: PlanRecord) -> None:

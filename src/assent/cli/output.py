@@ -3,17 +3,19 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TextIO
 
 import click
 import msgspec
 
+from assent.cli.terminal import silence_stdout
 from assent.core.errors import AssentError
 from assent.core.journal import Progress
 from assent.views.ansi import ansi
 from assent.views.lines import Line
-from assent.views.visible import visible
+from assent.views.visible import fold_long, visible_line
 
 
 class Output:
@@ -24,16 +26,17 @@ class Output:
 
     def answer(self, content: Mapping[str, object], lines: Iterable[Line] = ()) -> None:
         """Prints exactly one object, or the lines."""
-        if self.as_json:
-            sys.stdout.buffer.write(msgspec.json.encode(content) + b"\n")
-            sys.stdout.buffer.flush()
-        else:
+        if not self.as_json:
             self.lines(lines)
+            return
+        with _reader():
+            sys.stdout.buffer.write(msgspec.json.encode(content) + b"\n")
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Prints lines, in colour on a terminal."""
-        for text in ansi(lines, color=colored(sys.stdout)):
-            sys.stdout.write(text + "\n")
+        with _reader():
+            for text in ansi(lines, color=colored(sys.stdout)):
+                sys.stdout.write(text + "\n")
 
     def paged(self, lines: Iterable[Line]) -> None:
         """Prints lines through a pager where a person sits at a terminal and they are many."""
@@ -42,10 +45,11 @@ class Output:
             return
         color = colored(sys.stdout)
         texts = [text + "\n" for text in ansi(lines, color=color)]
-        if len(texts) < shutil.get_terminal_size().lines:
-            sys.stdout.writelines(texts)
-        else:
-            click.echo_via_pager(texts, color=color)
+        with _reader():
+            if len(texts) < shutil.get_terminal_size().lines:
+                sys.stdout.writelines(texts)
+            else:
+                click.echo_via_pager(texts, color=color)
 
     def progress(self, step: Progress) -> None:
         """Shows how far a run is, on a terminal only."""
@@ -59,27 +63,19 @@ class Output:
 
     def warn(self, warnings: Iterable[str]) -> None:
         for warning in warnings:
-            sys.stderr.write(f"assent: {visible(warning)}\n")
+            _complain("assent: ", warning)
 
     def fail(self, error: AssentError) -> int:
         """Says what happened and what to do next, and returns the exit code."""
         if self.as_json:
-            content = {"error": error.word, "message": error.message, "next": error.next}
-            sys.stderr.write(msgspec.json.encode(content).decode() + "\n")
-        else:
-            sys.stderr.write(f"assent: {visible(error.message)}\n")
-            if error.next:
-                sys.stderr.write(f"  next: {visible(error.next)}\n")
+            told = {"error": error.word, "message": error.message, "next": error.next}
+            valid = {key: _valid(text) for key, text in told.items()}
+            sys.stderr.write(msgspec.json.encode(valid).decode() + "\n")
+            return error.exit
+        _complain("assent: ", error.message)
+        if error.next:
+            _complain("  next: ", error.next)
         return error.exit
-
-    def unread(self) -> int:
-        """The reader went away, as `head` does; nothing may complain about that at exit either."""
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-
-    def interrupted(self, code: int) -> int:
-        sys.stderr.write("\nassent: interrupted. `assent status` says where things stand.\n")
-        return code
 
 
 def colored(stream: TextIO) -> bool:
@@ -90,3 +86,25 @@ def colored(stream: TextIO) -> bool:
 def want_color() -> bool:
     """Colour, unless the person set NO_COLOR or the terminal has none."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+@contextmanager
+def _reader() -> Iterator[None]:
+    """Flushes what was written; a reader that went away, as `head` does, is no failure."""
+    try:
+        yield
+        sys.stdout.flush()
+    except OSError as error:
+        silence_stdout()
+        if not isinstance(error, BrokenPipeError):
+            raise AssentError(f"The answer was not printed: {error.strerror}.") from error
+
+
+def _valid(text: str) -> str:
+    """Returns a text that can be encoded: half of a pair from a file name becomes an escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _complain(sign: str, text: str) -> None:
+    for piece in fold_long(visible_line(text)):
+        sys.stderr.write(f"{sign}{piece}\n")

@@ -1,12 +1,12 @@
 """`assent plan …`: plans as documents."""
 
-import sys
-
 import click
 
 from assent.cli.call import Call, examples, takes_call
+from assent.cli.source import text, whole
 from assent.core.errors import UsageError
 from assent.core.record import PlanRecord
+from assent.engine.plans import MAX_TEXT
 from assent.views.diff import text_diff
 from assent.views.review import diff_lines
 from assent.views.rows import plan_row
@@ -25,7 +25,7 @@ def plan() -> None:
 @takes_call
 def new(call: Call, name: str, session: str, goal: str) -> None:
     """Make a plan from the template and make it the current one."""
-    _answer(call, call.engine.plans.new(name, session, goal))
+    _answer(call, call.engine.plans.new(name, session, text(goal)))
 
 
 @plan.command(epilog=examples("assent plan write notes.md\nassent plan write - < notes.md"))
@@ -33,7 +33,8 @@ def new(call: Call, name: str, session: str, goal: str) -> None:
 @takes_call
 def write(call: Call, file: str | None) -> None:
     """Replace the plan's text by FILE (- is stdin); without FILE, take in the edited plan file."""
-    _answer(call, call.engine.plans.write(call.record(), _text(file)))
+    content = None if file is None else whole(call.folder, file, MAX_TEXT)
+    _answer(call, call.engine.plans.write(call.record(), content))
 
 
 @plan.command("list", epilog=examples("assent plan list\nassent plan list --all --json"))
@@ -93,15 +94,6 @@ def delete(call: Call, session: str) -> None:
     records = [plans.find(call.plan)] if call.plan else plans.of_session(session)
     rows = [_row(call, record) for record in plans.delete(records)]
     call.output.answer({"plans": rows}, plan_list_lines(rows))
-
-
-def _text(file: str | None) -> bytes | None:
-    if file is None:
-        return None
-    if file == "-":
-        return sys.stdin.buffer.read()
-    with open(file, "rb") as stream:
-        return stream.read()
 
 
 def _row(call: Call, record: PlanRecord) -> dict[str, object]:

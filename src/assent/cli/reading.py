@@ -11,6 +11,8 @@ from assent.views.review import diff_lines, review_json, review_lines
 from assent.views.rows import plan_row
 from assent.views.status import status_lines
 
+LAST = (1 << 63) - 1  # the greatest number that an event can have
+
 
 @click.command(epilog=examples("assent review\nassent review --json"))
 @takes_call
@@ -55,7 +57,9 @@ def status(call: Call) -> None:
 
 
 @click.command(epilog=examples("assent log\nassent log --after 120 --json"))
-@click.option("--after", default=0, help="Only what came after this number.")
+@click.option(
+    "--after", type=click.IntRange(0, LAST), default=0, help="Only what came after this number."
+)
 @takes_call
 def log(call: Call, after: int) -> None:
     """Show everything that happened in this workspace, oldest first."""

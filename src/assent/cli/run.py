@@ -11,7 +11,7 @@ from assent.core.errors import UsageError
 from assent.core.journal import Outcome, Progress, Way
 from assent.engine.runs import RunReport
 from assent.engine.undoing import Undo
-from assent.views.rows import run_row
+from assent.views.rows import operation_row, run_row
 from assent.views.status import run_lines, undo_lines
 
 R = TypeVar("R")
@@ -72,25 +72,31 @@ def build_and_answer(call: Call, plan_id: str) -> int:
 
 def _watched(call: Call, work: Generator[Progress, None, R]) -> R:
     """Shows progress until the work ends, and returns what it ends with."""
-    while True:
-        try:
+    try:
+        while True:
             call.output.progress(next(work))
-        except StopIteration as end:
-            call.output.progress_over()
-            result: R = end.value
-            return result
+    except StopIteration as end:
+        result: R = end.value
+        return result
+    finally:
+        call.output.progress_over()
 
 
 def _answer(call: Call, report: RunReport) -> int:
     row = run_row(report.run, report.outcome, report.operations)
-    call.output.answer(row, run_lines(report.run, report.outcome, report.operations, report.notes))
+    results = [
+        (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
+    ]
+    call.output.answer(row, run_lines(report.run, report.outcome, results, report.notes))
     return EXITS[report.outcome]
 
 
 def _answer_preview(call: Call, preview: Undo, *, dry_run: bool) -> int:
+    """Says what an undo would do. If that is nothing, it is also the answer of the undo itself."""
     ids, inversion = preview.ids, preview.inversion
-    operations = [{"id": ids[index]} for index, _ in inversion.operations]
-    conflicts = [{"id": ids[index], "reason": reason} for index, reason in inversion.conflicts]
+    rows = [operation_row(name, op) for name, op in zip(ids, preview.originals, strict=True)]
+    operations = [rows[index] for index, _ in inversion.operations]
+    conflicts = [{**rows[index], "reason": reason} for index, reason in inversion.conflicts]
     nothing = not operations
     content: dict[str, object] = {
         "run": preview.run,
@@ -100,5 +106,7 @@ def _answer_preview(call: Call, preview: Undo, *, dry_run: bool) -> int:
     }
     if nothing:
         content["outcome"] = "nothing"
+    if not dry_run:
+        content["operations"] = [{"id": row["id"], "result": "conflict"} for row in conflicts]
     call.output.answer(content, undo_lines(preview.run, preview.plan, ids, inversion))
     return ALL_CONFLICT if nothing and conflicts else 0

@@ -1,21 +1,21 @@
 """`assent stage …`: exact operations, staged and not applied."""
 
 import os
-import sys
-from collections.abc import Iterator
+import re
 
 import click
 
 from assent.cli.call import Call, examples, takes_call
+from assent.cli.source import chunks
 from assent.core.digest import operation_ids
 from assent.core.errors import UsageError
 from assent.core.operation import Operation
 from assent.engine.drafts import Staged
+from assent.views.lines import Line
 from assent.views.rows import operation_row
 from assent.views.status import operation_lines
 
-CHUNK = 1 << 20
-MODES = 0o7777
+MODE = re.compile(r"(?:0o?)?[0-7]{1,4}")
 
 
 @click.group()
@@ -44,7 +44,7 @@ def write(call: Call, path: str, source: str | None, mode: str | None, link_to: 
     if link_to is not None:
         _answer_one(call, drafts.link(record, target, os.fsencode(link_to)))
         return
-    content = None if source is None else _content(source)
+    content = None if source is None else chunks(call.folder, source)
     _answer_one(call, drafts.write(record, target, content, _mode(mode)))
 
 
@@ -101,31 +101,24 @@ def clear(call: Call) -> None:
 
 
 STAGE_HELP = "assent stage write --help"
-
-
-def _content(source: str) -> Iterator[bytes]:
-    stream = sys.stdin.buffer if source == "-" else open(source, "rb")  # noqa: SIM115 - closed below
-    with stream:
-        while chunk := stream.read(CHUNK):
-            yield chunk
+UNCHANGED = "No operation was added: the file is like that already."
 
 
 def _mode(text: str | None) -> int | None:
     if text is None:
         return None
-    try:
-        mode = int(text, 8)
-    except ValueError:
-        mode = -1
-    if not 0 <= mode <= MODES:
+    if not MODE.fullmatch(text):
         raise UsageError(f"{text!a} is no mode; write it in octal, such as 755.", STAGE_HELP)
-    return mode
+    return int(text, 8)
 
 
 def _answer_one(call: Call, staged: Staged) -> None:
-    row = operation_row(*staged.added[0]) if staged.added else None
-    rows = [] if row is None else [row]
-    call.output.answer({"operation": row}, operation_lines(rows))
+    if not staged.added:
+        call.output.answer({"operation": None}, [Line("plain", UNCHANGED)])
+        return
+    rows = [operation_row(name, op) for name, op in staged.added]
+    more = {"operations": rows} if len(rows) > 1 else {}
+    call.output.answer({"operation": rows[0], **more}, operation_lines(rows))
 
 
 def _answer_several(call: Call, staged: Staged) -> None:

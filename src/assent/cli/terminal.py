@@ -1,8 +1,10 @@
 """The terminal where a person says yes: opened by Assent itself, never stdin of some program."""
 
 import os
+import sys
 import termios
 from collections.abc import Iterable
+from contextlib import suppress
 
 QUESTION = "Type the first 8 characters of the digest to approve: "
 ASKED = 8
@@ -24,10 +26,16 @@ def ask(texts: Iterable[str], digest: str) -> bool:
     except (OSError, termios.error):
         return False
     except KeyboardInterrupt:
-        _write(terminal, "\n")
+        with suppress(OSError):
+            _write(terminal, "\n")
         return False
     finally:
         os.close(terminal)
+
+
+def silence_stdout() -> None:
+    """Lets nobody complain at exit about what is left in the buffer of a stdout that is gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _write(terminal: int, text: str) -> None:

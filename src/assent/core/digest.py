@@ -1,6 +1,7 @@
 """The digest: how operations and plans become bytes, and the bytes a name (docs/plan-file.md)."""
 
 import hashlib
+import struct
 from collections.abc import Iterable
 from typing import assert_never
 
@@ -13,6 +14,8 @@ from assent.core.operation import (
     WriteFile,
 )
 
+_length = struct.Struct(">Q").pack  # every field follows its length in eight bytes
+
 
 def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
@@ -20,7 +23,7 @@ def sha256(content: bytes) -> str:
 
 def pack(*fields: bytes) -> bytes:
     """Joins fields so that no two different lists of fields give the same bytes."""
-    return b"".join([len(field).to_bytes(8, "big") + field for field in fields])
+    return b"".join([_length(len(field)) + field for field in fields])
 
 
 def canonical(op: Operation) -> bytes:

@@ -33,14 +33,14 @@ def segments(operations: Iterable[Operation]) -> list[tuple[Operation, ...]]:
 def stage(operations: Iterable[Operation], added: Iterable[Operation]) -> tuple[Operation, ...]:
     """Adds operations to a draft; what touches a path again is composed with what did before."""
     earlier, current = _last_segment(tuple(operations))
-    segment = _Segment(current)
+    settled, segment = list(earlier), _Segment(current)
     for op in added:
         if isinstance(op, RunCommand):
-            earlier += (*segment.operations(), op)
+            settled += (*segment.operations(), op)
             segment = _Segment(())
         else:
             segment.add(op)
-    return (*earlier, *segment.operations())
+    return (*settled, *segment.operations())
 
 
 def net(operations: Iterable[Operation]) -> Net:

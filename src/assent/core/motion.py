@@ -35,7 +35,7 @@ class Layout(msgspec.Struct, frozen=True):
 
     def slot(self, index: int, role: str, path: bytes) -> bytes:
         """Names the slot of an operation, on the same file system as the path."""
-        folder = dict(self.beside).get(path)
+        folder = dict(self.beside).get(path) if self.beside else None
         if folder is None:
             return b"%s/%s/%d.%s" % (STAGE, self.run.encode(), index, role.encode())
         name = b".assent-%s-%d.%s" % (self.run.encode(), index, role.encode())
@@ -143,7 +143,7 @@ def _motions_of(index: int, op: FileOperation, layout: Layout) -> list[Motion]:
             put = Put(index, path, slot("new", path), after)
             if before is None:
                 return [put]
-            if layout.exchange and path not in dict(layout.beside):
+            if layout.exchange and not any(path == odd for odd, _ in layout.beside):
                 return [Swap(index, path, slot("new", path), before, after)]
             return [Take(index, path, slot("old", path), before), put]
         case DeleteFile(path, before):
@@ -207,14 +207,22 @@ def backward(motion: Motion, seen: Mapping[bytes, Seen]) -> Status:
     match motion:
         case Take() | Clear():
             return _verdict(at_slot is not None and at_path is None, at_slot is None)
-        case Put(after=after, origin=origin):
-            back_already = seen[origin] == after if origin else at_path is None
-            nothing = at_slot is not None or back_already
-            return _verdict(not nothing and at_path == after, nothing)
+        case Put():
+            return _put_back(motion, at_slot, seen)
         case Swap(after=after):
             return _verdict(at_slot != after and at_path == after, at_slot == after)
         case _:
             assert_never(motion)
+
+
+def _put_back(put: Put, at_slot: Seen, seen: Mapping[bytes, Seen]) -> Status:
+    if put.origin is not None:
+        nothing = at_slot is not None or seen[put.origin] == put.after
+        return _verdict(not nothing and seen[put.path] == put.after, nothing)
+    if at_slot is None:
+        return _verdict(seen[put.path] == put.after, seen[put.path] is None)
+    # Other content in the slot is somebody's late change: as "done" it would be swept away.
+    return _verdict(False, isinstance(at_slot, FileState) and at_slot.digest == put.after.digest)
 
 
 def _verdict(can: bool, done: object) -> Status:

@@ -1,6 +1,7 @@
 """The plan: an immutable text with exact operations, named by its digest."""
 
 import fnmatch
+from functools import cached_property
 
 import msgspec
 
@@ -29,8 +30,11 @@ class ReliedOn(msgspec.Struct, frozen=True, order=True):
     digest: str
 
 
-class Plan(msgspec.Struct, frozen=True):
-    """What a person approves; what the executor does follows from it alone (law 4)."""
+class Plan(msgspec.Struct, frozen=True, dict=True):
+    """What a person approves; what the executor does follows from it alone (law 4).
+
+    The value never changes, so each name is computed once and kept beside it.
+    """
 
     text: bytes
     operations: tuple[Operation, ...]
@@ -38,19 +42,19 @@ class Plan(msgspec.Struct, frozen=True):
     relied_on: tuple[ReliedOn, ...] = ()
     workspace: str = ""
 
-    @property
+    @cached_property
     def content_hash(self) -> str:
         return sha256(self.text)
 
-    @property
+    @cached_property
     def ids(self) -> tuple[str, ...]:
         return operation_ids(self.operations)
 
-    @property
+    @cached_property
     def operations_hash(self) -> str:
         return operations_hash(self.ids)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         return plan_digest(
             self.content_hash,

@@ -158,19 +158,24 @@ def _run_changes(record: PlanRecord, event: Event) -> dict[str, object]:
             runs = (*record.runs, RunNote(run, digest, record.frozen))
             return {"consents": spent, "runs": runs, **_moved(record, Moment.BUILD)}
         case RunHalted(run):
-            return {"runs": _noted(record, run, halted=True), **_moved(record, Moment.HALT)}
+            return {"runs": _noted(record, run, halted=True), **_run_moved(record, Moment.HALT)}
         case RunResumed(run):
             return {"runs": _noted(record, run, halted=False), **_moved(record, Moment.RESUME)}
         case RunEnded(run, outcome):
             moment = Moment.ACCEPT if record.state is State.HALTED else _ENDS[outcome]
             ended = _noted(record, run, outcome=outcome, halted=False)
-            return {"runs": ended, **_moved(record, moment)}
+            return {"runs": ended, **_run_moved(record, moment)}
         case _:
             return {}
 
 
 def _moved(record: PlanRecord, moment: Moment) -> dict[str, object]:
     return {"state": advance(record.state, moment)}
+
+
+def _run_moved(record: PlanRecord, moment: Moment) -> dict[str, object]:
+    """A plan that was given up while it waited stays discarded, however its run ends."""
+    return {} if record.state is State.DISCARDED else _moved(record, moment)
 
 
 def _noted(record: PlanRecord, run: str, **changes: object) -> tuple[RunNote, ...]:

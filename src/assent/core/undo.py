@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from assent.core.motion import Seen
-from assent.core.operation import FileOperation, footprint, inverse
+from assent.core.operation import FileOperation, FileState, footprint, inverse
 from assent.core.paths import ancestors, one_line
 
 
@@ -22,11 +22,14 @@ def invert(
     seen: Mapping[bytes, Seen],
     files_below: Callable[[bytes], Iterable[bytes]],
 ) -> Inversion:
-    """Inverts a run against the disk: a path that changed since is left alone and named."""
+    """Inverts a run against the disk: a path that changed since is left alone and named.
+
+    What `seen` says about folders above the paths is used too: a file there is in the way.
+    """
     conflicts = {
         index: reason for index, op in enumerate(operations) if (reason := _changed(op, seen))
     }
-    while blocked := _blocked(operations, conflicts, files_below):
+    while blocked := _blocked(operations, conflicts, seen, files_below):
         conflicts.update(blocked)
     folders = frozenset(made)
     inverses = [
@@ -63,17 +66,22 @@ def _changed(op: FileOperation, seen: Mapping[bytes, Seen]) -> str:
 def _blocked(
     operations: Sequence[FileOperation],
     conflicts: Mapping[int, str],
+    seen: Mapping[bytes, Seen],
     files_below: Callable[[bytes], Iterable[bytes]],
 ) -> dict[int, str]:
-    """Finds operations whose old place is taken by files that stay."""
+    """Finds operations whose old place is taken by files that stay, or by an empty folder."""
     staying = _brought([op for index, op in enumerate(operations) if index in conflicts])
     going = _brought(operations) - staying
+    files = {path for path, state in seen.items() if isinstance(state, FileState)} - going
     blocked = {}
     for index, path in _removed(operations):
         if index in conflicts:
             continue
-        left = [file for file in files_below(path) if file not in going]
-        in_the_way = [*left, *[above for above in ancestors(path) if above in staying]]
+        below = list(files_below(path))
+        left = [file for file in below if file not in going]
+        above = [folder for folder in ancestors(path) if folder in staying or folder in files]
+        empty = [path] if seen[path] == "folder" and not below else []
+        in_the_way = [*left, *above, *empty]
         if in_the_way:
             blocked[index] = f"{one_line(in_the_way[0])} stands in the way"
     return blocked

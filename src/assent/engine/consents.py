@@ -34,13 +34,13 @@ class Consents:
 
     def propose(self, record: PlanRecord) -> PlanRecord:
         """Freezes the draft and the live text into a plan with a digest."""
-        drafted = self._plans.draft(record)
-        text = self._plans.text(drafted.content_hash)
+        text, drafted = self._plans.taken_in(record)
         if not text.strip():
             raise BadPlan(f"{shown(record.path)} is empty.", "assent plan write FILE")
-        plan = self.freeze(text, drafted)
-        check_disk(plan, file_operations(plan), self._doors.files)
-        proposed = self._plans.ledger().append(drafted, drafted.plan_id, self.proposal(plan))
+        plan = self.freeze(text, record)
+        self._check_files(plan)
+        events = (*drafted, self.proposal(plan))
+        proposed = self._plans.ledger().append(record, record.plan_id, *events)
         self._plans.select(proposed)
         self._projections.plan(proposed, text)
         return proposed
@@ -61,16 +61,19 @@ class Consents:
     def approve(self, record: PlanRecord, digest: str, note: str, channel: str) -> PlanRecord:
         """Records a person's yes to the digest that was shown, unless the plan changed since."""
         record = self._plans.ledger().load(record.plan_id)
-        advance(record.state, Moment.APPROVE)
         if digest != record.digest:
-            raise OtherDigest(
-                f"The plan's digest is {record.digest}, not {digest}.", "assent review"
-            )
+            now = f"is {record.digest} now" if record.digest else f"is {record.state} again"
+            raise OtherDigest(f"The plan changed: it {now}, not {digest}.", "assent review")
+        advance(record.state, Moment.APPROVE)
         self._plans.check_live(record)
         approval = self.sign(record, self._plans.ledger().plan(record), note, channel)
         approved = self._plans.ledger().append(record, record.plan_id, PlanApproved(approval))
         self._projections.plan(approved)
         return approved
+
+    def check_files(self, record: PlanRecord) -> None:
+        """Refuses a proposed plan whose files are not as it saw them."""
+        self._check_files(self._plans.ledger().plan(record))
 
     def sign(self, record: PlanRecord, plan: Plan, note: str, channel: str) -> Approval:
         """Makes the signed record of a yes."""
@@ -125,6 +128,9 @@ class Consents:
         """Tells whether this machine's key signed the approval."""
         payload = signed_bytes(approval)
         return self._doors.signer.verify(approval.key, payload, approval.signature)
+
+    def _check_files(self, plan: Plan) -> None:
+        check_disk(plan, file_operations(plan), self._doors.files)
 
     def _relied_on(self, path: bytes) -> ReliedOn:
         seen = self._doors.files.look((normal(path),))[normal(path)]

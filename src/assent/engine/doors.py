@@ -1,8 +1,11 @@
 """The doors an engine stands between: one value with everything that touches the world."""
 
+from collections.abc import Callable
+
 import msgspec
 
-from assent.ports import Blobs, Clock, Files, Hands, Locks, Projection, Signer, Store
+from assent.execute.executor import Executor
+from assent.ports import Blobs, Clock, Files, Journal, Locks, Projection, Signer, Store
 
 
 class Doors(msgspec.Struct, frozen=True):
@@ -14,8 +17,8 @@ class Doors(msgspec.Struct, frozen=True):
     locks: Locks
     clock: Clock
     files: Files
-    hands: Hands
     projection: Projection
+    executor: Callable[[Journal], Executor]  # the engine has no hands of its own (law 1)
 
 
 class Place(msgspec.Struct, frozen=True):

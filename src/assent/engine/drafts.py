@@ -9,7 +9,14 @@ from assent.core.draft import Net, check_tree, net, stage
 from assent.core.errors import Impossible, NoMatch, NotFound, UsageError
 from assent.core.event import DraftChanged
 from assent.core.motion import Seen
-from assent.core.operation import DeleteFile, FileState, MoveFile, Operation, WriteFile
+from assent.core.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    WriteFile,
+    footprint,
+)
 from assent.core.paths import folded, inside, name, parent, refuse_ours, shown
 from assent.core.record import PlanRecord
 from assent.core.search import matches, spliced
@@ -161,7 +168,10 @@ class Drafts:
     ) -> Staged:
         if before == after:
             return self._replace(record, self.operations(record))
-        return self.stage(record, [WriteFile(path, before, after)])
+        staged = self.stage(record, [WriteFile(path, before, after)])
+        about_it = [pair for pair in staged.added if _touches(pair[1], path)]
+        rest = [pair for pair in staged.added if not _touches(pair[1], path)]
+        return Staged(staged.record, (*about_it, *rest))
 
     def _path(self, argument: bytes) -> bytes:
         path = self._doors.files.locate(argument)
@@ -200,6 +210,10 @@ class Drafts:
         if _only_case(path, to) and seen == state and not listed:
             return  # a file system without case: the new name is the file itself
         raise Impossible(f"{shown(to)} exists.", f"assent stage delete {shown(to)}")
+
+
+def _touches(op: Operation, path: bytes) -> bool:
+    return any(touched == path for touched, *_ in footprint(op))
 
 
 def _only_case(path: bytes, to: bytes) -> bool:

@@ -34,12 +34,12 @@ class Plans:
         plan_name(name)
         session = session_name(session) if session else slug(goal or name)
         path = self._doors.projection.plan_path(session, name)
-        if self._doors.projection.read_text(path) is not None:
+        if self._doors.projection.read_plan(path) is not None:
             raise IllegalStep(f"{shown(path)} exists.", f"assent plan use {session}/{name}")
         ledger = self.ledger()
         self._doors.projection.prepare()
         # The file first: a crash in between leaves a plan file, which the next list takes in.
-        self._doors.projection.write_text(path, template(name, goal))
+        self._doors.projection.write_plan(path, template(name, goal))
         record = self._create(ledger, PlanFile(session, name, path, 0), template(name, goal), goal)
         return self.select(record)
 
@@ -48,25 +48,30 @@ class Plans:
         if text is None:
             return self.draft(record)
         if len(text) > MAX_TEXT:
-            raise BadPlan(f"A plan is at most {MAX_TEXT} bytes; this is {len(text)}.")
+            raise BadPlan(f"A plan has at most {MAX_TEXT} bytes; this has more.")
         begun = self._begin(record)
-        taken = self._taken(record)
+        taken = self._taken(record, self.live(record))
         kept = self._kept(record, text, taken)
-        self._doors.projection.write_text(record.path, text)
+        self._doors.projection.write_plan(record.path, text)
         return self._append(record, text, *begun, *taken, *kept)
 
     def draft(self, record: PlanRecord, *events: Event) -> PlanRecord:
         """Takes the live file in and appends what a drafting command does to the plan."""
+        text, drafted = self.taken_in(record)
+        return self._append(record, text, *drafted, *events)
+
+    def taken_in(self, record: PlanRecord) -> tuple[bytes, list[Event]]:
+        """Returns the live text, and what drafting means for the plan before anything else."""
         live = self.live(record)
         if live is None:
             raise NotFound(
                 f"{shown(record.path)} was deleted, and with it the plan.", "assent plan new NAME"
             )
-        return self._append(record, live, *self._begin(record), *self._taken(record), *events)
+        return live, [*self._begin(record), *self._taken(record, live)]
 
     def live(self, record: PlanRecord) -> bytes | None:
         """Returns the text as it stands in the plan's file, or None if the file is gone."""
-        return self._doors.projection.read_text(record.path)
+        return self._doors.projection.read_plan(record.path)
 
     def check_live(self, record: PlanRecord) -> None:
         """Refuses to go on while the file differs from the text that was proposed (law 4)."""
@@ -138,9 +143,9 @@ class Plans:
             advance(record.state, Moment.DISCARD)
         gone = []
         for record in records:
-            events = [*self._taken(record), PlanDiscarded()]
+            events = [*self._taken(record, self.live(record)), PlanDiscarded()]
             gone.append(self.ledger().append(record, record.plan_id, *events))
-            self._doors.projection.delete_text(record.path)
+            self._doors.projection.delete_plan(record.path)
         return gone
 
     def _named(self, reference: str) -> PlanRecord:
@@ -176,7 +181,7 @@ class Plans:
 
     def _adopt(self, ledger: Ledger, file: PlanFile) -> PlanRecord:
         """Takes in a plan file that somebody else put there."""
-        return self._create(ledger, file, self._doors.projection.read_text(file.path) or b"")
+        return self._create(ledger, file, self._doors.projection.read_plan(file.path) or b"")
 
     def _begin(self, record: PlanRecord) -> list[Event]:
         """Returns what must happen first so that the plan may be drafted."""
@@ -185,9 +190,8 @@ class Plans:
         advance(record.state, Moment.DRAFT)
         return []
 
-    def _taken(self, record: PlanRecord) -> list[Event]:
+    def _taken(self, record: PlanRecord, live: bytes | None) -> list[Event]:
         """Returns the revision that the live file is, if it differs from the last one."""
-        live = self.live(record)
         if live is None or sha256(live) == record.content_hash:
             return []
         return [self._revision(live)]

@@ -5,7 +5,6 @@ from collections.abc import Generator
 import msgspec
 
 from assent.core.approval import approved
-from assent.core.digest import operation_ids
 from assent.core.errors import OtherWorkspace, Unsettled
 from assent.core.journal import (
     Aborted,
@@ -19,6 +18,7 @@ from assent.core.journal import (
     started,
 )
 from assent.core.motion import motions
+from assent.core.operation import FileOperation
 from assent.core.paths import shown
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord, RunNote
@@ -39,6 +39,7 @@ class RunReport(msgspec.Struct, frozen=True):
     outcome: Outcome
     operations: tuple[tuple[str, Result], ...] = ()
     notes: tuple[str, ...] = ()
+    about: tuple[FileOperation, ...] = ()  # the operations that the ids name
 
 
 NOTHING = RunReport("", "nothing")
@@ -109,8 +110,8 @@ class Runs:
             outcome, notes = "needs_you", _ways_on(last)
         aborts = [entry for entry in entries if isinstance(entry, Aborted)]
         told = tuple(f"{shown(abort.path)}: {abort.reason}." for abort in aborts)
-        rows = tuple(zip(operation_ids(operations), found, strict=True))
-        return RunReport(run, outcome, rows, (*told, *notes))
+        rows = tuple(zip(plan.ids, found, strict=True))
+        return RunReport(run, outcome, rows, (*told, *notes), operations)
 
     def ledger(self) -> Ledger:
         return self._plans.ledger()
@@ -132,8 +133,7 @@ class Runs:
             raise Unsettled(f"Run {note.run} waits for your decision.", "assent recover")
 
     def _executor(self, ledger: Ledger) -> Executor:
-        journal = StoreJournal(self._doors, ledger)
-        return Executor(self._doors.hands, self._doors.blobs, journal)
+        return self._doors.executor(StoreJournal(self._doors, ledger))
 
 
 def _ways_on(last: object) -> tuple[str, ...]:

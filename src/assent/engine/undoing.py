@@ -2,11 +2,10 @@
 
 import msgspec
 
-from assent.core.digest import operation_ids
-from assent.core.errors import NotFound, OtherDigest
+from assent.core.errors import NotFound
 from assent.core.event import DraftChanged, PlanApproved, PlanCreated, TextRevised
 from assent.core.journal import Finished, Result
-from assent.core.operation import footprint
+from assent.core.operation import FileOperation, footprint
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord, RunNote
 from assent.core.undo import Inversion, invert, undo_text
@@ -23,7 +22,8 @@ class Undo(msgspec.Struct, frozen=True):
 
     run: str
     plan: Plan
-    ids: tuple[str, ...]  # of the original operations
+    originals: tuple[FileOperation, ...]
+    ids: tuple[str, ...]  # of the originals
     inversion: Inversion
     source: PlanRecord
 
@@ -47,16 +47,13 @@ class Undoing:
         paths = [path for op in operations for path, *_ in footprint(op)]
         files = self._doors.files
         inversion = invert(operations, made, files.look(paths), files.below)
-        ids = operation_ids(operations)
+        ids = plan.ids
         text = undo_text(note.run, record.name, inversion, ids)
         inverse = Plan(text, tuple(op for _, op in inversion.operations), workspace=plan.workspace)
-        return Undo(note.run, inverse, ids, inversion, record)
+        return Undo(note.run, inverse, operations, ids, inversion, record)
 
     def apply(self, undo: Undo, channel: str, note: str = "") -> Working:
-        """Records the yes to an undo plan and applies it, unless the disk changed since."""
-        current = self.preview(undo.run)
-        if current.plan.digest != undo.plan.digest:
-            raise OtherDigest("The files changed while you read.", f"assent undo {undo.run}")
+        """Records the yes to an undo plan and builds it; a file that changed since stops it."""
         record = self._record(undo, channel, note)
         report = yield from self._runs.build(record.plan_id)
         return _in_terms_of_originals(undo, report)
@@ -90,7 +87,10 @@ class Undoing:
             if len(found) == 1:
                 return found[0]
             raise NotFound(f"{reference!a} names {len(found)} runs that were done.", "assent log")
-        undone = {r.undoes for r, note in runs if r.undoes}
+        undone: set[str] = set()
+        for record, note in runs:
+            if record.undoes and note.run not in undone:  # an undo that was undone counts no more
+                undone.add(record.undoes)
         for record, note in runs:
             wanted = not plan_id or record.plan_id == plan_id
             if wanted and not record.undoes and note.run not in undone:
@@ -106,4 +106,5 @@ def _in_terms_of_originals(undo: Undo, report: RunReport) -> RunReport:
     pairs = zip(undo.inversion.operations, report.operations, strict=True)
     found.update({index: undone.get(result, result) for (index, _), (_, result) in pairs})
     rows = tuple((undo.ids[index], found[index]) for index in sorted(found))
-    return RunReport(report.run, report.outcome, rows, report.notes)
+    left = tuple(f"Left alone: {reason}." for _, reason in undo.inversion.conflicts)
+    return RunReport(report.run, report.outcome, rows, (*report.notes, *left), undo.originals)

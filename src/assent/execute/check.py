@@ -1,6 +1,6 @@
 """Checks before the first write: does the disk still look as the plan saw it (law 2)?"""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -47,9 +47,10 @@ def differences(
 ) -> Iterable[Difference]:
     """Yields every path that is not as the plan saw it, in the order of the plan."""
     freed = _freed_folders(operations)
+    found = _look_at_all(disk, operations)
     for op in operations:
         for path, before, _ in footprint(op):
-            seen = _look(disk, path)
+            seen = found[path]
             if seen == before or (before is None and seen == "folder" and path in freed):
                 continue
             if not _same_name_in_other_case(op, path, seen):
@@ -91,6 +92,14 @@ def told(seen: Seen | str) -> str:
             return "a folder"
         case words:
             return words
+
+
+def _look_at_all(disk: Looks, operations: Sequence[FileOperation]) -> Mapping[bytes, Seen | str]:
+    paths = [path for op in operations for path, *_ in footprint(op)]
+    try:
+        return disk.look(paths)
+    except OSError:
+        return {path: _look(disk, path) for path in paths}  # to say which one, and why
 
 
 def _look(disk: Looks, path: bytes) -> Seen | str:

@@ -105,7 +105,7 @@ class Executor:
     ) -> Finished:
         layout = started(entries).layout
         settled = next(entry for entry in reversed(entries) if isinstance(entry, Settled))
-        kept = sweep(self._hands, settled, layout, operations)
+        kept = sweep(self._hands, settled, layout, operations, renames)
         if layout.beside:
             self._hands.sync()  # an emptied slot must not come back among the person's files
         found = results(entries, renames, len(operations))

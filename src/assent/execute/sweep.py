@@ -3,13 +3,17 @@
 from collections.abc import Iterable, Sequence
 
 from assent.core.journal import Settled
-from assent.core.motion import Clear, Layout, Swap, Take, fills, motions
+from assent.core.motion import Clear, Layout, Motion, Swap, Take, fills
 from assent.core.operation import FileOperation, FileState, footprint
 from assent.ports import Hands
 
 
 def sweep(
-    hands: Hands, settled: Settled, layout: Layout, operations: Sequence[FileOperation]
+    hands: Hands,
+    settled: Settled,
+    layout: Layout,
+    operations: Sequence[FileOperation],
+    renames: Sequence[Motion],
 ) -> tuple[bytes, ...]:
     """Removes the slots that are still filled, and returns those that stay.
 
@@ -17,8 +21,9 @@ def sweep(
     somebody's late change, the only copy there is.
     """
     known = _known(operations) if settled.accepted else None
-    kept = [slot for slot in _filled(settled, layout, operations) if not _gone(hands, slot, known)]
-    clears = [m.slot for m in motions(operations, layout) if isinstance(m, Clear)]
+    new = [fill.slot for fill in fills(operations, layout)]
+    kept = [slot for slot in _filled(settled, new, renames) if not _gone(hands, slot, known)]
+    clears = [m.slot for m in renames if isinstance(m, Clear)]
     for folder in (*clears, layout.folder):
         try:
             hands.remove_folder(folder)
@@ -27,16 +32,13 @@ def sweep(
     return tuple(kept)
 
 
-def _filled(
-    settled: Settled, layout: Layout, operations: Sequence[FileOperation]
-) -> Iterable[bytes]:
+def _filled(settled: Settled, new: Sequence[bytes], renames: Sequence[Motion]) -> Iterable[bytes]:
     """Returns the slots that can hold something: old content if done, new if rolled back."""
-    new = [fill.slot for fill in fills(operations, layout)]
     if settled.outcome == "rolled_back":
         return new
-    moved = motions(operations, layout)
-    old = [m.slot for m in moved if isinstance(m, Swap) or (isinstance(m, Take) and m.to is None)]
-    return dict.fromkeys([*new, *[m.slot for m in moved]]) if settled.accepted else old
+    if settled.accepted:
+        return dict.fromkeys([*new, *[m.slot for m in renames]])
+    return [m.slot for m in renames if isinstance(m, Swap) or (isinstance(m, Take) and not m.to)]
 
 
 def _known(operations: Iterable[FileOperation]) -> frozenset[FileState]:

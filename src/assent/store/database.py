@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from assent.core.errors import StoreError
 from assent.store.faults import SAFE, damaged, naming
 from assent.store.folders import make_folder, sync_folder
-from assent.store.locks import PATIENCE, acquired
+from assent.store.locks import PATIENCE, acquired, release
 from assent.store.migrate import Migrations
 
 Rows: TypeAlias = list[tuple[Any, ...]]
@@ -78,7 +78,7 @@ class Database:
             # Even without the lock SQLite lets nobody checkpoint here but the last one connected.
             self._disconnect()
             if lock is not None:
-                os.close(lock)
+                release(lock)
 
     def _exists(self) -> bool:
         """Tells whether there is a database, and forgets connections to one that was replaced."""
@@ -89,7 +89,7 @@ class Database:
         else:
             file = (found.st_dev, found.st_ino)
             if not found.st_size:  # never so by our own doing, and SQLite would discard the -wal
-                raise damaged("use", self._path, "it is empty")
+                raise damaged("use the log", self._path, "it is empty")
         if file != self._file:
             self._disconnect()
             self._file = file
@@ -170,7 +170,7 @@ class Database:
         try:
             yield
         finally:
-            os.close(lock)
+            release(lock)
 
 
 @contextmanager

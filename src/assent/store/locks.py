@@ -36,7 +36,7 @@ class FileLocks:
             yield
         finally:
             _sign(lock, b"")
-            os.close(lock)
+            release(lock)
 
 
 def acquired(path: str, patience: float, how: int = fcntl.LOCK_EX) -> int | None:
@@ -49,6 +49,12 @@ def acquired(path: str, patience: float, how: int = fcntl.LOCK_EX) -> int | None
             return lock
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST)
+
+
+def release(lock: int) -> None:
+    """Lets go at once, even if a process that is just being started has a copy for a moment."""
+    fcntl.flock(lock, fcntl.LOCK_UN)
+    os.close(lock)
 
 
 def _tried(path: str, how: int) -> int | None:

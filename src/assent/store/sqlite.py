@@ -1,9 +1,10 @@
 """The log in SQLite: streams of events that grow only where the writer has seen the end of them."""
 
-import json
 import os
 import sqlite3
 from collections.abc import Sequence
+
+import msgspec
 
 from assent.core.event import Recorded
 from assent.ports import Batch
@@ -45,7 +46,7 @@ class SqliteStore:
         return [recorded(row) for row in self._database.rows(_READ, (stream, after))]
 
     def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
-        rows = self._database.rows(_READ_ALL, (json.dumps([*prefixes]), after))
+        rows = self._database.rows(_READ_ALL, (msgspec.json.encode([*prefixes]).decode(), after))
         return [recorded(row) for row in rows]
 
     def streams(self, prefix: str) -> list[str]:

@@ -67,7 +67,8 @@ def _installs(command: list[str]) -> bool:
 def _commands(op: RunCommand) -> Iterator[list[str]]:
     """Splits a command line roughly: a word too many is a false alarm, one too few is worse."""
     argv = [_text(word) for word in op.argv]
-    scripts = [_text(op.script), *(word for word in argv[1:] if " " in word)]
+    of_shell = bool(argv) and argv[0].rpartition("/")[2] in _SHELLS
+    scripts = [_text(op.script), *(word for word in argv[1:] if of_shell or " " in word)]
     pieces = [piece.split() for script in scripts for piece in _SEPARATORS.split(script)]
     for words in [argv, *pieces]:
         unquoted = [word.strip("\"'$") for word in words]

@@ -7,8 +7,16 @@ from typing import Final
 import msgspec
 
 from assent.core.lifecycle import State
-from assent.core.operation import FileState, Operation, Reversibility, RunCommand, footprint
-from assent.core.paths import shown
+from assent.core.operation import (
+    DeleteFile,
+    FileState,
+    MoveFile,
+    Operation,
+    Reversibility,
+    RunCommand,
+    footprint,
+)
+from assent.core.paths import ancestors, shown
 from assent.core.plan import ReliedOn, Scope
 from assent.views.commands import command_lines, subject
 from assent.views.lines import BLANK, Line, Style, foreign, table, wrapped
@@ -164,6 +172,9 @@ def _operation(number: int, operation: OperationReview) -> Iterator[Line]:
     yield from wrapped("heading", f"{title} ({operation.reversible})")
     if operation.risks:
         yield Line("risk", f"risks: {', '.join(operation.risks)}")
+    if isinstance(op, DeleteFile | MoveFile) and op.prune:
+        folders = ", ".join(map(visible_path, ancestors(op.path)[: op.prune]))
+        yield from wrapped("plain", f"also removes, if left empty: {folders}")
     if isinstance(op, RunCommand):
         yield from command_lines(op)
     elif operation.diff is not None:

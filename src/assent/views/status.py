@@ -5,6 +5,7 @@ from typing import Final
 
 from assent.core.journal import Outcome, Result
 from assent.core.lifecycle import State
+from assent.core.operation import Operation
 from assent.core.plan import Plan
 from assent.core.record import Revision
 from assent.core.undo import Inversion
@@ -95,13 +96,17 @@ def status_lines(plan: Row | None, run: Row | None) -> Iterator[Line]:
 
 
 def run_lines(
-    run: str, outcome: Outcome, operations: Iterable[tuple[str, Result]], notes: Iterable[str] = ()
+    run: str,
+    outcome: Outcome,
+    results: Iterable[tuple[Result, Operation]],
+    notes: Iterable[str] = (),
 ) -> Iterator[Line]:
     """Renders what came of a run and of each operation, and what to type next."""
     style, sentence, command = _ENDINGS[outcome]
     yield Line(style, sentence)
-    for name, result in operations:
-        yield Line("plain" if result in _GOOD else "risk", f"{result:<11}  {name[:SHORT]}")
+    for result, op in results:
+        shade: Style = "plain" if result in _GOOD else "risk"
+        yield from wrapped(shade, f"{result:<11}  {kind(op):<6}  {subject(op)}")
     for note in notes:
         yield from wrapped("risk", visible_line(note))
     if run:

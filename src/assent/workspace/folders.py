@@ -32,7 +32,7 @@ class Folders:
         self._clock = clock
         self._fds: dict[bytes, int] = {}  # the least used first
         self._seen: set[bytes] = set()  # every folder opened since the last `forget`
-        self._devices: dict[bytes, int] = {}
+        self._ids: dict[bytes, tuple[int, int]] = {}  # their devices and inodes
         self._until = 0.0
 
     def open(self, folder: bytes) -> int:
@@ -41,6 +41,19 @@ class Folders:
             self.forget()
         return self._open(folder)
 
+    def open_now(self, folder: bytes) -> int:
+        """Returns a descriptor of what surely has this name now, at the price of one more call."""
+        try:
+            fd = self.open(folder)
+        except OSError:
+            if self._is_current(self._nearest(folder)):
+                raise
+        else:
+            if self._is_current(folder):
+                return fd
+        self.forget()
+        return self.open(folder)
+
     def open_two(self, one: bytes, other: bytes) -> tuple[int, int]:
         """Returns descriptors of two folders that are both good."""
         first = self.open(one)
@@ -48,8 +61,9 @@ class Folders:
 
     def device(self, folder: bytes) -> int:
         """Returns the file system that a folder is on."""
-        known = self._devices.get(folder)
-        return self._disk.stat(self.open(folder)).st_dev if known is None else known
+        if folder not in self._ids:
+            self.open(folder)
+        return self._ids[folder][0]
 
     def make(self, folder: bytes) -> list[bytes]:
         """Makes a folder and those above it; returns those that were missing, outermost first."""
@@ -59,11 +73,10 @@ class Folders:
             folder = parent(folder)
         for path in reversed(missing):
             above, _, name = path.rpartition(b"/")
-            with suppress(
-                FileExistsError
-            ):  # somebody was faster: what it is shows when it is opened
-                # Only the person may look into slots: they hold contents before modes are set.
-                self._disk.mkdir(name, 0o700 if inside(path, STAGE) else 0o777, self.open(above))
+            # Only the person may look into slots: they hold contents before modes are set.
+            mode = 0o700 if inside(path, STAGE) else 0o777
+            with suppress(FileExistsError):  # somebody was faster; what it is shows next
+                self._disk.mkdir(name, mode, self.open(above))
             self.open(path)
         return missing[::-1]
 
@@ -86,18 +99,19 @@ class Folders:
     def forget(self) -> None:
         """Closes all descriptors, so that the next call sees the folders as they are by then."""
         self._seen.clear()
-        self._devices.clear()
+        self._ids.clear()
         while self._fds:
             self._disk.close(self._fds.popitem()[1])
         self._until = self._clock() + TRUST
 
     def __del__(self) -> None:
-        with suppress(OSError):
-            self.forget()
+        for fd in self._fds.values():
+            with suppress(BaseException):  # nobody could catch it here
+                self._disk.close(fd)
 
     def _entries(self, folder: bytes) -> list[tuple[bytes, Kind]]:
         try:
-            return self._disk.scan(self.open(folder))
+            return self._disk.scan(self.open_now(folder))
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
@@ -123,13 +137,25 @@ class Folders:
         # Never the newest one: it is the first of the two that `open_two` promised.
         while len(self._fds) > LIMIT - SPARE:
             self._disk.close(self._fds.pop(next(iter(self._fds))))
-        base = folder
-        while base and base not in self._fds:
-            base = parent(base)
+        base = self._nearest(folder)
         if base not in self._fds:
             self._keep(b"", self._disk.open(self._root, _FOLDER & ~os.O_NOFOLLOW))
         if folder:
             self._descend(self._fds[base], folder, len(base) + 1 if base else 0)
+
+    def _nearest(self, folder: bytes) -> bytes:
+        """Returns the innermost folder on the way that is open."""
+        while folder and folder not in self._fds:
+            folder = parent(folder)
+        return folder
+
+    def _is_current(self, folder: bytes) -> bool:
+        """Tells whether a folder that is open still has its name."""
+        try:
+            found = self._disk.lstat(self._root + b"/" + folder)
+        except OSError:
+            return False
+        return (found.st_dev, found.st_ino) == self._ids.get(folder)
 
     def _descend(self, fd: int, folder: bytes, start: int) -> None:
         """Enters the rest of the path, name by name; of a very deep path not every step is kept."""
@@ -163,4 +189,5 @@ class Folders:
 
     def _keep(self, path: bytes, fd: int) -> None:
         self._fds[path] = fd
-        self._devices[path] = self._disk.stat(fd).st_dev
+        found = self._disk.stat(fd)
+        self._ids[path] = (found.st_dev, found.st_ino)

@@ -13,7 +13,7 @@ from assent.workspace.attributes import Rights, own_rights
 from assent.workspace.disk import Disk
 from assent.workspace.folders import Folders
 from assent.workspace.layout import lay_out, mounts_below
-from assent.workspace.renames import NO_FLAG, rename_otherwise
+from assent.workspace.renames import NO_FLAG, finish_link, rename_without_flag
 from assent.workspace.slots import Slots
 from assent.workspace.states import States
 from assent.workspace.unsynced import Unsynced
@@ -36,8 +36,11 @@ class LocalHands:
 
     def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         """Returns what stands under each name; OSError if it is odd or behind a symlink."""
+        asked = tuple(paths)
+        if len(asked) > 1:
+            self._finish_links(asked)
         of = self._states.of
-        return {path: of(path) for path in paths}
+        return {path: of(path) for path in asked}
 
     def layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
         """Decides where the slots of a run lie and which kernel calls serve there."""
@@ -81,9 +84,10 @@ class LocalHands:
         try:
             self._disk.rename_noreplace(from_name, from_at, to_name, to_at)
         except OSError as error:
-            private = inside(target, STAGE) or to_name.startswith(b".assent-")
+            if error.errno not in NO_FLAG:
+                raise
             ends = (from_name, from_at), (to_name, to_at)
-            rename_otherwise(self._disk, error, *ends, private=private)
+            rename_without_flag(self._disk, *ends, private=_is_slot(target))
         self._folders.moved(source)
 
     def exchange(self, one: bytes, other: bytes) -> None:
@@ -139,6 +143,26 @@ class LocalHands:
         self._unsynced.sync()
         self._folders.forget()  # a look after this sees the folders as they are by then
 
+    def _finish_links(self, paths: tuple[bytes, ...]) -> None:
+        """Empties slots whose content has reached its name: the end of a rename cut by a crash.
+
+        Only where renames have no flag can a file be found under both; those who ask about a motion
+        ask about both names at once.
+        """
+        names = [path for path in paths if not _is_slot(path)]
+        for slot in [path for path in paths if _is_slot(path)]:
+            for name in names:
+                self._finish_link(slot, name)
+
+    def _finish_link(self, slot: bytes, path: bytes) -> None:
+        folder, _, name = path.rpartition(b"/")
+        slot_folder, _, slot_name = slot.rpartition(b"/")
+        try:
+            slot_at, at = self._folders.open_two(slot_folder, folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        finish_link(self._disk, (slot_name, slot_at), (name, at))
+
     def _is_folder(self, folder: bytes) -> bool:
         try:
             self._folders.open(folder)
@@ -162,3 +186,8 @@ class LocalHands:
             for probe in _PROBES:
                 self._disk.unlink(probe, at)
         return True
+
+
+def _is_slot(path: bytes) -> bool:
+    """Tells whether a name is one that only a run of ours uses."""
+    return inside(path, STAGE) or path.rpartition(b"/")[2].startswith(b".assent-")

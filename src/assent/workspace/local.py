@@ -7,6 +7,7 @@ from stat import S_ISDIR, S_ISLNK, S_ISREG
 from typing import Any, BinaryIO
 
 from assent.core.motion import Seen
+from assent.core.paths import parent
 from assent.ports import Facts
 from assent.workspace.attributes import Rights, attributes_of, losses, own_rights
 from assent.workspace.disk import Disk
@@ -14,6 +15,8 @@ from assent.workspace.failure import failure, telling
 from assent.workspace.folders import Folders
 from assent.workspace.real import locate
 from assent.workspace.states import CHUNK, READ, States, no_file
+
+_DOTS = frozenset((b"", b".", b".."))
 
 
 class LocalFiles:
@@ -24,6 +27,7 @@ class LocalFiles:
     ) -> None:
         self._root = root
         self._cwd = cwd
+        self._here = _prefix(root, cwd)
         self._disk = disk or Disk()
         self._rights = rights or own_rights()
         self._folders = Folders(self._disk, root)
@@ -31,7 +35,6 @@ class LocalFiles:
 
     def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         """Returns what stands under each name."""
-        self._folders.forget()
         seen: dict[bytes, Seen] = {}
         for path in paths:
             try:
@@ -42,7 +45,7 @@ class LocalFiles:
 
     def locate(self, argument: bytes) -> bytes:
         """Turns what a person typed into a workspace path: its real parent and its name."""
-        return locate(self._disk, self._root, self._cwd, argument)
+        return self._plainly(argument) or locate(self._disk, self._root, self._cwd, argument)
 
     def open(self, path: bytes) -> BinaryIO:
         """Opens a file's content; of a symlink, its target."""
@@ -59,7 +62,6 @@ class LocalFiles:
     def below(self, folder: bytes) -> list[bytes]:
         """Lists the files and symlinks below a folder; nothing if it is no folder."""
         with telling(folder):
-            self._folders.forget()
             found = self._folders.below(folder)
             return sorted(path for path, kind in found if kind in ("file", "link"))
 
@@ -75,9 +77,8 @@ class LocalFiles:
     def names(self, folder: bytes) -> list[bytes]:
         """Lists the names in a folder; nothing if it is no folder."""
         with telling(folder):
-            self._folders.forget()
             try:
-                at = self._folders.open(folder)
+                at = self._folders.open_now(folder)
             except (FileNotFoundError, NotADirectoryError):
                 return []
             return sorted(name for name, _ in self._disk.scan(at))
@@ -95,11 +96,29 @@ class LocalFiles:
                 self._disk.close(fd)
             return Facts(found.st_nlink, losses(found, attributes, self._rights))
 
+    def _plainly(self, argument: bytes) -> bytes | None:
+        """Returns what was typed as it stands, if no symlink and no dots can lead elsewhere."""
+        names = argument.split(b"/")
+        if self._here is None or not _DOTS.isdisjoint(names) or b"\0" in argument:
+            return None
+        path = self._here + argument
+        try:
+            self._folders.open_now(parent(path))
+        except FileNotFoundError:
+            return path  # the folders that do exist are no symlinks
+        except OSError:
+            return None
+        return path
+
     def _find(self, path: bytes) -> tuple[bytes, int, os.stat_result]:
-        self._folders.forget()
         folder, _, name = path.rpartition(b"/")
-        at = self._folders.open(folder)
+        at = self._folders.open_now(folder)
         return name, at, self._disk.lstat(name, at)
+
+
+def _prefix(root: bytes, cwd: bytes) -> bytes | None:
+    """Returns what comes before a name typed in the workspace; None if it is typed elsewhere."""
+    return (cwd + b"/")[len(root) + 1 :] if (cwd + b"/").startswith(root + b"/") else None
 
 
 class _Content(io.RawIOBase):

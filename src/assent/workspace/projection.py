@@ -60,18 +60,18 @@ class LocalProjection:
                 found += self._plans_in(session)
         return sorted(found, key=lambda plan: (-plan.changed, plan.path))
 
-    def read_text(self, path: bytes) -> bytes | None:
+    def read_plan(self, path: bytes) -> bytes | None:
         """Returns a plan file's bytes, or None if it is gone."""
         self._session_of(path)
         return self._tree.read(path)
 
-    def write_text(self, path: bytes, text: bytes) -> None:
+    def write_plan(self, path: bytes, text: bytes) -> None:
         """Replaces a plan file."""
         self._session_of(path)
         check_size(path, len(text))
         self._tree.replace(path, text)
 
-    def delete_text(self, path: bytes) -> None:
+    def delete_plan(self, path: bytes) -> None:
         """Removes a plan file, and its session's folder if that is left empty."""
         session = self._session_of(path)
         self._tree.remove(path)

@@ -1,6 +1,7 @@
 """Renaming without ever replacing, also where the kernel or the file system has no flag for it."""
 
 import errno
+import os
 from stat import S_ISDIR
 from typing import TypeAlias
 
@@ -13,28 +14,14 @@ _NO_LINK = (errno.EPERM, errno.ENOSYS, errno.ENOTSUP, errno.EMLINK)
 End: TypeAlias = tuple[bytes, int]  # a name and the descriptor of its folder
 
 
-def rename_otherwise(
-    disk: Disk, error: OSError, source: End, target: End, *, private: bool
-) -> None:
-    """Goes on where the one call failed; a `private` target is a name that only we use."""
-    if error.errno == errno.EEXIST:
-        _complete(disk, error, source, target)
-    elif error.errno in NO_FLAG:
-        _rename_without_flag(disk, source, target, private=private)
-    else:
-        raise error
-
-
-def _rename_without_flag(disk: Disk, source: End, target: End, *, private: bool) -> None:
+def rename_without_flag(disk: Disk, source: End, target: End, *, private: bool) -> None:
+    """Renames with other calls; a `private` target is a name that only we use."""
     found = disk.lstat(*source)
     if private or S_ISDIR(found.st_mode):
         _check_and_rename(disk, source, target)
         return
     try:
         disk.link(*source, *target)  # unlike a rename, it fails if the name was taken meanwhile
-    except FileExistsError as error:
-        _complete(disk, error, source, target)
-        return
     except OSError as error:
         if error.errno not in _NO_LINK:
             raise
@@ -43,20 +30,21 @@ def _rename_without_flag(disk: Disk, source: End, target: End, *, private: bool)
     disk.unlink(*source)
 
 
+def finish_link(disk: Disk, source: End, target: End) -> None:
+    """Finishes a rename that a crash cut between link and unlink, if that is what happened."""
+    try:
+        one, other = disk.lstat(*source), disk.lstat(*target)
+    except FileNotFoundError:
+        return
+    same = (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+    if same and one.st_nlink > 1 and not S_ISDIR(one.st_mode):
+        disk.unlink(*source)
+
+
 def _check_and_rename(disk: Disk, source: End, target: End) -> None:
     try:
         disk.lstat(*target)
     except FileNotFoundError:
         disk.rename(*source, *target)
         return
-    taken = FileExistsError(errno.EEXIST, "it is taken", target[0])
-    _complete(disk, taken, source, target)
-
-
-def _complete(disk: Disk, error: OSError, source: End, target: End) -> None:
-    """Finishes a rename by link that a crash cut in the middle; otherwise the name is taken."""
-    one, other = disk.lstat(*source), disk.lstat(*target)
-    same = (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
-    if not same or S_ISDIR(one.st_mode) or one.st_nlink == 1:
-        raise error
-    disk.unlink(*source)
+    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target[0])

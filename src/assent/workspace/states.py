@@ -52,7 +52,7 @@ class States:
     def _glance(self, path: bytes) -> Seen:
         folder, _, name = path.rpartition(b"/")
         try:
-            at = self._folders.open(folder)
+            at = self._folders.open_now(folder)
             found = self._disk.lstat(name, at)
         except (FileNotFoundError, NotADirectoryError):
             return None if path else "folder"
@@ -106,7 +106,7 @@ class States:
         if len(chunk) == size:
             return sha256(chunk), size
         digest, total = hashlib.sha256(), 0
-        while chunk:
+        while chunk and total <= size:  # one that grows while it is read would never end
             digest.update(chunk)
             total += len(chunk)
             chunk = self._disk.read(fd, CHUNK)

@@ -44,9 +44,10 @@ class Unsynced:
             self._countless = True  # its content can no longer be flushed by name
 
     def removed(self, path: bytes, folder: bytes) -> None:
-        """Notes that a name is gone."""
-        self._changed.add(folder)
+        """Notes that a name is gone, and with it all need to flush it."""
         self._files.discard(path)
+        self._changed.discard(path)
+        self._changed.add(folder)
 
     def sync(self) -> None:
         """Returns when everything noted is on disk."""

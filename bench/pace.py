@@ -1,0 +1,50 @@
+"""Timing: what is compared is run in turn, several rounds, and the best of each one counts."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from assent.workspace.disk import Disk
+
+Action: TypeAlias = Callable[[], float]  # prepares what it needs and returns the seconds measured
+
+
+class Scale(msgspec.Struct, frozen=True):
+    """How much is measured."""
+
+    starts: int = 25
+    rounds: int = 3
+    few: int = 1_000
+    many: int = 10_000
+    large: int = 1 << 30
+    records: int = 400
+
+
+FULL = Scale()
+QUICK = Scale(starts=2, rounds=1, few=10, many=100, large=1 << 24, records=20)
+
+
+def best(rounds: int, *actions: Action) -> list[float]:
+    """Runs the actions in turn and returns the smallest measure of each."""
+    measured = [[action() for action in actions] for _ in range(rounds)]
+    return [min(column) for column in zip(*measured, strict=True)]
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Returns how long a call takes."""
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def flush(folder: Path) -> None:
+    """Writes everything on the folder's file system to disk, as whoever measures next expects."""
+    fd = os.open(folder, os.O_RDONLY)
+    try:
+        Disk().syncfs(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,85 @@
+"""`make bench`: measures Assent next to bare references in the same run, and names missed bars."""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bench.applying import applying, reviewing
+from bench.bare import git_is_here
+from bench.figure import Figure, figure_line, head_line, missed_line
+from bench.pace import FULL, QUICK, Scale
+from bench.starting import starting
+from bench.storing import digesting, storing
+
+# Kept over a restart, so on a real disk, where the folder for temporary files may be in memory.
+USUAL = Path("/var/tmp")
+
+GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
+    "start": starting,
+    "apply": applying,
+    "review": reviewing,
+    "store": storing,
+    "digest": digesting,
+}
+
+
+def main() -> int:
+    """Prints the table as it grows, then what missed its bar."""
+    options = _options()
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(dir=options.dir, prefix="assent-bench-") as name:
+        work = Path(name)
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # a person's program has its caches
+        os.environ.update(XDG_STATE_HOME=f"{work}/state", XDG_CONFIG_HOME=f"{work}/config")
+        print(f"Python {sys.version.split()[0]}, {os.cpu_count()} processors, files in {work}.")
+        print("Each figure is the best of several rounds, taken in turn with its reference.\n")
+        if options.quick:
+            print("Quick: everything is tiny, and so the ratios mean nothing.\n")
+        print(head_line(), flush=True)
+        missed = []
+        for figure in _figures(options.only, work, QUICK if options.quick else FULL):
+            print(figure_line(figure), flush=True)
+            missed += [figure] if figure.missed else []
+    print(f"\n{time.monotonic() - began:.0f} s in all.")
+    if not git_is_here():
+        print("git is not installed, so nothing was compared with it.")
+    _print_missed(missed)
+    return 1 if missed and options.strict else 0
+
+
+def _figures(only: list[str], work: Path, scale: Scale) -> Iterator[Figure]:
+    for group in only or GROUPS:
+        folder = work / group
+        folder.mkdir()
+        yield from GROUPS[group](folder, scale)
+
+
+def _print_missed(missed: list[Figure]) -> None:
+    if not missed:
+        print("Every bar is met.")
+        return
+    print(f"Missed bars: {len(missed)}.")
+    for figure in missed:
+        print(f"  {missed_line(figure)}")
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench.run", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="tiny sizes; only shows that it works")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a bar is missed")
+    parser.add_argument("--only", nargs="+", choices=GROUPS, default=[], help="some of the groups")
+    parser.add_argument(
+        "--dir",
+        type=Path,
+        default=USUAL if USUAL.is_dir() else None,
+        help="where to make the files; it should be on the disk that matters (%(default)s)",
+    )
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

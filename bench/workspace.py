@@ -1,0 +1,100 @@
+"""A workspace to measure in: plans are made through the engine, as the program makes them."""
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+from typing import TypeVar
+
+from bench.corpus import Sample, lay_down, require
+from bench.pace import flush, timed
+
+from assent.app import open_engine
+from assent.config.places import places
+from assent.core.digest import sha256
+from assent.core.operation import FileState, WriteFile
+from assent.core.record import PlanRecord
+from assent.engine.engine import Engine
+from assent.engine.runs import RunReport
+from assent.store.blobs import FileBlobs
+
+R = TypeVar("R")
+
+MODE = 0o644
+
+
+class Bench:
+    """A folder with files and a state of its own, in which one change is applied and undone."""
+
+    def __init__(self, root: Path, files: list[Sample]) -> None:
+        self.root = root
+        self._files = files
+        self._operations = [_operation(sample) for sample in files]
+        self._made = 0
+        (root / ".git").mkdir(parents=True)  # it marks the folder as a workspace
+        lay_down(root, files, "old")
+        _keep(files)
+
+    def propose(self) -> PlanRecord:
+        """Makes a plan of the whole change and freezes it."""
+        self._made += 1
+        engine = self._open()
+        record = engine.plans.new(f"change_{self._made}", goal="Measure")
+        record = engine.consents.propose(engine.drafts.stage(record, self._operations).record)
+        engine.close()
+        return record
+
+    def apply(self) -> float:
+        """Returns how long a build takes from the call to its end, in an engine just opened."""
+        record = self.propose()
+        engine = self._open()
+        engine.consents.approve(record, record.digest, "", "bench")
+        engine.close()
+        engine = self._open()
+        seconds = timed(lambda: _done(engine.runs.build(record.plan_id)))
+        engine.close()
+        require(self.root, self._files, "new")
+        return seconds
+
+    def undo(self) -> float:
+        """Returns how long it takes to take the last run back, once a person agreed to it."""
+        engine = self._open()
+        preview = engine.undoing.preview()
+        engine.close()
+        engine = self._open()
+        seconds = timed(lambda: _done(engine.undoing.apply(preview, "bench")))
+        engine.close()
+        require(self.root, self._files, "old")
+        return seconds
+
+    def _open(self) -> Engine:
+        engine, _ = open_engine(str(self.root))
+        flush(self.root)
+        return engine
+
+
+def _done(work: Generator[object, None, RunReport]) -> None:
+    """Lets a run go on to its end."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            if end.value.outcome != "done":
+                raise AssertionError(f"A run ended as {end.value.outcome}.") from None
+            return
+
+
+def _operation(sample: Sample) -> WriteFile:
+    before = None if sample.old is None else _state(sample.old)
+    return WriteFile(sample.path.encode(), before, _state(sample.new))
+
+
+def _state(content: bytes) -> FileState:
+    return FileState(sha256(content), len(content), MODE)
+
+
+def _keep(files: list[Sample]) -> None:
+    """Puts the new contents where staging would have put them."""
+    blobs = FileBlobs(places(os.environ, Path.home()).state / "blobs")
+    for sample in files:
+        blobs.keep([sample.new])
+    blobs.flush()

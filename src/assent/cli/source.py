@@ -1,0 +1,45 @@
+"""Sources: where a command reads content from, a file or stdin, in the folder of `-C`."""
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from assent.core.errors import AssentError, UsageError
+from assent.core.paths import shown
+
+CHUNK = 1 << 20
+
+
+def chunks(folder: str, source: str) -> Iterator[bytes]:
+    """Streams a file, or stdin for `-`; a file is looked for in the folder."""
+    try:
+        with _opened(folder, source) as stream:
+            while chunk := stream.read(CHUNK):
+                yield chunk
+    except OSError as error:
+        what = shown(os.fsencode(source))
+        raise AssentError(f"{what}: {error.strerror or error}. Nothing was changed.") from error
+
+
+def whole(folder: str, source: str, limit: int) -> bytes:
+    """Reads a file, or stdin for `-`, until it is over or longer than the limit."""
+    content = b""
+    for chunk in chunks(folder, source):
+        content += chunk
+        if len(content) > limit:
+            break
+    return content
+
+
+def text(argument: str) -> str:
+    """Returns an argument as text; bytes that are not UTF-8 become visible escapes."""
+    return shown(os.fsencode(argument))
+
+
+def _opened(folder: str, source: str) -> BinaryIO:
+    if source != "-":
+        return open(os.path.join(folder, source), "rb")
+    if sys.stdin is None:
+        raise UsageError("There is nothing to read: stdin is closed. Nothing was changed.")
+    return sys.stdin.buffer

@@ -1,0 +1,70 @@
+"""A real engine for tests: on disk, with every call announced, and with a clock that can be set."""
+
+import os
+from collections.abc import Generator
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from assent.core.journal import Progress
+from assent.engine.doors import Doors, Place
+from assent.engine.engine import Engine
+from assent.execute.executor import Executor
+from assent.ports import Clock
+from assent.store.blob_disk import BlobDisk
+from assent.store.blobs import FileBlobs
+from assent.store.clock import SystemClock
+from assent.store.keys import FileSigner
+from assent.store.locks import FileLocks
+from assent.store.sqlite import SqliteStore
+from assent.testing.watched import Listener, silent, watched
+from assent.workspace.disk import Disk
+from assent.workspace.hands import LocalHands
+from assent.workspace.local import LocalFiles
+from assent.workspace.projection import LocalProjection
+
+PLANS = b".opencode/plans"
+
+R = TypeVar("R")
+
+
+class Site(msgspec.Struct, frozen=True):
+    """Where an engine works: a workspace, and the folder of Assent's state."""
+
+    root: Path
+    state: Path
+
+
+def open_site(
+    site: Site, listen: Listener = silent, clock: Clock | None = None, expires_s: int = 0
+) -> Engine:
+    """Composes an engine as `app` does, with disks and a store that tell of every call."""
+    root = os.fsencode(site.root)
+
+    def disk(who: str) -> Disk:
+        return watched(Disk(), who, listen)
+
+    blobs = FileBlobs(site.state / "blobs", watched(BlobDisk(), "blobs", listen))
+    doors = Doors(
+        store=watched(SqliteStore(site.state / "log.db"), "store", listen),
+        blobs=blobs,
+        signer=FileSigner(site.state / "key"),
+        locks=FileLocks(site.state / "locks"),
+        clock=clock or SystemClock(),
+        files=LocalFiles(root, root, disk("files")),
+        projection=LocalProjection(root, PLANS, disk("projection")),
+        executor=partial(Executor, LocalHands(root, disk("hands")), blobs),
+    )
+    return Engine(doors, Place(root, os.stat(root).st_ino, PLANS, "tester", expires_s))
+
+
+def finished(work: Generator[Progress, None, R]) -> R:
+    """Drives a verb that works in steps to its end and returns its answer."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            answer: R = end.value
+            return answer

@@ -1,0 +1,97 @@
+"""Disks and stores that tell of every call, so that a test can count, fail, meddle or die there."""
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+Listener: TypeAlias = Callable[[str, tuple[Any, ...]], None]
+Watched = TypeVar("Watched")
+
+_CHANGES = frozenset(
+    (
+        "write", "rename", "rename_noreplace", "rename_exchange", "link", "unlink", "mkdir",
+        "rmdir", "symlink", "chmod", "chown", "chown_link", "set_xattr", "fsync", "syncfs",
+        "append", "appended",
+    )
+)  # fmt: skip
+_LEAST = 64  # bytes that a write takes at once
+
+
+def silent(moment: str, arguments: tuple[Any, ...]) -> None:
+    """Listens to nothing."""
+
+
+def watched(thing: Watched, who: str, listen: Listener) -> Watched:
+    """Returns the thing; from now on it announces every call as `who.call` before it is made.
+
+    A write takes only half of what it is given, as a disk may, so that torn files can happen. An
+    append to a store is announced once more when it is durable.
+    """
+    for name in [name for name in dir(thing) if not name.startswith("_")]:
+        setattr(thing, name, _announced(f"{who}.{name}", getattr(thing, name), listen))
+    return thing
+
+
+def changes(moment: str) -> bool:
+    """Tells whether a call can change what another process, or the next start, finds."""
+    return moment.rpartition(".")[2] in _CHANGES
+
+
+class Moments:
+    """Notes the calls that count and acts at number `at`, or from there on."""
+
+    def __init__(
+        self,
+        counts: Callable[[str], bool] = changes,
+        at: int | None = None,
+        act: Listener = silent,
+        *,
+        sticky: bool = False,
+    ) -> None:
+        self.seen: list[str] = []
+        self.fired: list[str] = []
+        self._counts = counts
+        self._at = at
+        self._act = act
+        self._sticky = sticky
+
+    def __call__(self, moment: str, arguments: tuple[Any, ...]) -> None:
+        if not self._counts(moment):
+            return
+        number = len(self.seen)
+        self.seen.append(moment)
+        if self._at is None or number < self._at or (number > self._at and not self._sticky):
+            return
+        self.fired.append(moment)
+        self._act(moment, arguments)
+
+
+def kill(moment: str, arguments: tuple[Any, ...]) -> None:
+    """Ends this process as `kill -9` does: no handler runs, nothing is flushed."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def failing(code: int) -> Listener:
+    """Returns what lets a call fail with an error of the system."""
+
+    def fail(moment: str, arguments: tuple[Any, ...]) -> None:
+        if moment.endswith(".close"):
+            os.close(arguments[0])  # a close that reports an error has closed all the same
+        raise OSError(code, os.strerror(code))
+
+    return fail
+
+
+def _announced(moment: str, call: Callable[..., Any], listen: Listener) -> Callable[..., Any]:
+    def announced(*arguments: Any) -> Any:
+        listen(moment, arguments)
+        if moment.endswith(".write"):
+            content = arguments[1]
+            return call(arguments[0], content[: max(len(content) // 2, _LEAST)])
+        answer = call(*arguments)
+        if moment.endswith(".append"):
+            listen(f"{moment}ed", arguments)
+        return answer
+
+    return announced

@@ -1,0 +1,24 @@
+"""Worlds for the tests of the command line."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.world import World
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """A workspace without git, and a user whose configuration lets a digest approve."""
+    return World(tmp_path)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> World:
+    """The same in a git repository with one commit."""
+    world = World(tmp_path)
+    world.git("init", "-q", "-b", "main")
+    world.put("kept.txt", b"kept\n")
+    world.git("add", "kept.txt")
+    world.git("commit", "-q", "-m", "first")
+    return world

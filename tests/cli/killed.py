@@ -1,0 +1,94 @@
+"""A build that dies: `python -m tests.cli.killed ROOT PLAN CALL AT` is killed in the middle.
+
+CALL is `write` or `rename`, AT how many of those calls on the person's side happen before.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+from assent.config.places import places
+from assent.engine.doors import Doors, Place
+from assent.engine.engine import Engine
+from assent.execute.executor import Executor
+from assent.store.blobs import FileBlobs
+from assent.store.clock import SystemClock
+from assent.store.keys import FileSigner
+from assent.store.locks import FileLocks
+from assent.store.sqlite import SqliteStore
+from assent.workspace.disk import Disk
+from assent.workspace.hands import LocalHands
+from assent.workspace.local import LocalFiles
+from assent.workspace.projection import PLANS, LocalProjection
+from tests.cli.world import World
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+class DyingDisk(Disk):
+    """Kills its own process before a chosen call."""
+
+    def __init__(self, call: str, at: int) -> None:
+        self._call = call
+        self._left = at
+
+    def write(self, fd: int, content: bytes | memoryview) -> int:
+        self._came("write")
+        return super().write(fd, content)
+
+    def rename_noreplace(
+        self, source: bytes, source_at: int, target: bytes, target_at: int
+    ) -> None:
+        self._came("rename")
+        super().rename_noreplace(source, source_at, target, target_at)
+
+    def rename_exchange(self, one: bytes, one_at: int, other: bytes, other_at: int) -> None:
+        if not one.startswith(b"probe"):  # it only asks whether the kernel can
+            self._came("rename")
+        super().rename_exchange(one, one_at, other, other_at)
+
+    def _came(self, call: str) -> None:
+        if call != self._call:
+            return
+        if self._left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self._left -= 1
+
+
+def kill_build(world: World, call: str, at: int) -> None:
+    """Builds the current plan in a process that is killed before call number `at`."""
+    plan_id = str(world.ok("plan", "show")["plan_id"])
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.cli.killed", str(world.root), plan_id, call, str(at)],
+        cwd=PROJECT,
+        env=world.env,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, done
+
+
+def engine(root: bytes, disk: Disk) -> Engine:
+    """Opens the engine as the program does, with hands that use another disk."""
+    here = places(os.environ, Path.home())
+    blobs = FileBlobs(here.state / "blobs")
+    doors = Doors(
+        store=SqliteStore(here.state / "log.db"),
+        blobs=blobs,
+        signer=FileSigner(here.state / "key"),
+        locks=FileLocks(here.state / "locks"),
+        clock=SystemClock(),
+        files=LocalFiles(root, root),
+        projection=LocalProjection(root, PLANS),
+        executor=partial(Executor, LocalHands(root, disk), blobs),
+    )
+    return Engine(doors, Place(root, os.stat(root).st_ino, PLANS, "tester"))
+
+
+if __name__ == "__main__":
+    disk = DyingDisk(sys.argv[3], int(sys.argv[4]))
+    for _ in engine(os.fsencode(sys.argv[1]), disk).runs.build(sys.argv[2]):
+        pass

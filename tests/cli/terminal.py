@@ -1,0 +1,107 @@
+"""A pseudo-terminal with a person at it, for the one question that only a person may answer."""
+
+import fcntl
+import os
+import pty
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Mapping
+
+from tests.cli.world import Answer, World
+
+QUESTION = b"Type the first 8 characters of the digest to approve: "
+PATIENCE = 30.0
+
+# Makes the terminal the controlling one, as a login does, and then is the program itself.
+LAUNCH = """
+import fcntl, os, signal, sys, termios
+fcntl.ioctl(os.open(sys.argv.pop(1), os.O_RDWR), termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, getattr(signal, sys.argv.pop(1)))
+from assent.cli import main
+main()
+"""
+
+
+class Terminal:
+    """One command line on a terminal. Only what `shared` names goes there besides /dev/tty."""
+
+    def __init__(
+        self,
+        world: World,
+        *arguments: str,
+        typed: bytes = b"",
+        shared: tuple[str, ...] = (),
+        hangup: str = "SIG_DFL",
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.screen = b""
+        self._master, self._slave = pty.openpty()
+        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.type(typed)
+        streams = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+        streams |= dict.fromkeys(shared, self._slave)
+        line = [sys.executable, "-c", LAUNCH, os.ttyname(self._slave), hangup, *arguments]
+        self._process = subprocess.Popen(
+            line,
+            cwd=world.root,
+            env={**world.env, **(env or {})},
+            start_new_session=True,
+            stdin=streams["stdin"],
+            stdout=streams["stdout"],
+            stderr=streams["stderr"],
+        )
+
+    def type(self, keys: bytes) -> None:
+        """Types keys, whether anybody reads them or not."""
+        os.write(self._master, keys)
+
+    def wait_for(self, text: bytes) -> None:
+        """Waits until the text is on the screen."""
+        while text not in self.screen:
+            assert self._read(), self.screen
+
+    def answer(self, keys: bytes) -> Answer:
+        """Waits for the question, types the keys, and waits for the end."""
+        self.wait_for(QUESTION)
+        self.type(keys)
+        return self.end()
+
+    def hang_up(self) -> Answer:
+        """Takes the terminal away."""
+        self._close("_slave")
+        self._close("_master")
+        return self._ended()
+
+    def end(self) -> Answer:
+        """Reads the screen to its end and returns what went to the pipes."""
+        self._close("_slave")
+        while self._read():
+            pass
+        self._close("_master")
+        return self._ended()
+
+    def _read(self) -> bool:
+        """Reads a little more; tells whether there was more."""
+        ready, _, _ = select.select([self._master], [], [], PATIENCE)
+        assert ready, (time.monotonic(), self.screen)
+        try:
+            more = os.read(self._master, 65536)
+        except OSError:  # every descriptor of the other side is closed
+            return False
+        self.screen += more
+        return bool(more)
+
+    def _ended(self) -> Answer:
+        out, err = self._process.communicate(timeout=PATIENCE)
+        return Answer(self._process.returncode, out or b"", err or b"")
+
+    def _close(self, end: str) -> None:
+        fd = getattr(self, end)
+        if fd >= 0:
+            os.close(fd)
+            setattr(self, end, -1)

@@ -1,0 +1,65 @@
+"""Help: every command explains itself, with examples, and starts fast questions fast."""
+
+import pytest
+
+from assent import __version__
+from assent.cli.table import COMMANDS
+from tests.cli.world import PROGRAM, World
+
+PLAN = ("new", "write", "list", "show", "use", "history", "delete")
+STAGE = ("write", "edit", "delete", "move", "list", "remove", "clear")
+LINES = [
+    *[(name,) for name in COMMANDS if name not in ("plan", "stage")],
+    *[("plan", name) for name in PLAN],
+    *[("stage", name) for name in STAGE],
+]
+GROUPS = {"plan": PLAN, "stage": STAGE}
+
+
+@pytest.mark.parametrize("line", LINES, ids=" ".join)
+def test_every_command_has_examples_and_the_common_options(
+    world: World, line: tuple[str, ...]
+) -> None:
+    for option in ("--help", "-h"):
+        answer = world.run(*line, option)
+        assert (answer.code, answer.err) == (0, b"")
+        text = answer.out.decode()
+        assert text.startswith(f"Usage: assent {' '.join(line)}")
+        for common in ("--json", "-C DIR", "--plan ID", "--no-input"):
+            assert common in text
+        examples = text.partition("Examples:\n")[2].strip().splitlines()
+        assert examples
+        assert all(f"assent {' '.join(line)}" in example for example in examples)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_lists_its_commands(world: World, group: str) -> None:
+    answer = world.run(group, "--help")
+    assert answer.code == 0
+    listed = answer.out.decode().partition("Commands:\n")[2].splitlines()
+    assert sorted(line.split()[0] for line in listed) == sorted(GROUPS[group])
+    bare = world.run(group)
+    assert (bare.code, bare.out) == (2, b"")
+    assert f"next: assent {group} --help".encode() in bare.err
+
+
+def test_the_program_lists_every_command(world: World) -> None:
+    texts = [world.process(*words).out for words in ([], ["--help"], ["-h"], ["help"])]
+    assert len(set(texts)) == 1
+    for name, (_, purpose) in COMMANDS.items():
+        assert f"  {name}".encode() in texts[0]
+        assert purpose.encode() in texts[0]
+    assert world.run("--help").out == texts[0]
+
+
+def test_version(world: World) -> None:
+    assert world.process("--version") == (0, f"assent {__version__}\n".encode(), b"")
+    assert world.run("--version").out == f"assent {__version__}\n".encode()
+
+
+@pytest.mark.parametrize("words", [["--version"], ["--help"]], ids=["version", "help"])
+def test_quick_questions_load_no_library(world: World, words: list[str]) -> None:
+    code = f"import sys; sys.argv[1:] = {words}; {PROGRAM[2]}; print(sorted(sys.modules))"
+    import_names = world.start([PROGRAM[0], "-c", code]).out.decode().splitlines()[-1]
+    for library in ("click", "msgspec", "sqlite3", "nacl", "assent.engine"):
+        assert f"'{library}'" not in import_names

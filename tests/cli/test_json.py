@@ -1,0 +1,225 @@
+"""The `--json` contract: one object on stdout, with these keys, for every command."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.cli.world import World
+
+PLAN = ["plan_id", "session", "name", "path", "state", "digest", "approved"]
+REVIEW = [*PLAN, "text", "content_hash", "operations_hash", "scope", "relied_on", "operations"]
+OPERATION = ["id", "kind", "path", "to"]
+RUN = ["run", "outcome", "operations"]
+DIGEST = re.compile(r"[0-9a-f]{64}")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+
+
+@pytest.fixture
+def drafted(world: World) -> World:
+    """A world with a plan and one staged file."""
+    world.plan()
+    world.write("a.txt", b"a\n")
+    return world
+
+
+def test_init(world: World) -> None:
+    assert world.ok("init") == {"agent_written": True}
+    assert world.ok("init") == {"agent_written": False}
+
+
+def test_a_plan_has_the_same_keys_everywhere(world: World) -> None:
+    made = world.ok("plan", "new", "one", "--session", "some-work", "--goal", "A goal")
+    assert list(made) == PLAN
+    assert made == {
+        "plan_id": made["plan_id"],
+        "session": "some-work",
+        "name": "one",
+        "path": ".opencode/plans/some-work/PLAN_one.md",
+        "state": "DRAFTING",
+        "digest": None,
+        "approved": False,
+    }
+    assert world.ok("plan", "show") == made
+    assert world.ok("plan", "use", "one") == made
+    assert world.ok("plan", "write", "-", stdin=b"# One\n") == made
+    assert world.ok("plan", "list") == {"plans": [made]}
+
+    proposed = world.ok("propose")
+    assert DIGEST.fullmatch(proposed["digest"])
+    awaiting = {**made, "state": "AWAITING_APPROVAL", "digest": proposed["digest"]}
+    assert proposed == awaiting
+    assert world.ok("approve", "--digest", proposed["digest"]) == {**awaiting, "approved": True}
+    assert world.ok("plan", "show") == {**awaiting, "approved": True}
+    assert world.ok("reject", "--note", "No") == made
+    assert world.ok("plan", "delete", "--plan", "one") == {
+        "plans": [{**made, "state": "DISCARDED"}]
+    }
+    assert world.ok("plan", "list") == {"plans": []}
+    assert world.ok("plan", "list", "--all") == {"plans": [{**made, "state": "DISCARDED"}]}
+
+
+def test_a_flat_plan_has_no_session(world: World) -> None:
+    world.put(".opencode/plans/PLAN_flat.md", b"# Flat\n")
+    (row,) = world.ok("plan", "list")["plans"]
+    assert list(row) == PLAN
+    assert (row["session"], row["path"]) == (None, ".opencode/plans/PLAN_flat.md")
+
+
+def test_stage(world: World) -> None:
+    world.put("old.txt", b"old\n")
+    world.put("both/one", b"1")
+    world.put("both/two", b"2")
+    world.plan()
+    written = world.write("a.txt", b"a\n")["operation"]
+    assert list(written) == OPERATION
+    assert DIGEST.fullmatch(written["id"])
+    assert written == {"id": written["id"], "kind": "write", "path": "a.txt", "to": None}
+
+    edited = world.ok("stage", "edit", "old.txt", "--find", "old", "--put", "new")["operation"]
+    assert (edited["kind"], edited["path"], edited["to"]) == ("write", "old.txt", None)
+
+    moved = world.ok("stage", "move", "both", "moved")["operations"]
+    assert [list(row) for row in moved] == [OPERATION, OPERATION]
+    assert [(row["kind"], row["path"], row["to"]) for row in moved] == [
+        ("move", "both/one", "moved/one"),
+        ("move", "both/two", "moved/two"),
+    ]
+    listed = world.ok("stage", "list")["operations"]
+    assert listed == [written, edited, *moved]
+
+    gone = world.ok("stage", "delete", "a.txt")
+    assert gone == {"operations": []}  # a file that is only staged is simply not staged any more
+    removed = world.ok("stage", "remove", edited["id"][:10])["operation"]
+    assert removed == edited
+    assert world.ok("stage", "clear")["operations"] == moved
+    assert world.ok("stage", "list") == {"operations": []}
+
+
+def test_staging_one_file_answers_in_both_forms(world: World) -> None:
+    world.put("x", b"x")
+    world.plan()
+    deleted = world.ok("stage", "delete", "x")
+    assert deleted == {"operation": deleted["operation"], "operations": [deleted["operation"]]}
+
+
+def test_a_write_that_changes_nothing_is_null(world: World) -> None:
+    world.put("same.txt", b"same\n")
+    world.plan()
+    assert world.write("same.txt", b"same\n") == {"operation": None}
+
+
+def test_review(world: World) -> None:
+    world.put("relied.txt", b"relied\n")
+    world.put("old.txt", b"old\n")
+    world.plan()
+    text = "---\nscope: {files: ['*.txt']}\nrelies_on: [relied.txt]\n---\n# Ä\n"
+    world.ok("plan", "write", "-", stdin=text.encode())
+    world.ok("stage", "delete", "old.txt")
+    world.ok("stage", "move", "relied.txt", "moved.txt")
+    world.ok("stage", "remove", world.ok("stage", "list")["operations"][1]["id"])
+    world.write("bin.txt", b"\0\1")
+    digest = world.propose()
+    review = world.ok("review")
+    assert list(review) == REVIEW
+    assert {key: review[key] for key in PLAN} == world.ok("plan", "show")
+    assert review["text"] == text
+    assert review["digest"] == digest
+    for key in ("content_hash", "operations_hash"):
+        assert DIGEST.fullmatch(review[key])
+    assert review["scope"] == {"files": ["*.txt"], "commands": []}
+    (relied,) = review["relied_on"]
+    assert list(relied) == ["path", "digest"]
+    deleted, binary = review["operations"]
+    assert list(deleted) == [*OPERATION, "reversible", "risks", "diff"]
+    assert (deleted["kind"], deleted["reversible"]) == ("delete", "reversible")
+    assert deleted["risks"] == ["deletes"]
+    assert deleted["diff"].endswith("@@ -1 +0,0 @@\n-old\n")
+    assert (binary["diff"], binary["risks"]) == (None, ["unshown"])
+
+
+def test_build_undo_and_recover(drafted: World) -> None:
+    (staged,) = drafted.ok("stage", "list")["operations"]
+    built = drafted.build()
+    assert list(built) == RUN
+    assert built["outcome"] == "done"
+    assert built["operations"] == [{"id": staged["id"], "result": "done"}]
+
+    preview = drafted.ok("undo", "--dry-run")
+    assert DIGEST.fullmatch(preview["digest"])
+    assert preview == {
+        "run": built["run"],
+        "digest": preview["digest"],
+        "operations": [{"id": staged["id"]}],
+        "conflicts": [],
+    }
+    undone = drafted.ok("undo", "--digest", preview["digest"])
+    assert list(undone) == RUN
+    assert undone["outcome"] == "done"
+    assert undone["operations"] == [{"id": staged["id"], "result": "undone"}]
+    assert drafted.ok("recover") == {"run": "", "outcome": "nothing", "operations": []}
+
+
+def test_status(world: World) -> None:
+    assert world.ok("status") == {"plan": None, "run": None}
+    made = world.plan()
+    assert world.ok("status") == {"plan": made, "run": None}
+    world.write("a.txt", b"a")
+    run = world.build()["run"]
+    done = {"run": run, "plan_id": made["plan_id"], "outcome": "done"}
+    assert world.ok("status") == {"plan": world.ok("plan", "show"), "run": done}
+
+
+def test_history(drafted: World) -> None:
+    drafted.ok("plan", "write", "-", stdin=b"# Other\n")
+    revisions = drafted.ok("plan", "history")["revisions"]
+    assert [list(row) for row in revisions] == [["n", "at", "content_hash"]] * 2
+    assert [row["n"] for row in revisions] == [1, 2]
+    assert all(TIME.fullmatch(row["at"]) and DIGEST.fullmatch(row["content_hash"]) for row in revisions)
+    compared = drafted.ok("plan", "history", "--diff", "1", "2")
+    assert list(compared) == ["revisions", "diff"]
+    assert compared["revisions"] == revisions
+    assert "-# Work\n" in compared["diff"]
+    assert "+# Other\n" in compared["diff"]
+
+
+def test_log(drafted: World) -> None:
+    drafted.build()
+    events = drafted.ok("log")["events"]
+    assert [list(event) for event in events] == [["seq", "at", "kind", "session", "body"]] * len(events)
+    assert [event["seq"] for event in events] == sorted({event["seq"] for event in events})
+    kinds = [event["kind"] for event in events]
+    assert kinds[:4] == ["workspace_minted", "plan_created", "text_revised", "plan_selected"]
+    spent = kinds[kinds.index("plan_proposed") :]
+    wanted = ["plan_proposed", "plan_approved", "run_started", "run_ended"]
+    assert [kind for kind in spent if kind in wanted] == wanted
+    later = drafted.ok("log", "--after", str(events[-2]["seq"]))["events"]
+    assert later == events[-1:]
+
+
+def test_diff(drafted: World) -> None:
+    (staged,) = drafted.ok("stage", "list")["operations"]
+    patch = "diff --git a/a.txt b/a.txt\nnew file mode 100644\n--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+a\n"
+    assert drafted.ok("diff") == {
+        "operations": [{"id": staged["id"], "diff": patch}],
+        "diff": patch,
+    }
+    drafted.propose()
+    assert drafted.ok("diff", "--live") == {"differs": False, "diff": ""}
+
+
+def test_a_move_has_to_and_a_strange_name_its_bytes(world: World) -> None:
+    world.put(b"caf\xe9", b"x")
+    world.plan()
+    (row,) = strange(world, "stage", "move", b"caf\xe9", b"th\xe9")["operations"]
+    assert row["path"] == "caf\\xe9"
+    assert row["to"] == "th\\xe9"
+    assert (row["path_b64"], row["to_b64"]) == ("Y2Fm6Q==", "dGjp")
+    review = world.ok("review")["operations"][0]
+    assert (review["path_b64"], review["to_b64"]) == ("Y2Fm6Q==", "dGjp")
+
+
+def strange(world: World, *words: str | bytes) -> dict[str, Any]:
+    answer = world.process(*words, "--json")
+    assert answer.code == 0, answer
+    return answer.json

@@ -1,0 +1,35 @@
+"""Errors: each has one word and one exit code, the same in every face."""
+
+import pytest
+
+from assent.core import errors
+from assent.core.errors import AssentError
+
+# Part 9 of the design: what an exit code means, and which errors end with it.
+CODES = {
+    1: "error plan illegal_step not_found bad_plan no_match impossible busy store workspace",
+    2: "usage",
+    3: "not_approved",
+    4: "consent declined spent expired",
+    5: "stale moved drift other_digest other_workspace live_differs",
+    6: "needs_you",
+    7: "refused",
+}
+KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+
+
+def test_every_error_has_its_own_word_and_the_exit_code_of_the_contract() -> None:
+    words = {word: code for code, line in CODES.items() for word in line.split()}
+    assert {kind.word: kind.exit for kind in KINDS if issubclass(kind, AssentError)} == words
+    assert len(KINDS) == len(words)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_error_is_listed_in_the_tree_at_the_top(kind: type[AssentError]) -> None:
+    assert f"{kind.__name__} " in f"{errors.__doc__}".replace("\n", " ")
+
+
+def test_an_error_says_what_happened_and_the_next_command() -> None:
+    error = AssentError("It failed.", "assent status")
+    assert (str(error), error.message, error.next) == ("It failed.", "It failed.", "assent status")
+    assert AssentError("It failed.").next == ""

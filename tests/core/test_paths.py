@@ -1,0 +1,149 @@
+"""Paths inside a workspace, and those that no plan may touch."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assent.core.errors import Refused
+from assent.core.paths import ancestors, folded, inside, name, normal, parent, refuse_ours, shown
+
+PLANS = b".opencode/plans"
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        (b"a/b", b"a/b"),
+        (b"./a//b/.", b"a/b"),
+        (b"a/../b", b"b"),
+        (b"a/b/../../c/", b"c"),
+        (b".", b""),
+        (b"", b""),
+        (b"...", b"..."),
+        (b"a\nb/\xff", b"a\nb/\xff"),
+    ],
+)
+def test_a_path_is_made_normal(path: bytes, wanted: bytes) -> None:
+    assert normal(path) == wanted
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (b"..", ".. lies outside the workspace."),
+        (b"a/../../b", "a/../../b lies outside the workspace."),
+        (b"/etc/passwd", "/etc/passwd is not a path inside the workspace."),
+        (b"a\0b", "a\0b is not a path inside the workspace."),
+    ],
+)
+def test_a_path_out_of_the_workspace_is_refused(path: bytes, message: str) -> None:
+    with pytest.raises(Refused) as caught:
+        normal(path)
+    assert caught.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "own_name", "above"),
+    [
+        (b"f", b"", b"f", []),
+        (b"a/f", b"a", b"f", [b"a"]),
+        (b"a/b/c/f", b"a/b/c", b"f", [b"a/b/c", b"a/b", b"a"]),
+    ],
+)
+def test_a_path_has_a_parent_a_name_and_ancestors(
+    path: bytes, folder: bytes, own_name: bytes, above: list[bytes]
+) -> None:
+    assert (parent(path), name(path), ancestors(path)) == (folder, own_name, above)
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "wanted"),
+    [
+        (b"a", b"a", True),
+        (b"a/b", b"a", True),
+        (b"ab", b"a", False),
+        (b"a-b/c", b"a", False),
+        (b"a", b"a/b", False),
+        (b"a", b"", True),
+    ],
+)
+def test_inside_compares_parts_and_not_letters(path: bytes, folder: bytes, wanted: bool) -> None:
+    assert inside(path, folder) is wanted
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        (b"Src/README", b"src/readme"),
+        ("GRÜßE".encode(), "grüsse".encode()),
+        (".g\u200cit".encode(), b".git"),
+        (".G\ufeffI\u202eT\u206f".encode(), b".git"),
+        (b"\xff/A\xc3", b"\xff/a\xc3"),
+    ],
+)
+def test_paths_are_folded_as_a_careless_file_system_compares_them(
+    path: bytes, wanted: bytes
+) -> None:
+    assert folded(path) == wanted
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.binary(max_size=12))
+def test_folding_any_bytes_gives_bytes_and_folding_again_changes_nothing(path: bytes) -> None:
+    assert folded(folded(path)) == folded(path)
+
+
+def test_a_name_that_is_not_utf8_is_shown_with_escapes() -> None:
+    assert shown("ä/b".encode() + b"\xff\n") == "ä/b\\xff\n"
+
+
+GITS = ".git", "a/.git/hooks/x", ".GIT/config", ".Git", ".g\u200cit/x", "sub/.gi\ufefft", ".git/"
+OURS = (
+    ".opencode/assent",
+    ".opencode/assent/x",
+    ".opencode/ASSENT/x",
+    ".OpenCode/Assent/stage/r/0.new",
+    ".open\u200dcode/assent/x",
+)
+AMONG_PLANS = PLANS.decode(), ".opencode/plans/s/PLAN_a.md", ".opencode/PLANS/s/x"
+FOLDERS = "", ".opencode", ".OPENCODE"
+REFUSED = [
+    *[(path, "is git's own; a plan never touches it.", "") for path in GITS],
+    *[(path, "is Assent's own; a plan never touches it.", "") for path in OURS],
+    *[(path, "lies among the plans.", "assent plan write FILE") for path in AMONG_PLANS],
+    *[(path, "is a folder that a plan cannot replace.", "") for path in FOLDERS],
+]
+
+
+@pytest.mark.parametrize(("path", "message", "way_on"), REFUSED)
+def test_law_1_no_plan_touches_git_the_plans_or_our_own_state(
+    path: str, message: str, way_on: str
+) -> None:
+    with pytest.raises(Refused) as caught:
+        refuse_ours(path.encode(), PLANS)
+    assert (caught.value.message, caught.value.next) == (f"{path or '.'} {message}", way_on)
+
+
+def test_the_folder_of_plans_is_where_the_settings_put_it() -> None:
+    refuse_ours(b".opencode/plans/x", b"docs/Plans")
+    with pytest.raises(Refused, match=r"^docs/plans/x lies among the plans\.$"):
+        refuse_ours(b"docs/plans/x", b"docs/Plans")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".gitignore",
+        ".github/workflows/ci.yml",
+        "src/git",
+        "a.git",
+        ".gitx/y",
+        ".opencode/agents/plan.md",
+        ".opencode/assent.toml",
+        ".opencode/plansx",
+        "x/.opencode/assent/y",
+        "assent",
+    ],
+)
+def test_everything_else_may_be_touched(path: str) -> None:
+    refuse_ours(path.encode(), PLANS)

@@ -1,0 +1,71 @@
+"""The plan's text: what it starts with, what it declares, and which files its scope covers."""
+
+import pytest
+
+from assent.core.plan import Scope, declared_reliance, declared_scope, template
+
+DECLARED = b"""---
+scope: {files: [src/*], commands: [make]}
+relies_on: [go.mod, "caf\xc3\xa9"]
+---
+# Plan
+"""
+
+
+def test_f23_a_new_plan_starts_with_goal_changes_and_verification() -> None:
+    assert template("add_login-page", "Let people in.") == (
+        b"# Add login page\n\n## Goal\n\nLet people in.\n\n"
+        b"## Proposed changes\n\n- [ ] \n\n"
+        b"## Verification\n\n- [ ] How a reader can tell that it worked.\n"
+    )
+
+
+def test_f23_a_plan_without_a_goal_asks_for_one() -> None:
+    lines = template("x", "").decode().splitlines()
+    assert lines[4] == "What should be true afterwards, and why."
+    assert [line for line in lines if line.startswith("#")] == [
+        "# X", "## Goal", "## Proposed changes", "## Verification",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "title"), [("_", "_"), ("--", "--"), ("a__b", "A  b")])
+def test_a_plan_always_has_a_title(name: str, title: str) -> None:
+    assert template(name, "").decode().splitlines()[0] == f"# {title}"
+
+
+def test_a_template_declares_nothing() -> None:
+    assert declared_scope(template("x", "---\nscope: {files: [a]}")) == Scope()
+    assert declared_reliance(template("x", "")) == ()
+
+
+def test_a_plan_declares_scope_and_reliance() -> None:
+    assert declared_scope(DECLARED) == Scope(("src/*",), ("make",))
+    assert declared_reliance(DECLARED) == (b"go.mod", "café".encode())
+
+
+@pytest.mark.parametrize(
+    ("globs", "path", "wanted"),
+    [
+        ((), "anything", True),
+        (("src/*",), "src/a.py", True),
+        (("src/*",), "src/deep/er/a.py", True),
+        (("src/*",), "src", False),
+        (("src/*",), "lib/src/a.py", False),
+        (("*.py",), "deep/a.py", True),
+        (("*.py",), "a.pyc", False),
+        (("docs/?.md",), "docs/a.md", True),
+        (("docs/?.md",), "docs/ab.md", False),
+        (("a[0-9]",), "a7", True),
+        (("README.md",), "readme.md", False),
+        (("a", "b"), "b", True),
+        (("a\nb",), "a\nb", True),
+    ],
+)
+def test_a_scope_covers_what_its_globs_match(
+    globs: tuple[str, ...], path: str, wanted: bool
+) -> None:
+    assert Scope(globs).covers(path) is wanted
+
+
+def test_a_scope_of_commands_alone_declares_no_files() -> None:
+    assert Scope((), ("make",)).covers("any")

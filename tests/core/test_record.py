@@ -1,0 +1,247 @@
+"""Law 8: a plan's record is the fold of its events, wherever their stream is cut."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assent.core.approval import Approval, Approver
+from assent.core.errors import IllegalStep
+from assent.core.event import (
+    DraftChanged,
+    Event,
+    PlanApproved,
+    PlanCreated,
+    PlanDiscarded,
+    PlanProposed,
+    PlanRejected,
+    PlanRevised,
+    PlanSelected,
+    Recorded,
+    RunEnded,
+    RunHalted,
+    RunResumed,
+    RunStarted,
+    TextRevised,
+    kind,
+)
+from assent.core.journal import Outcome
+from assent.core.lifecycle import State
+from assent.core.record import Consent, PlanRecord, Revision, RunNote, fold, fold_all
+
+NOON, LATER, EVENING = (f"2026-01-01T{hour}:00:00.000Z" for hour in (12, 13, 18))
+CREATED = PlanCreated("plan", "workspace", "session", "name", b"path", "goal")
+ONE, TWO = PlanProposed("d1", "c1", "o1", "f1"), PlanProposed("d2", "c2", "o2", "f2")
+EMPTY = PlanRecord("plan", "workspace", "session", "name", b"path", "goal", "", NOON, 1)
+
+
+def yes(name: str, digest: str = "d1", at: str = NOON, until: str = "") -> PlanApproved:
+    person = Approver("ann", "terminal")
+    return PlanApproved(Approval(name, "plan", "c", "o", digest, person, "", at, until))
+
+
+def recorded(*events: Event) -> list[Recorded]:
+    return [Recorded(n, "plan/plan", n, NOON, event) for n, event in enumerate(events, 1)]
+
+
+def record(*events: Event) -> PlanRecord:
+    found = fold_all(None, recorded(CREATED, *events))
+    assert found is not None
+    return found
+
+
+def changed(events: int, **fields: object) -> PlanRecord:
+    return msgspec.structs.replace(EMPTY, seq=events + 1, **fields)
+
+
+A1 = yes("a1").approval
+SPENT = (Consent(A1, "r1"),)
+STARTED = (ONE, yes("a1"), RunStarted("r1", "a1", "d1"))
+RUNNING = {"digest": "d1", "frozen": "f1", "consents": SPENT}
+
+
+@pytest.mark.parametrize(
+    ("events", "wanted"),
+    [
+        ((), EMPTY),
+        (
+            (TextRevised("c1", 3), TextRevised("c2", 4)),
+            changed(2, revisions=(Revision(1, NOON, "c1"), Revision(2, NOON, "c2"))),
+        ),
+        ((DraftChanged("b1", (), ()), DraftChanged("b2", (), ())), changed(2, draft="b2")),
+        ((PlanSelected("plan"),), changed(1)),
+        ((ONE,), changed(1, state=State.AWAITING_APPROVAL, digest="d1", frozen="f1")),
+        ((ONE, PlanRevised()), changed(2)),
+        (
+            (ONE, yes("a1"), PlanRevised(), TWO),
+            changed(
+                4, state=State.AWAITING_APPROVAL, digest="d2", frozen="f2", consents=(Consent(A1),)
+            ),
+        ),
+        (
+            (ONE, yes("a1"), PlanRejected("d1", "not so", "ann")),
+            changed(3, consents=(Consent(A1, "", True),)),
+        ),
+        ((PlanDiscarded(),), changed(1, state=State.DISCARDED)),
+        (
+            STARTED,
+            changed(3, state=State.EXECUTING, runs=(RunNote("r1", "d1", "f1"),), **RUNNING),
+        ),
+        (
+            (*STARTED, RunEnded("r1", "done")),
+            changed(4, state=State.COMPLETED, runs=(RunNote("r1", "d1", "f1", "done"),), **RUNNING),
+        ),
+        (
+            (*STARTED, RunEnded("r1", "nothing")),
+            changed(
+                4, state=State.COMPLETED, runs=(RunNote("r1", "d1", "f1", "nothing"),), **RUNNING
+            ),
+        ),
+        (
+            (*STARTED, RunEnded("r1", "rolled_back")),
+            changed(
+                4,
+                state=State.AWAITING_APPROVAL,
+                runs=(RunNote("r1", "d1", "f1", "rolled_back"),),
+                **RUNNING,
+            ),
+        ),
+        (
+            (*STARTED, RunHalted("r1")),
+            changed(
+                4, state=State.HALTED, runs=(RunNote("r1", "d1", "f1", None, True),), **RUNNING
+            ),
+        ),
+        (
+            (*STARTED, RunHalted("r1"), RunResumed("r1", "roll_back")),
+            changed(5, state=State.EXECUTING, runs=(RunNote("r1", "d1", "f1"),), **RUNNING),
+        ),
+        (
+            (*STARTED, RunHalted("r1"), RunEnded("r1", "done")),
+            changed(5, state=State.COMPLETED, runs=(RunNote("r1", "d1", "f1", "done"),), **RUNNING),
+        ),
+    ],
+)
+def test_every_event_leaves_its_mark(events: tuple[Event, ...], wanted: PlanRecord) -> None:
+    assert record(*events) == wanted
+
+
+@pytest.mark.parametrize("outcome", ["done", "rolled_back"])
+def test_a_plan_discarded_while_halted_stays_discarded_however_its_run_ends(
+    outcome: Outcome,
+) -> None:
+    given_up = (*STARTED, RunHalted("r1"), PlanDiscarded())
+    again = (*given_up, RunHalted("r1"), RunEnded("r1", outcome))
+    assert record(*given_up).unfinished == RunNote("r1", "d1", "f1", None, True)
+    assert record(*again) == changed(
+        7, state=State.DISCARDED, runs=(RunNote("r1", "d1", "f1", outcome),), **RUNNING
+    )
+
+
+def test_f55_an_event_that_the_table_does_not_know_is_refused() -> None:
+    with pytest.raises(IllegalStep):
+        record(RunStarted("r1", "a1", "d1"))
+
+
+def test_a_record_begins_with_the_creation_of_its_plan() -> None:
+    assert fold_all(None, []) is None
+    with pytest.raises(AssertionError):
+        fold(None, recorded(ONE)[0])
+
+
+USABLE: list[tuple[str, tuple[Event, ...], str, str]] = [
+    ("none", (ONE,), NOON, ""),
+    ("fresh", (ONE, yes("a1")), NOON, "a1"),
+    ("the newest", (ONE, yes("a1"), yes("a2")), NOON, "a2"),
+    ("other digest", (ONE, yes("a1"), PlanRevised(), TWO), NOON, ""),
+    ("the same digest again", (ONE, yes("a1"), PlanRevised(), ONE), NOON, "a1"),
+    ("drafting", (ONE, yes("a1"), PlanRevised()), NOON, ""),
+    ("spent", (*STARTED, RunEnded("r1", "rolled_back")), NOON, ""),
+    ("another left", (ONE, yes("a2"), *STARTED[1:], RunEnded("r1", "rolled_back")), NOON, "a2"),
+    ("given again", (*STARTED, RunEnded("r1", "rolled_back"), yes("a2")), NOON, "a2"),
+    ("void", (ONE, yes("a1"), PlanRejected("d1", "", "ann"), ONE), NOON, ""),
+    ("after a no", (ONE, yes("a1"), PlanRejected("d1", "", "ann"), ONE, yes("a2")), NOON, "a2"),
+    ("in time", (ONE, yes("a1", until=EVENING)), LATER, "a1"),
+    ("expired", (ONE, yes("a1", until=LATER)), EVENING, ""),
+    ("expired, an older one not", (ONE, yes("a1"), yes("a2", until=LATER)), EVENING, "a1"),
+    ("clock set back", (ONE, yes("a1", at=LATER, until=EVENING)), NOON, ""),
+    ("clock set back, no expiry", (ONE, yes("a1", at=LATER)), NOON, "a1"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("events", "now", "wanted"), [row[1:] for row in USABLE], ids=[row[0] for row in USABLE]
+)
+def test_law_3_an_approval_is_usable_once_in_time_and_for_one_digest(
+    events: tuple[Event, ...], now: str, wanted: str
+) -> None:
+    found = record(*events).usable(now)
+    assert (found.id if found else "") == wanted
+
+
+def test_the_text_is_the_last_revision() -> None:
+    assert record().content_hash == ""
+    assert record(TextRevised("c1", 3), TextRevised("c2", 4)).content_hash == "c2"
+
+
+def test_the_unfinished_run_is_the_one_without_an_outcome() -> None:
+    again = (*STARTED, RunEnded("r1", "rolled_back"), yes("a2"), RunStarted("r2", "a2", "d1"))
+    assert record(ONE).unfinished is None
+    assert record(*STARTED).unfinished == RunNote("r1", "d1", "f1")
+    assert record(*STARTED, RunEnded("r1", "done")).unfinished is None
+    assert record(*again, RunHalted("r2")).unfinished == RunNote("r2", "d1", "f1", None, True)
+
+
+# From each state, events that its plan may see; several lead back, so that stories grow long.
+NEXT: dict[State, list[Callable[[int], Event]]] = {
+    State.DRAFTING: [
+        lambda n: TextRevised(f"c{n}", n),
+        lambda n: DraftChanged(f"b{n}", (), ()),
+        lambda n: PlanProposed(f"d{n % 2}", "c", "o", f"f{n}"),
+    ],
+    State.AWAITING_APPROVAL: [
+        lambda n: yes(f"a{n}", f"d{n % 2}"),
+        lambda n: RunStarted(f"r{n}", f"a{n - 1}", f"d{n % 2}"),
+        lambda _: PlanRevised(),
+        lambda _: PlanRejected("d", "no", "ann"),
+    ],
+    State.EXECUTING: [
+        lambda n: RunHalted(f"r{n - 1}"),
+        lambda n: RunEnded(f"r{n - 1}", "rolled_back"),
+        lambda n: RunEnded(f"r{n - 1}", "done"),
+    ],
+    State.HALTED: [
+        lambda n: RunResumed(f"r{n - 2}", "resume"),
+        lambda n: RunEnded(f"r{n - 2}", "done"),
+        lambda _: PlanDiscarded(),
+    ],
+    State.COMPLETED: [lambda _: PlanDiscarded()],
+    State.DISCARDED: [lambda _: PlanSelected("plan")],
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 5), max_size=14), st.integers(1, 15))
+def test_law_8_where_the_stream_is_cut_makes_no_difference(choices: list[int], cut: int) -> None:
+    stream = recorded(CREATED)
+    whole = fold(None, stream[0])
+    for choice in choices:
+        number = len(stream) + 1
+        makers = NEXT[whole.state]
+        event = makers[choice % len(makers)](number)
+        stream.append(Recorded(number, "plan/plan", number, NOON, event))
+        whole = fold(whole, stream[-1])
+    head = msgspec.json.encode(fold_all(None, stream[:cut]))
+    kept = msgspec.json.decode(head, type=PlanRecord)
+    assert fold_all(kept, stream[cut:]) == whole
+
+
+def test_an_event_is_called_by_its_tag() -> None:
+    assert [kind(event) for event in (CREATED, *STARTED)] == [
+        "plan_created",
+        "plan_proposed",
+        "plan_approved",
+        "run_started",
+    ]

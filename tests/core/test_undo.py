@@ -1,0 +1,201 @@
+"""Law 7: undo is a plan, made by inversion; what changed since is left alone and named."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.core.states import A, B, C, Tree, Z, applied, below, is_possible
+
+from assent.core.motion import Seen
+from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile, footprint
+from assent.core.paths import ancestors
+from assent.core.undo import Inversion, invert, undo_text
+
+
+def look(tree: Tree, path: bytes) -> Seen:
+    return tree.get(path) or ("folder" if below(tree, path) else None)
+
+
+def inverted(
+    operations: list[FileOperation],
+    disk: Tree,
+    made: tuple[bytes, ...] = (),
+    empty: Mapping[bytes, Seen] | None = None,
+) -> Inversion:
+    """Inverts operations against a tree; `empty` adds folders that no file shows."""
+    paths = [path for op in operations for path, *_ in footprint(op)]
+    above = [folder for path in paths for folder in ancestors(path)]
+    seen = {path: look(disk, path) for path in (*paths, *above)} | dict(empty or {})
+    return invert(operations, made, seen, lambda folder: below(disk, folder))
+
+
+RUN: list[FileOperation] = [
+    WriteFile(b"new/f", None, A),
+    WriteFile(b"old", A, B),
+    DeleteFile(b"gone", C),
+    MoveFile(b"from", b"to", A),
+]
+START: Tree = {b"old": A, b"gone": C, b"from": A}
+END = applied(START, RUN)
+
+
+def test_law_7_a_run_is_taken_back_in_reverse_order() -> None:
+    assert inverted(RUN, END, (b"new",)) == Inversion(
+        (
+            (3, MoveFile(b"to", b"from", A)),
+            (2, WriteFile(b"gone", None, C)),
+            (1, WriteFile(b"old", B, A)),
+            (0, DeleteFile(b"new/f", A, 1)),
+        ),
+        (),
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "index", "reason"),
+    [
+        ({b"new/f": Z}, 0, "new/f changed after the run"),
+        ({b"new/f": None}, 0, "new/f changed after the run"),
+        ({b"old": Z}, 1, "old changed after the run"),
+        ({b"old": None}, 1, "old changed after the run"),
+        ({b"gone": Z}, 2, "gone changed after the run"),
+        ({b"from": A}, 3, "from changed after the run"),
+        ({b"to": Z}, 3, "to changed after the run"),
+        ({b"to": None}, 3, "to changed after the run"),
+        ({b"old": None, b"old/f": Z}, 1, "old changed after the run"),
+        ({b"gone/f": Z}, 2, "gone/f stands in the way"),
+        ({b"from/f": Z}, 3, "from/f stands in the way"),
+    ],
+)
+def test_f142_what_changed_since_is_a_conflict_and_the_rest_is_taken_back(
+    change: Mapping[bytes, Seen], index: int, reason: str
+) -> None:
+    disk = {path: state for path, state in {**END, **change}.items() if state is not None}
+    found = inverted(RUN, disk, (b"new",))  # type: ignore[arg-type]
+    assert found.conflicts == ((index, reason),)
+    assert [n for n, _ in found.operations] == [n for n in (3, 2, 1, 0) if n != index]
+
+
+def test_f142_an_empty_folder_of_somebody_else_is_a_conflict_too() -> None:
+    found = inverted(RUN, END, (b"new",), {b"gone": "folder"})
+    assert found.conflicts == ((2, "gone stands in the way"),)
+
+
+def test_f142_a_file_where_the_folder_was_is_a_conflict_too() -> None:
+    operations: list[FileOperation] = [DeleteFile(b"d/e/f", A, 2), WriteFile(b"g", A, B)]
+    found = inverted(operations, {b"d": Z, b"g": B})
+    assert found.conflicts == ((0, "d stands in the way"),)
+    assert found.operations == ((1, WriteFile(b"g", B, A)),)
+
+
+FILE_TO_FOLDER: list[FileOperation] = [DeleteFile(b"d", A), WriteFile(b"d/f", None, B)]
+FOLDER_TO_FILE: list[FileOperation] = [WriteFile(b"d", None, B), DeleteFile(b"d/e/f", A)]
+UP: list[FileOperation] = [MoveFile(b"d/f", b"d", A)]
+
+
+@pytest.mark.parametrize(
+    ("operations", "start", "made"),
+    [
+        (FILE_TO_FOLDER, {b"d": A}, (b"d",)),
+        (FOLDER_TO_FILE, {b"d/e/f": A}, ()),
+        (UP, {b"d/f": A}, ()),
+    ],
+)
+def test_law_7_a_name_becomes_a_file_or_a_folder_again(
+    operations: list[FileOperation], start: Tree, made: tuple[bytes, ...]
+) -> None:
+    end = applied(start, operations)
+    found = inverted(operations, end, made)
+    assert found.conflicts == ()
+    assert applied(end, [op for _, op in found.operations]) == start
+
+
+def test_f142_a_file_cannot_come_back_where_a_folder_of_the_run_is_used_by_now() -> None:
+    disk = {b"d/f": B, b"d/mine": Z}
+    found = inverted(FILE_TO_FOLDER, disk, (b"d",))
+    assert found.conflicts == ((0, "d/mine stands in the way"),)
+    assert found.operations == ((1, DeleteFile(b"d/f", B, 1)),)
+
+
+def test_f142_a_conflict_can_bring_others_along() -> None:
+    changed_inside = inverted(FILE_TO_FOLDER, {b"d/f": Z}, (b"d",))
+    assert changed_inside.conflicts == (
+        (0, "d/f stands in the way"),
+        (1, "d/f changed after the run"),
+    )
+    changed_file = inverted(FOLDER_TO_FILE, {b"d": Z})
+    assert changed_file.conflicts == (
+        (0, "d changed after the run"),
+        (1, "d stands in the way"),
+    )
+
+
+NAMES = (b"a", b"a/x", b"a/x/y", b"b", b"b/z")
+STATES = st.sampled_from((A, B))
+trees = st.dictionaries(st.sampled_from(NAMES), STATES).filter(is_possible)
+
+
+@st.composite
+def stories(draw: st.DrawFn) -> tuple[Tree, list[FileOperation], Tree]:
+    """A tree, a run over it, and the tree as somebody left it later."""
+    start, end = draw(trees), draw(trees)
+    operations: list[FileOperation] = [
+        DeleteFile(name, start[name]) for name in NAMES if name in start and name not in end
+    ]
+    operations += [
+        WriteFile(name, start.get(name), end[name])
+        for name in NAMES
+        if name in end and end[name] != start.get(name)
+    ]
+    later = dict(end)
+    for path in draw(st.lists(st.sampled_from((*NAMES, b"b/z/q", b"a/w")), max_size=3)):
+        blocked = any(above in later for above in ancestors(path))
+        later = {p: s for p, s in later.items() if p != path and p not in below(later, path)}
+        if not blocked and draw(st.booleans()):
+            later[path] = Z
+    return start, draw(st.permutations(operations)), later
+
+
+@settings(max_examples=100, deadline=None)
+@given(stories())
+def test_law_7_undo_restores_what_it_can_and_touches_nothing_else(
+    story: tuple[Tree, list[FileOperation], Tree],
+) -> None:
+    start, operations, disk = story
+    found = inverted(operations, disk)
+    back = applied(disk, [op for _, op in found.operations])
+    taken = {path for _, op in found.operations for path, *_ in footprint(op)}
+    assert {path: back.get(path) for path in taken} == {path: start.get(path) for path in taken}
+    assert {p: s for p, s in back.items() if p not in taken} == {
+        p: s for p, s in disk.items() if p not in taken
+    }
+    assert sorted([n for n, _ in found.operations] + [n for n, _ in found.conflicts]) == list(
+        range(len(operations))
+    )
+    assert is_possible(back)
+
+
+IDS = ("id0", "id1", "id2", "id3")
+
+
+def test_law_7_the_text_of_an_undo_plan_names_run_operations_and_what_is_left() -> None:
+    found = inverted(RUN, {**END, b"old": Z})
+    assert undo_text("run1", "add_login", found, IDS).decode() == (
+        "# Undo add_login\n\n## Goal\n\nTake back run run1.\n\n## Changes\n\n"
+        "- to and from, as before operation id3\n- gone, as before operation id2\n"
+        "- new/f, as before operation id0\n\n"
+        "## Left alone\n\n- old changed after the run: operation id1\n"
+    )
+
+
+def test_law_7_the_same_run_and_disk_give_the_same_text() -> None:
+    texts = {undo_text("run1", "x", inverted(RUN, dict(END)), IDS) for _ in range(3)}
+    assert len(texts) == 1
+    assert b"Left alone" not in texts.pop()
+
+
+def test_a_name_that_is_not_utf8_is_spelled_out() -> None:
+    operations: list[FileOperation] = [WriteFile(b"\xff", None, A)]
+    text = undo_text("run1", "x", inverted(operations, {b"\xff": Z}), IDS)
+    assert text.endswith(b"- \\xff changed after the run: operation id0\n")

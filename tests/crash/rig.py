@@ -1,0 +1,106 @@
+"""A rig: one site with one approved plan, that can be put back to that moment again and again."""
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from assent.core.errors import AssentError
+from assent.core.record import PlanRecord
+from assent.engine.engine import Engine
+from assent.engine.runs import RunReport
+from assent.testing.engines import Site, finished, open_site
+from assent.testing.watched import Listener, silent
+from tests.crash.stories import Story
+from tests.crash.trees import Tree, plant, seen, wipe
+
+STAGE = b".opencode/assent/stage"
+UMASK = 0o022
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """A site at rest: every file of the workspace and of the log."""
+
+    tree: Tree
+    log: dict[str, bytes]
+    blobs: frozenset[Path]
+
+
+class Rig:
+    """A workspace and a state folder below one folder."""
+
+    def __init__(self, folder: Path, story: Story) -> None:
+        os.umask(UMASK)
+        self.story = story
+        self.site = Site(folder / "work", folder / "state")
+        self.root = os.fsencode(self.site.root)
+        self.site.root.mkdir()
+        plant(self.root, story.start)
+        self.plan_id = approve(self.site, story)
+        self.approved = self.save()
+
+    def save(self) -> Moment:
+        """Returns the site as it is; nobody may be at work there."""
+        log = {path.name: path.read_bytes() for path in self.site.state.glob("log.db*")}
+        log.pop("log.db-shm", None)  # SQLite makes it anew from the others
+        return Moment(seen(self.root, without=b""), log, self._blobs())
+
+    def restore(self, moment: Moment) -> None:
+        """Puts the site back; the root keeps its inode, by which Assent knows a workspace."""
+        wipe(self.root)
+        plant(self.root, moment.tree)
+        for path in self.site.state.glob("log.db*"):
+            path.unlink()
+        for name, content in moment.log.items():
+            (self.site.state / name).write_bytes(content)
+        for path in self._blobs() - moment.blobs:
+            path.unlink()
+
+    def _blobs(self) -> frozenset[Path]:
+        return frozenset(p for p in self.site.state.glob("blobs/*/*") if p.is_file())
+
+    def tree(self) -> Tree:
+        """Returns the person's files."""
+        return seen(self.root)
+
+    def leftovers(self) -> list[bytes]:
+        """Returns what lies in slots, wherever they are."""
+        everything = seen(self.root, without=b"")
+        return [p for p in everything if p.startswith(STAGE + b"/") or b".assent-" in p]
+
+    def open(self, listen: Listener = silent) -> Engine:
+        return open_site(self.site, listen)
+
+    def record(self, engine: Engine) -> PlanRecord:
+        return engine.plans.find(self.plan_id)
+
+    def build(self, listen: Listener = silent) -> RunReport:
+        """Builds the plan with an engine of its own."""
+        engine = self.open(listen)
+        try:
+            return finished(engine.runs.build(self.plan_id))
+        finally:
+            engine.close()
+
+
+def approve(site: Site, story: Story) -> str:
+    """Makes the story's plan, proposes and approves it; returns its id."""
+    engine = open_site(site)
+    try:
+        plan_id = engine.plans.new("story", "crash", story.name).plan_id
+        for step in story.steps:
+            step(engine.drafts, engine.plans.find(plan_id))
+        proposed = engine.consents.propose(engine.plans.find(plan_id))
+        engine.consents.approve(proposed, proposed.digest, "", "test")
+    finally:
+        engine.close()
+    return plan_id
+
+
+def exit_code(engine: Engine, plan_id: str) -> int:
+    """Builds once more and returns what the command line would exit with."""
+    try:
+        finished(engine.runs.build(plan_id))
+    except AssentError as error:
+        return error.exit
+    return 0

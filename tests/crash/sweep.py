@@ -1,0 +1,233 @@
+"""Kills a real process at every moment of a verb and lets another one recover; run by the tests.
+
+    python -m tests.crash.sweep VERB DEPTH STORY FOLDER
+
+This process only forks: it holds no engine, and a fork costs far less than a start. VERB is `build`
+or `undo`; DEPTH 1 kills the verb at every moment, DEPTH 2 also every recovery from it. The report
+is one JSON object on stdout.
+"""
+
+import os
+import signal
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from assent.core.event import JournalWritten
+from assent.engine.engine import Engine
+from assent.testing.engines import finished
+from assent.testing.watched import Listener, Moments, changes, kill, silent
+from tests.crash.rig import Moment, Rig, exit_code
+from tests.crash.stories import BY_NAME
+from tests.crash.trees import Tree
+
+A = TypeVar("A")
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """What the process that recovered found, and what a further try to build met."""
+
+    recovery: str
+    run: str  # the outcome of the run in question, or "not started"
+    spent: bool
+    tree: Tree
+    leftovers: list[bytes]
+    again: int
+    tree_again: Tree
+
+
+class Report(msgspec.Struct):
+    """What a sweep tried and what it has to complain about."""
+
+    moments: list[str] = []
+    killed: int = 0
+    ends: dict[str, int] = {}
+    killed_again: int = 0
+    complaints: list[str] = []
+
+
+class Sweep:
+    """Two trees, a verb that leads from one to the other, and the site that it works on."""
+
+    def __init__(self, rig: Rig, verb: str) -> None:
+        self.rig = rig
+        self.verb = self.undo if verb == "undo" else self.build
+        self.before, self.after = rig.story.start, rig.story.finish
+        if verb == "undo":
+            self.before, self.after = self.after, self.before
+            rig.build()
+        self.ready = rig.save()
+        self.ends: Counter[str] = Counter()
+
+    def build(self, engine: Engine) -> None:
+        finished(engine.runs.build(self.rig.plan_id))
+
+    def undo(self, engine: Engine) -> None:
+        finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+
+    def report(self, depth: int) -> Report:
+        """Kills at every moment."""
+        self.rig.restore(self.ready)
+        report = Report(moments=in_child(self._undisturbed, list[str]))
+        self.rig.restore(self.ready)
+        states = set()
+        while killed(self._verb, Moments(at=report.killed, act=kill)):
+            left = self.rig.save()
+            self._judge(report, f"killed at {report.killed}")
+            if depth > 1 and (state := self._state(left)) not in states:
+                states.add(state)
+                self._again(report, left)
+            report.killed += 1
+            self.rig.restore(self.ready)
+        report.ends = dict(self.ends)
+        return report
+
+    def complaints(self, end: Ended) -> list[str]:
+        """Says what is not as it must be after a recovery."""
+        wanted = self.after if end.run == "done" else self.before
+        held = {
+            "recovery ends": end.recovery in ("done", "rolled_back", "nothing"),
+            "run ends": end.run in ("done", "rolled_back", "not started"),
+            "tree is as the outcome says": end.tree == wanted,
+            "approval is spent if and only if the run started": end.spent == (
+                end.run != "not started"
+            ),
+            "no slot is left": end.leftovers == [],
+            "a second build is refused": end.again == (4 if end.spent else 0),
+            "a second build changes nothing": not end.spent or end.tree_again == end.tree,
+            "an unspent approval still serves": end.spent or end.tree_again == self.after,
+        }
+        return [f"not held: {law}; {end.recovery}, {end.run}" for law, ok in held.items() if not ok]
+
+    def _again(self, report: Report, left: Moment) -> None:
+        """Kills the recovery at every moment too, and recovers once more."""
+        for at in count():
+            self.rig.restore(left)
+            if not killed(self._settle, Moments(decides, at=at, act=kill)):
+                return
+            self._judge(report, f"killed at {report.killed}, and its recovery at {at}")
+            report.killed_again += 1
+
+    def _judge(self, report: Report, where: str) -> None:
+        end = in_child(self._recover, Ended)
+        self.ends[end.run] += 1
+        report.complaints += [f"{where}: {complaint}" for complaint in self.complaints(end)]
+
+    def _undisturbed(self) -> list[str]:
+        moments = Moments()
+        self._verb(moments)
+        assert self.rig.tree() == self.after
+        return moments.seen
+
+    def _verb(self, listen: Listener) -> None:
+        engine = self.rig.open(listen)
+        self.verb(engine)
+        engine.close()
+
+    def _settle(self, listen: Listener) -> str:
+        engine = self.rig.open(listen)
+        outcome = finished(engine.runs.recover()).outcome
+        engine.close()
+        return outcome
+
+    def _recover(self) -> Ended:
+        recovery = self._settle(silent)
+        engine = self.rig.open()
+        run, spent = self._run(engine)
+        tree = self.rig.tree()
+        if self.verb == self.build or spent:
+            again = exit_code(engine, self._plan(engine))
+        else:
+            self.undo(engine)
+            again = 0
+        engine.close()
+        leftovers = self.rig.leftovers()
+        return Ended(recovery, run, spent, tree, leftovers, again, self.rig.tree())
+
+    def _plan(self, engine: Engine) -> str:
+        """Returns the plan that the verb builds: the story's own, or the undo plan."""
+        if self.verb == self.build:
+            return self.rig.plan_id
+        undo = [event.stream for event in engine.log() if event.stream.startswith("plan/")]
+        return undo[-1].rpartition("/")[2]
+
+    def _run(self, engine: Engine) -> tuple[str, bool]:
+        record = engine.plans.ledger().load(self._plan(engine))
+        if self.verb == self.undo and not record.undoes:
+            return "not started", False
+        spent = any(consent.run for consent in record.consents)
+        if not record.runs:
+            return "not started", spent
+        return record.runs[-1].outcome or "unfinished", spent
+
+    def _state(self, left: Moment) -> bytes:
+        """Returns what a recovery decides from, with the names of this very run taken out."""
+        engine = self.rig.open()
+        journal = [e for e in engine.log() if isinstance(e.event, JournalWritten)]
+        engine.close()
+        runs = {event.stream.rpartition("/")[2].encode() for event in journal}
+        kinds = [type(event.event.entry).__name__ for event in journal]  # type: ignore[union-attr]
+        tree = repr(sorted(left.tree.items())).encode()
+        for run in runs:
+            tree = tree.replace(run, b"RUN")
+        return b" ".join([tree, *[kind.encode() for kind in kinds]])
+
+
+def decides(moment: str) -> bool:
+    """Tells whether a moment can matter to a recovery; the readable copies cannot."""
+    return changes(moment) and not moment.startswith("projection.")
+
+
+def in_child(work: Callable[[], A], kind: type[A]) -> A:
+    """Runs something in a process of its own and returns its answer."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(reading)
+        _answer(work, writing)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        content = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if status:
+        sys.exit(f"A process that nobody killed ended with status {status}.")
+    return msgspec.msgpack.decode(content, type=kind)
+
+
+def killed(work: Callable[[Listener], object], moments: Moments) -> bool:
+    """Tells whether a process of its own died of SIGKILL; else it must have ended well."""
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            work(moments)
+            code = 0
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    if status and status != signal.SIGKILL:
+        sys.exit(f"A process ended with status {status} instead of being killed.")
+    return status == signal.SIGKILL
+
+
+def _answer(work: Callable[[], object], writing: int) -> None:
+    try:
+        content = msgspec.msgpack.encode(work())
+        while content:
+            content = content[os.write(writing, content) :]
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    verb, depth, story, folder = sys.argv[1:]
+    sweep = Sweep(Rig(Path(folder), BY_NAME[story]), verb)
+    sys.stdout.buffer.write(msgspec.json.encode(sweep.report(int(depth))))

@@ -1,0 +1,63 @@
+"""G5, F50, laws 3 and 5: a process killed at any moment leaves all or nothing, and one spent yes."""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.crash.stories import STORIES
+from tests.crash.sweep import Report
+
+NAMES = [story.name for story in STORIES]
+TAKEN_BACK = (
+    "replace", "links", "move_into_new_folder", "file_to_folder", "odd_bytes", "eight_operations",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("story", NAMES)
+def test_build_killed_at_every_moment_is_done_or_rolled_back(story: str, tmp_path: Path) -> None:
+    check(swept("build", 1, story, tmp_path), ("not started", "rolled_back", "done"))
+
+
+@pytest.mark.parametrize("story", NAMES)
+def test_recovery_killed_at_every_moment_ends_the_same_way(story: str, quick_path: Path) -> None:
+    report = swept("build", 2, story, quick_path)
+    check(report, ("not started", "rolled_back", "done"))
+    assert report.killed_again > 50
+
+
+@pytest.mark.parametrize("story", TAKEN_BACK)
+def test_undo_killed_at_every_moment_is_done_or_rolled_back(story: str, tmp_path: Path) -> None:
+    check(swept("undo", 1, story, tmp_path), ("not started", "rolled_back", "done"))
+
+
+@pytest.mark.parametrize("story", TAKEN_BACK)
+def test_recovery_of_an_undo_killed_at_every_moment_ends_the_same_way(
+    story: str, quick_path: Path
+) -> None:
+    report = swept("undo", 2, story, quick_path)
+    check(report, ("not started", "rolled_back", "done"))
+    assert report.killed_again > 50
+
+
+def check(report: Report, ends: Iterable[str]) -> None:
+    """Every kill fired, every kind of moment was among them, every end occurred, and all held."""
+    assert report.complaints == []
+    # A folder that is gone makes one flush of everything out of many, and which comes first varies.
+    assert len(report.moments) > 20
+    assert abs(report.killed - len(report.moments)) <= 3
+    kinds = {"store.append", "store.appended", "hands.mkdir", "hands.fsync", "hands.rmdir"}
+    assert kinds <= {*report.moments}
+    assert any(moment.startswith("hands.rename") for moment in report.moments)
+    assert {*report.ends} == {*ends}
+
+
+def swept(verb: str, depth: int, story: str, folder: Path) -> Report:
+    """Runs a sweep in a process of its own."""
+    command = [sys.executable, "-m", "tests.crash.sweep", verb, str(depth), story, str(folder)]
+    ran = subprocess.run(command, capture_output=True, timeout=110, check=False)
+    assert ran.returncode == 0, ran.stderr.decode()
+    return msgspec.json.decode(ran.stdout, type=Report)

@@ -1,0 +1,98 @@
+"""Trees of real files as values: planted, looked at and compared whole, without Assent's own code."""
+
+import os
+import stat
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Kind = Literal["file", "link", "folder"]
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What stands under a name."""
+
+    kind: Kind
+    mode: int
+    content: bytes = b""
+
+
+Tree: TypeAlias = dict[bytes, Entry]
+
+
+def file(content: bytes, mode: int = 0o644) -> Entry:
+    return Entry("file", mode, content)
+
+
+def link(target: bytes) -> Entry:
+    return Entry("link", 0o777, target)
+
+
+def folder(mode: int = 0o755) -> Entry:
+    return Entry("folder", mode)
+
+
+def tree(entries: Tree) -> Tree:
+    """Returns the entries together with the folders above them."""
+    whole: Tree = {}
+    for path in sorted(entries):
+        parts = path.split(b"/")
+        for depth in range(1, len(parts)):
+            whole.setdefault(b"/".join(parts[:depth]), folder())
+        whole[path] = entries[path]
+    return whole
+
+
+def plant(root: bytes, entries: Tree) -> None:
+    """Makes the entries below a folder that exists."""
+    for path in sorted(entries):
+        entry, full = entries[path], root + b"/" + path
+        if entry.kind == "link":
+            os.symlink(entry.content, full)
+        elif entry.kind == "folder":
+            os.mkdir(full)
+        else:
+            with open(full, "wb") as made:
+                made.write(entry.content)
+    for path, entry in entries.items():
+        if entry.kind != "link":
+            os.chmod(root + b"/" + path, entry.mode)
+
+
+def seen(root: bytes, *, without: bytes = b".opencode") -> Tree:
+    """Returns everything below a folder, but for one name at its top."""
+    found: Tree = {}
+    waiting = [b""]
+    while waiting:
+        here = waiting.pop()
+        with os.scandir(root + b"/" + here) as names:
+            for name in names:
+                path = here + b"/" + name.name if here else name.name
+                if path == without:
+                    continue
+                found[path] = look(name.path)
+                if found[path].kind == "folder":
+                    waiting.append(path)
+    return found
+
+
+def look(path: bytes) -> Entry:
+    """Returns what stands under one name."""
+    status = os.lstat(path)
+    mode = stat.S_IMODE(status.st_mode)
+    if stat.S_ISLNK(status.st_mode):
+        return Entry("link", mode, os.readlink(path))
+    if stat.S_ISDIR(status.st_mode):
+        return Entry("folder", mode)
+    with open(path, "rb") as content:
+        return Entry("file", mode, content.read())
+
+
+def wipe(root: bytes) -> None:
+    """Empties a folder."""
+    for path, entry in sorted(seen(root, without=b"").items(), reverse=True):
+        full = root + b"/" + path
+        if entry.kind == "folder":
+            os.rmdir(full)
+        else:
+            os.unlink(full)

@@ -1,0 +1,64 @@
+"""Commands that bring other people's code onto the machine are recognised."""
+
+import pytest
+
+from assent.core.operation import RunCommand
+from assent.views.installs import installs
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "pip install requests",
+        "python3.12 -m pip install -r requirements.txt",
+        "/usr/bin/pip3 install x",
+        "sudo -E apt-get -y install curl",
+        "DEBIAN_FRONTEND=noninteractive apt install x",
+        "npm ci",
+        "npm i left-pad",
+        "npx create-thing",
+        "yarn",
+        "cd web && pnpm add x",
+        "cargo install ripgrep",
+        "go install example.com/x@latest",
+        "gem install rails",
+        "brew install jq",
+        "uv pip install x",
+        "uv add x",
+        "pacman -Syu",
+        "make install",
+        "curl -fsSL https://example.com/x.sh | sh",
+        "bash <(wget -qO- https://example.com/x)",
+        "if true; then pip install x; fi",
+        "echo $(pip install x)",
+    ],
+)
+def test_installs(command: str) -> None:
+    script, argv = RunCommand(script=command.encode()), RunCommand(tuple(command.encode().split()))
+    assert installs(script)
+    assert installs(RunCommand((b"sh", b"-c", command.encode())))
+    assert installs(argv) or any(char in command for char in "|&;<$")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "pip list",
+        "npm run build",
+        "npm test",
+        "yarn test",
+        "make test",
+        "cargo build --release",
+        "go test ./...",
+        "python -m pytest",
+        "python -m",
+        "curl https://example.com",
+        "echo pip",
+        "git add installation.md",
+        "bash run.sh",
+    ],
+)
+def test_does_not_install(command: str) -> None:
+    assert not installs(RunCommand(script=command.encode()))
+    assert not installs(RunCommand(tuple(command.encode().split())))

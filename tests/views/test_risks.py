@@ -1,0 +1,170 @@
+"""Each risk is found where it is and not where it is not."""
+
+import pytest
+from tests.views.values import delete, link, move, state, write
+
+from assent.core.operation import FileState, Operation, RunCommand, WriteFile
+from assent.core.plan import Scope
+from assent.ports import Facts
+from assent.views.diff import operation_diff
+from assent.views.lookalike import skeletons
+from assent.views.protected import PROTECTED, leads_away, protected
+from assent.views.risks import _RULES, RISKS, RiskInput, risks
+
+AWS = "AKIA" + "Z7Q4X2M9K1B8W3LP"
+
+
+def test_every_code_has_a_rule_in_the_order_of_severity() -> None:
+    assert list(RISKS) == list(_RULES)
+    assert all(meaning.endswith(".") for meaning in RISKS.values())
+
+
+def test_protected_paths_prove_themselves() -> None:
+    for row in PROTECTED:
+        assert [protected(path.encode()) for path in row.hits] == [row.why] * len(row.hits)
+        assert [protected(path.encode()) for path in row.misses] == [None] * len(row.misses)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [b".GITHUB/Workflows/x.yml", ".git\u200dmodules".encode(), b"a/b/.ENV", b".vscode"],
+)
+def test_disguised_paths_are_protected_too(path: bytes) -> None:
+    assert protected(path) is not None
+
+
+@pytest.mark.parametrize(
+    ("path", "target", "away"),
+    [
+        (b"l", b"file", False),
+        (b"a/b/l", b"../../file", False),
+        (b"a/b/l", b"./x/../y", False),
+        (b"l", b"/etc/passwd", True),
+        (b"a/l", b"../../outside", True),
+        (b"l", b"..", True),
+        (b"a/l", b"x/../../../back/in", True),
+        (b"l", b".git/config", True),
+        (b"a/l", b"../.GIT/hooks", True),
+        (b"l", b".env", True),
+        (b".github", b"elsewhere", True),
+    ],
+)
+def test_links_that_lead_away(path: bytes, target: bytes, away: bool) -> None:
+    assert leads_away(path, target) is away
+
+
+def _write(before: bytes | None, after: bytes, path: bytes = b"src/f.txt") -> tuple[str, ...]:
+    op = write(path, before, after)
+    return risks(op, RiskInput(operation_diff(op, before, after), before, after))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (None, b"hello\n", ()),
+        (b"a\n", b"", ()),
+        (None, f'key = "{AWS}"\n'.encode(), ("secret",)),
+        (f"{AWS}\na\n".encode(), f"{AWS}\nb\n".encode(), ()),
+        (f"{AWS}\n".encode(), b"gone\n", ()),
+        (None, "a\u202eb\n".encode(), ("hidden_text",)),
+        ("a\u202eb\nx\n".encode(), "a\u202eb\ny\n".encode(), ()),
+        ("a\u202eb\n".encode(), b"ab\n", ()),
+        (None, "\ufeffhead\nx\n".encode(), ()),
+        (b"x\n", "x\n\ufeffy\n".encode(), ("hidden_text",)),
+        ("\ufeffx\n".encode(), "\ufeffx\n\ufeffy\n".encode(), ("hidden_text",)),
+        (None, b"a\r\nb\r\n", ()),
+        (b"a\nb\n", b"a\r\nb\r\n", ()),
+        (b"a\r\nb\r\n", b"a\r\nb\r\nc\n", ("hidden_text",)),
+        (b"a\r\nb\n", b"a\r\nb\nc\n", ()),
+        (b"a\n", b"a\nsafe\rrm -rf\n", ("hidden_text",)),
+        (None, b"last\r", ("hidden_text",)),
+        (None, b"caf\xe9\n", ("hidden_text",)),
+        (b"caf\xe9\n", b"caf\xe9\nx\n", ()),
+        (None, b"x" * 1001 + b"\n", ("hidden_text",)),
+        (None, b"x" + b" " * 300 + b"y\n", ("hidden_text",)),
+        (b"a\n", b"\0", ("unshown",)),
+        (None, b"++ not a header\n", ()),
+    ],
+)
+def test_content(before: bytes | None, after: bytes, found: tuple[str, ...]) -> None:
+    assert _write(before, after) == found
+
+
+@pytest.mark.parametrize(
+    ("op", "look", "found"),
+    [
+        (delete(b"f", b"x\n"), RiskInput(diff=""), ("deletes",)),
+        (delete(b".env", b"x\n"), RiskInput(diff=""), ("deletes", "protected")),
+        (delete(b"f", b"\0"), RiskInput(), ("deletes", "unshown")),
+        (delete(b"f", b"x"), RiskInput("", facts=Facts(2)), ("deletes",)),
+        (delete(b"f", b"x"), RiskInput("", facts=Facts(1, ("acl",))), ("deletes", "metadata_lost")),
+        (move(b"a", b".npmrc"), RiskInput(diff=""), ("protected",)),
+        (move(b".npmrc", b"a"), RiskInput(diff=""), ("protected",)),
+        (move(b"a", b"B.py"), RiskInput("", siblings=skeletons([b"b.py"])), ("lookalike",)),
+        (move(b"a", b"b\n"), RiskInput(diff=""), ("hidden_text",)),
+        (move("b\u200b".encode(), b"b"), RiskInput(diff=""), ("hidden_text",)),
+        (write(b"c\xd0\xbe.py", None, b""), RiskInput(diff=""), ("lookalike",)),
+        (write(b"f", b"a", b"b"), RiskInput("", facts=Facts(2)), ("hard_link",)),
+        (write(b"f", b"a", b"b"), RiskInput("", facts=Facts(1, ("acl",))), ("metadata_lost",)),
+        (link(b"l", b"file"), RiskInput("", after=b"file"), ()),
+        (link(b"l", b"/etc"), RiskInput("", after=b"/etc"), ("protected",)),
+        (link(b"l", b"?"), RiskInput("", after=None), ("protected",)),
+        (write(b"f", None, b""), RiskInput("", scope=Scope(("src/*",))), ("out_of_scope",)),
+        (write(b"src/f", None, b""), RiskInput("", scope=Scope(("src/*",))), ()),
+        (move(b"src/a", b"b"), RiskInput("", scope=Scope(("src/*",))), ("out_of_scope",)),
+    ],
+)
+def test_operations(op: Operation, look: RiskInput, found: tuple[str, ...]) -> None:
+    assert risks(op, look) == found
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "runs"),
+    [
+        (None, state(b"", 0o755), True),
+        (None, state(b"", 0o644), False),
+        (state(b"", 0o644), state(b"", 0o744), True),
+        (state(b"", 0o755), state(b"x", 0o755), False),
+        (state(b"", 0o744), state(b"x", 0o755), True),
+        (state(b"", 0o755), state(b"", 0o4755), True),
+        (state(b"", 0o644), state(b"", 0o2644), True),
+        (None, state(b"to", kind="link"), False),
+        (state(b"to", kind="link"), state(b"", 0o755), True),
+    ],
+)
+def test_what_becomes_executable(before: FileState | None, after: FileState, runs: bool) -> None:
+    found = risks(WriteFile(b"f", before, after), RiskInput(diff="", after=b"to"))
+    assert found == (("executable",) if runs else ())
+
+
+def run(
+    script: bytes = b"", *argv: bytes, network: bool = False, undo: bytes = b"true"
+) -> RunCommand:
+    return RunCommand(argv, script, network=network, undo=(undo,) if undo else ())
+
+
+COMMANDS = RiskInput(scope=Scope((), ("make test", "ls")))
+
+
+@pytest.mark.parametrize(
+    ("op", "look", "found"),
+    [
+        (run(b"", b"make", b"test"), COMMANDS, ()),
+        (run(b"", b"make", b"tests"), COMMANDS, ("out_of_scope",)),
+        (run(b"make test"), COMMANDS, ()),
+        (run(b"make test && rm x"), COMMANDS, ("out_of_scope",)),
+        (run(b"rm x"), RiskInput(), ()),
+        (run(b"rm x", undo=b""), RiskInput(), ("irreversible",)),
+        (run(b"ls", network=True), RiskInput(), ("network",)),
+        (run(b"export T=" + AWS.encode()), RiskInput(), ("secret",)),
+        (run("ls \u202e".encode()), RiskInput(), ("hidden_text",)),
+        (run(b"", b"ls", b"\x1b[2J"), RiskInput(), ("hidden_text",)),
+        (
+            run(b"pip install x", network=True, undo=b""),
+            RiskInput(),
+            ("irreversible", "installs", "network"),
+        ),
+    ],
+)
+def test_commands(op: RunCommand, look: RiskInput, found: tuple[str, ...]) -> None:
+    assert risks(op, look) == found

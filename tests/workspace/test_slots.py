@@ -1,0 +1,235 @@
+"""Filling slots: exact content and mode, and what a replacement takes over."""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.workspace.doubles import (
+    WatchedDisk,
+    content_of,
+    failing,
+    file_state,
+    link_state,
+    put,
+    tree,
+)
+
+from assent.core.motion import Fill
+from assent.core.operation import FileState
+from assent.workspace.attributes import Rights
+from assent.workspace.disk import Disk
+from assent.workspace.hands import LocalHands
+
+SLOT = b".opencode/assent/stage/run/0.new"
+ROOT = Rights(0, frozenset([0]))
+
+
+@pytest.fixture
+def hands(tmp_path: Path) -> LocalHands:
+    return LocalHands(os.fsencode(tmp_path))
+
+
+@pytest.fixture
+def _open_umask() -> Iterator[None]:
+    before = os.umask(0o027)
+    yield
+    os.umask(before)
+
+
+def fill(
+    after: FileState, like: bytes | None = None, source: bytes | None = None, slot: bytes = SLOT
+) -> Fill:
+    return Fill(0, slot, after, like, source)
+
+
+@pytest.mark.usefixtures("_open_umask")
+@pytest.mark.parametrize("mode", [0o644, 0o666, 0o755, 0o600, 0o444, 0o000, 0o4755, 0o2751, 0o1777])
+def test_content_and_mode_are_exact(tmp_path: Path, hands: LocalHands, mode: int) -> None:
+    hands.create(fill(file_state(b"onetwo", mode)), [b"one", b"", b"two"])
+    made = os.fsencode(tmp_path) + b"/" + SLOT
+    assert stat.S_IMODE(os.lstat(made).st_mode) == mode
+    os.chmod(made, 0o600)
+    assert content_of(tmp_path, SLOT) == b"onetwo"
+
+
+def test_an_empty_file(tmp_path: Path, hands: LocalHands) -> None:
+    hands.create(fill(file_state(b"")), [])
+    assert hands.look([SLOT]) == {SLOT: file_state(b"")}
+
+
+def test_a_symlink_is_made_of_its_target(tmp_path: Path, hands: LocalHands) -> None:
+    hands.create(fill(link_state(b"a/\xff b")), [b"a/", b"\xff b"])
+    assert hands.look([SLOT]) == {SLOT: link_state(b"a/\xff b")}
+
+
+def test_a_slot_beside_needs_its_folder(tmp_path: Path, hands: LocalHands) -> None:
+    hands.create(fill(file_state(b"x"), slot=b".assent-run-0.new"), [b"x"])
+    assert tree(tmp_path) == {b".assent-run-0.new": b"x"}
+    with pytest.raises(FileNotFoundError):
+        hands.create(fill(file_state(b"x"), slot=b"gone/.assent-run-0.new"), [b"x"])
+
+
+@pytest.mark.parametrize("after", [file_state(b"x"), link_state(b"x")])
+def test_a_slot_is_never_written_twice(hands: LocalHands, after: FileState) -> None:
+    hands.create(fill(after), [b"x"])
+    with pytest.raises(FileExistsError):
+        hands.create(fill(after), [b"x"])
+
+
+def test_a_planted_symlink_is_not_followed(tmp_path: Path, hands: LocalHands) -> None:
+    put(tmp_path, b"victim", b"precious")
+    hands.make_folder(b".opencode/assent/stage/run")
+    os.symlink(tmp_path / "victim", os.fsencode(tmp_path) + b"/" + SLOT)
+    with pytest.raises(FileExistsError):
+        hands.create(fill(file_state(b"x")), [b"x"])
+    assert content_of(tmp_path, b"victim") == b"precious"
+
+
+@pytest.mark.parametrize("link", [".opencode", ".opencode/assent", ".opencode/assent/stage"])
+def test_no_slot_behind_a_symlink(tmp_path: Path, hands: LocalHands, link: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OSError, match="symlink") as refused:
+        hands.create(fill(file_state(b"x")), [b"x"])
+    assert (refused.value.errno, refused.value.filename) == (errno.ELOOP, link.encode())
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"short", b"too long for it"])
+def test_content_of_another_size_is_an_error(hands: LocalHands, content: bytes) -> None:
+    with pytest.raises(OSError, match="not what the plan says") as wrong:
+        hands.create(fill(file_state(b"expected")), [content])
+    assert wrong.value.errno == errno.ESTALE
+
+
+def test_another_target_is_an_error(hands: LocalHands) -> None:
+    with pytest.raises(OSError, match="not what the plan says"):
+        hands.create(fill(link_state(b"here")), [b"away"])
+
+
+class ShortDisk(Disk):
+    """A disk that takes few bytes at a time, as a signal or a full device may cause."""
+
+    def write(self, fd: int, content: bytes | memoryview) -> int:
+        return super().write(fd, content[:3])
+
+
+def test_short_writes_are_continued(tmp_path: Path) -> None:
+    hands = LocalHands(os.fsencode(tmp_path), ShortDisk())
+    hands.create(fill(file_state(b"0123456789")), [b"01234567", b"89"])
+    assert content_of(tmp_path, SLOT) == b"0123456789"
+
+
+@pytest.mark.parametrize("call", ["open", "write", "stat", "chmod", "close"])
+def test_every_failure_comes_out(tmp_path: Path, call: str) -> None:
+    LocalHands(os.fsencode(tmp_path)).make_folder(b".opencode/assent/stage/run")
+    disk = failing(call, errno.ENOSPC)
+    with pytest.raises(OSError, match="No space left"):
+        LocalHands(os.fsencode(tmp_path), disk).create(fill(file_state(b"x", 0o4711)), [b"x"])
+    disk.before = lambda name: None
+
+
+def test_a_replacement_takes_over_attributes(tmp_path: Path, hands: LocalHands) -> None:
+    old = put(tmp_path, b"old", b"old", 0o640)
+    os.setxattr(old, "user.note", b"\x00value")
+    os.setxattr(old, "user.empty", b"")
+    hands.create(fill(file_state(b"new", 0o751), like=b"old"), [b"new"])
+    made = os.fsencode(tmp_path) + b"/" + SLOT
+    assert {name: os.getxattr(made, name) for name in os.listxattr(made)} == {
+        "user.empty": b"",
+        "user.note": b"\x00value",
+    }
+    assert hands.look([SLOT]) == {SLOT: file_state(b"new", 0o751)}
+
+
+class OwnedDisk(Disk):
+    """A disk that reports other owners than there are, and notes who is given what."""
+
+    def __init__(self, user: int, group: int) -> None:
+        self.owner = (user, group)
+        self.given: list[tuple[int, int]] = []
+        self.modes: list[int] = []
+
+    def lstat(self, name: bytes, at: int | None = None) -> os.stat_result:
+        found = list(super().lstat(name, at))
+        if name == b"old":
+            found[stat.ST_UID], found[stat.ST_GID] = self.owner
+        return os.stat_result(found)
+
+    def chown(self, fd: int, user: int, group: int) -> None:
+        self.given.append((user, group))
+
+    def chown_link(self, name: bytes, at: int, user: int, group: int) -> None:
+        self.given.append((user, group))
+
+    def chmod(self, fd: int, mode: int) -> None:
+        self.modes.append(mode)
+
+
+@pytest.mark.parametrize("after", [file_state(b"new"), link_state(b"new")])
+def test_owner_and_group_go_along_as_far_as_rights_do(tmp_path: Path, after: FileState) -> None:
+    put(tmp_path, b"old", b"old")
+    mine = (tmp_path / "old").stat()
+    cases = [
+        (ROOT, (77, 78), [(77, 78)]),
+        (ROOT, (mine.st_uid, 78), [(-1, 78)]),
+        (ROOT, (mine.st_uid, mine.st_gid), []),
+        (Rights(5, frozenset([78])), (77, 78), [(-1, 78)]),
+        (Rights(5, frozenset([6])), (77, 78), []),
+    ]
+    for rights, owner, given in cases:
+        disk = OwnedDisk(*owner)
+        hands = LocalHands(os.fsencode(tmp_path), disk, rights)
+        hands.create(fill(after, like=b"old"), [b"new"])
+        assert disk.given == given
+        # Changing the owner takes special permissions away, so the mode is set again after it.
+        assert disk.modes == ([0o644] if given and after.kind == "file" else [])
+        hands.remove(SLOT)
+
+
+def test_a_lost_owner_is_never_silent(tmp_path: Path) -> None:
+    class Stubborn(OwnedDisk):
+        def chown(self, fd: int, user: int, group: int) -> None:
+            raise PermissionError(errno.EPERM, "no")
+
+    put(tmp_path, b"old")
+    hands = LocalHands(os.fsencode(tmp_path), Stubborn(77, 78), ROOT)
+    with pytest.raises(PermissionError):
+        hands.create(fill(file_state(b"x"), like=b"old"), [b"x"])
+
+
+def test_a_copy_carries_content_mode_and_attributes(tmp_path: Path, hands: LocalHands) -> None:
+    content = os.urandom((1 << 20) + 7)
+    os.setxattr(put(tmp_path, b"a/old", content, 0o750), "user.note", b"value")
+    hands.create(fill(file_state(content, 0o750), b"a/old", b"a/old"), [])
+    assert hands.look([SLOT]) == {SLOT: file_state(content, 0o750)}
+    assert os.getxattr(os.fsencode(tmp_path) + b"/" + SLOT, "user.note") == b"value"
+
+
+def test_a_symlink_is_copied_as_one(tmp_path: Path, hands: LocalHands) -> None:
+    (tmp_path / "old").symlink_to("target")
+    hands.create(fill(link_state(b"target"), b"old", b"old"), [])
+    assert hands.look([SLOT]) == {SLOT: link_state(b"target")}
+    hands.remove(SLOT)
+    with pytest.raises(OSError, match="not what the plan says"):
+        hands.create(fill(link_state(b"other!"), b"old", b"old"), [])
+
+
+def test_a_copy_of_something_else_is_an_error(tmp_path: Path, hands: LocalHands) -> None:
+    put(tmp_path, b"old", b"same size")
+    with pytest.raises(OSError, match="not what the plan says") as wrong:
+        hands.create(fill(file_state(b"SAME SIZE"), b"old", b"old"), [])
+    assert (wrong.value.errno, wrong.value.filename) == (errno.ESTALE, b"old")
+
+
+def test_a_new_file_costs_four_calls(tmp_path: Path) -> None:
+    disk = WatchedDisk()
+    hands = LocalHands(os.fsencode(tmp_path), disk)
+    hands.make_folder(b".opencode/assent/stage/run")
+    disk.calls.clear()
+    hands.create(fill(file_state(b"x", 0o600)), [b"x"])
+    assert disk.calls == {"open": 1, "write": 1, "stat": 1, "close": 1}
