@@ -1,6 +1,7 @@
 """A rig: one site with one approved plan, that can be put back to that moment again and again."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -55,6 +56,8 @@ class Rig:
             (self.site.state / name).write_bytes(content)
         for path in self._blobs() - moment.blobs:
             path.unlink()
+            with suppress(OSError):
+                path.parent.rmdir()
 
     def _blobs(self) -> frozenset[Path]:
         return frozenset(p for p in self.site.state.glob("blobs/*/*") if p.is_file())

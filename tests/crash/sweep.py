@@ -7,6 +7,7 @@ or `undo`; DEPTH 1 kills the verb at every moment, DEPTH 2 also every recovery f
 is one JSON object on stdout.
 """
 
+import gc
 import os
 import signal
 import sys
@@ -228,6 +229,7 @@ def _answer(work: Callable[[], object], writing: int) -> None:
 
 
 if __name__ == "__main__":
+    gc.disable()  # nothing here lives long enough to be worth collecting after every fork
     verb, depth, story, folder = sys.argv[1:]
     sweep = Sweep(Rig(Path(folder), BY_NAME[story]), verb)
     sys.stdout.buffer.write(msgspec.json.encode(sweep.report(int(depth))))

@@ -16,21 +16,21 @@ PLAN = b".opencode/plans/add-login/PLAN_one.md"
 CALLS: dict[str, Callable[[Projection], object]] = {
     "prepare": lambda own: own.prepare(),
     "find_plans": lambda own: own.find_plans(),
-    "read_text": lambda own: own.read_plan(PLAN),
-    "write_text": lambda own: own.write_plan(PLAN, b"x"),
-    "delete_text": lambda own: own.delete_plan(PLAN),
+    "read_plan": lambda own: own.read_plan(PLAN),
+    "write_plan": lambda own: own.write_plan(PLAN, b"x"),
+    "delete_plan": lambda own: own.delete_plan(PLAN),
     "write_state": lambda own: own.write_state("0abc", {"a.json": b"x", "backups/b.json": b"x"}),
     "write_agent": lambda own: own.write_agent(b"x"),
     "marker": lambda own: own.marker(),
     "write_marker": lambda own: own.write_marker("01abc"),
 }
 
-TEXT_CALLS = ("find_plans", "read_text", "write_text", "delete_text")
+PLAN_CALLS = ("find_plans", "read_plan", "write_plan", "delete_plan")
 
 FOLDER_LINKS = [
     *[(".opencode", call) for call in CALLS],
-    *[(".opencode/plans", call) for call in (*TEXT_CALLS, "prepare")],
-    *[(".opencode/plans/add-login", call) for call in TEXT_CALLS],
+    *[(".opencode/plans", call) for call in (*PLAN_CALLS, "prepare")],
+    *[(".opencode/plans/add-login", call) for call in PLAN_CALLS],
     *[(".opencode/assent", call) for call in ("prepare", "write_state", "marker", "write_marker")],
     (".opencode/assent/plans", "write_state"),
     (".opencode/assent/plans/0abc", "write_state"),
@@ -39,7 +39,7 @@ FOLDER_LINKS = [
 ]
 
 FILE_LINKS = [
-    *[(PLAN.decode(), call) for call in TEXT_CALLS],
+    *[(PLAN.decode(), call) for call in PLAN_CALLS],
     (".opencode/.gitignore", "prepare"),
     (".opencode/assent/plans/0abc/a.json", "write_state"),
     (".opencode/assent/workspace.json", "marker"),

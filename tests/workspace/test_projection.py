@@ -177,7 +177,7 @@ def test_no_plan_is_larger_than_a_person_can_read(tmp_path: Path, own: Projectio
     ],
 )
 def test_only_plan_files_are_read_and_written(tmp_path: Path, own: Projection, path: bytes) -> None:
-    for call in (own.read_text, own.delete_text, lambda path: own.write_plan(path, b"x")):
+    for call in (own.read_plan, own.delete_plan, lambda path: own.write_plan(path, b"x")):
         with pytest.raises(Refused, match="is not where plans lie"):
             call(path)
     assert tree(tmp_path) == {}

@@ -30,7 +30,7 @@ def test_the_nearest_mark_wins(tmp_path: Path, mark: str) -> None:
 def test_a_tree_of_ours_beats_a_nearer_repository(tmp_path: Path) -> None:
     (tmp_path / ".opencode" / "plans").mkdir(parents=True)
     (tmp_path / "a" / "b").mkdir(parents=True)
-    (tmp_path / "a" / ".git").write_plan("gitdir: elsewhere\n", encoding="utf-8")
+    (tmp_path / "a" / ".git").write_bytes(b"gitdir: elsewhere\n")
     assert found(tmp_path / "a" / "b", tmp_path) == "."
     (tmp_path / ".opencode" / "plans").rmdir()
     assert found(tmp_path / "a" / "b", tmp_path) == "a"

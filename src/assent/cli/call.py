@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from assent.cli.output import Output
+from assent.core.lifecycle import State
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
 
@@ -40,6 +41,11 @@ class Call:
     def record(self) -> PlanRecord:
         """Returns the plan that the command is about."""
         return self.engine.plans.find(self.plan)
+
+    def report_live(self, record: PlanRecord) -> None:
+        """Says so where the plan's file is no longer what was proposed."""
+        if record.state is State.AWAITING_APPROVAL:
+            self.output.warn(filter(None, [self.engine.plans.difference(record)]))
 
     def close(self, *, answered: bool) -> None:
         """Closes the engine and tells its warnings; a refusal in JSON stands on stderr alone."""

@@ -5,9 +5,11 @@ import click
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.source import text, whole
 from assent.core.errors import UsageError
+from assent.core.paths import shown
 from assent.core.record import PlanRecord
 from assent.engine.plans import MAX_TEXT
 from assent.views.diff import text_diff
+from assent.views.lines import BLANK, foreign
 from assent.views.review import diff_lines
 from assent.views.rows import plan_row
 from assent.views.status import history_lines, plan_lines, plan_list_lines
@@ -50,8 +52,12 @@ def list_plans(call: Call, everything: bool) -> None:
 @plan.command(epilog=examples("assent plan show\nassent plan show --plan add_login"))
 @takes_call
 def show(call: Call) -> None:
-    """Show one plan."""
-    _answer(call, call.record())
+    """Show one plan: where it stands, and its text."""
+    record = call.record()
+    call.report_live(record)
+    row = _row(call, record)
+    text = call.engine.reviews.text(record)
+    call.output.answer(row, [*plan_lines(row), BLANK, *foreign(shown(text))])
 
 
 @plan.command(epilog=examples("assent plan use add_login"))

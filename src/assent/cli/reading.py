@@ -18,7 +18,9 @@ LAST = (1 << 63) - 1  # the greatest number that an event can have
 @takes_call
 def review(call: Call) -> None:
     """Show risks first, then the plan's text and every diff in full, then the digest."""
-    found = call.engine.reviews.review(call.record())
+    record = call.record()
+    call.report_live(record)
+    found = call.engine.reviews.review(record)
     if call.output.as_json:
         call.output.answer(review_json(found))
     else:
@@ -48,9 +50,10 @@ def diff(call: Call, live: bool) -> None:
 @takes_call
 def status(call: Call) -> None:
     """Show where the current plan and the last run stand."""
-    record, run = call.engine.status()
+    record, run = call.engine.status(call.plan)
     plan = None
     if record is not None:
+        call.report_live(record)
         plan = plan_row(record, approved=call.engine.consents.is_approved(record))
     row = None if run is None else _run(run[0].plan_id, run[1])
     call.output.answer({"plan": plan, "run": row}, status_lines(plan, row))

@@ -38,12 +38,15 @@ class Engine:
         self._doors.projection.prepare()
         return self._doors.projection.write_agent(agent)
 
-    def status(self) -> tuple[PlanRecord | None, tuple[PlanRecord, RunNote] | None]:
-        """Returns the current plan, and the unfinished run or else the plan's last."""
+    def status(
+        self, reference: str = ""
+    ) -> tuple[PlanRecord | None, tuple[PlanRecord, RunNote] | None]:
+        """Returns a plan, or the current one, and the unfinished run or else the plan's last."""
         home = self._workspaces.find()
-        if home is None:
+        if home is None and not reference:
             return None, None
-        record = self.plans.ledger().load(home.current) if home.current else None
+        known = reference or (home and home.current)
+        record = self.plans.find(reference) if known else None
         run = self.runs.unfinished()
         if run is None and record and record.runs:
             run = (record, record.runs[-1])

@@ -75,16 +75,21 @@ class Plans:
 
     def check_live(self, record: PlanRecord) -> None:
         """Refuses to go on while the file differs from the text that was proposed (law 4)."""
-        if not record.path:
-            return
+        if difference := self.difference(record):
+            raise LiveDiffers(difference, "assent propose")
+
+    def difference(self, record: PlanRecord) -> str:
+        """Says how the live file differs from the text that was proposed, if it does."""
+        if not record.path or not record.frozen:
+            return ""
         live = self.live(record)
-        if live is None or sha256(live) != record.content_hash:
-            state = "was deleted" if live is None else "changed"
-            raise LiveDiffers(
-                f"{shown(record.path)} {state} since the plan was proposed. "
-                "`assent diff --live` shows the difference.",
-                "assent propose",
-            )
+        if live is not None and sha256(live) == record.content_hash:
+            return ""
+        became = "was deleted" if live is None else "changed"
+        return (
+            f"{shown(record.path)} {became} since the plan was proposed. "
+            "`assent diff --live` shows the difference."
+        )
 
     def text(self, content_hash: str) -> bytes:
         """Returns one version of a plan's text."""

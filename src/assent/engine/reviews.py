@@ -52,9 +52,13 @@ class Reviews:
             return self._plans.text(record.consents[-1].approval.content_hash)
         return self._plans.text(record.content_hash)
 
+    def text(self, record: PlanRecord) -> bytes:
+        """Returns the text that a review shows: the proposed one, or the live file while drafting."""
+        live = self._plans.live(record) if record.path and not record.frozen else None
+        return live if live is not None else self._plans.text(record.content_hash)
+
     def _draft(self, record: PlanRecord) -> Plan:
-        live = self._plans.live(record) if record.path else None
-        text = live if live is not None else self._plans.text(record.content_hash)
+        text = self.text(record)
         operations = self._plans.ledger().operations(record)
         return Plan(text, operations, declared_scope(text), (), record.workspace)
 
