@@ -53,7 +53,7 @@ class Reviews:
         return self._plans.text(record.content_hash)
 
     def text(self, record: PlanRecord) -> bytes:
-        """Returns the text that a review shows: the proposed one, or the live file while drafting."""
+        """Returns the text that a review shows: proposed, or the live file while drafting."""
         live = self._plans.live(record) if record.path and not record.frozen else None
         return live if live is not None else self._plans.text(record.content_hash)
 
