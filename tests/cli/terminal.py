@@ -8,7 +8,6 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 from collections.abc import Mapping
 
 from tests.cli.world import Answer, World
@@ -18,8 +17,8 @@ PATIENCE = 30.0
 
 # Makes the terminal the controlling one, as a login does, and then is the program itself.
 LAUNCH = """
-import fcntl, os, signal, sys, termios
-fcntl.ioctl(os.open(sys.argv.pop(1), os.O_RDWR), termios.TIOCSCTTY, 0)
+import fcntl, signal, sys, termios
+fcntl.ioctl(int(sys.argv.pop(1)), termios.TIOCSCTTY, 0)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, getattr(signal, sys.argv.pop(1)))
 from assent.cli import main
@@ -40,21 +39,23 @@ class Terminal:
         env: Mapping[str, str] | None = None,
     ) -> None:
         self.screen = b""
-        self._master, self._slave = pty.openpty()
-        fcntl.ioctl(self._slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.type(typed)
-        streams = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
-        streams |= dict.fromkeys(shared, self._slave)
-        line = [sys.executable, "-c", LAUNCH, os.ttyname(self._slave), hangup, *arguments]
+        streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        streams |= dict.fromkeys(shared, slave)
+        line = [sys.executable, "-c", LAUNCH, str(slave), hangup, *arguments]
         self._process = subprocess.Popen(
             line,
             cwd=world.root,
             env={**world.env, **(env or {})},
             start_new_session=True,
+            pass_fds=(slave,),
             stdin=streams["stdin"],
             stdout=streams["stdout"],
             stderr=streams["stderr"],
         )
+        os.close(slave)
 
     def type(self, keys: bytes) -> None:
         """Types keys, whether anybody reads them or not."""
@@ -73,22 +74,19 @@ class Terminal:
 
     def hang_up(self) -> Answer:
         """Takes the terminal away."""
-        self._close("_slave")
-        self._close("_master")
+        os.close(self._master)
         return self._ended()
 
     def end(self) -> Answer:
         """Reads the screen to its end and returns what went to the pipes."""
-        self._close("_slave")
         while self._read():
             pass
-        self._close("_master")
-        return self._ended()
+        return self.hang_up()
 
     def _read(self) -> bool:
         """Reads a little more; tells whether there was more."""
         ready, _, _ = select.select([self._master], [], [], PATIENCE)
-        assert ready, (time.monotonic(), self.screen)
+        assert ready, self.screen
         try:
             more = os.read(self._master, 65536)
         except OSError:  # every descriptor of the other side is closed
@@ -99,9 +97,3 @@ class Terminal:
     def _ended(self) -> Answer:
         out, err = self._process.communicate(timeout=PATIENCE)
         return Answer(self._process.returncode, out or b"", err or b"")
-
-    def _close(self, end: str) -> None:
-        fd = getattr(self, end)
-        if fd >= 0:
-            os.close(fd)
-            setattr(self, end, -1)

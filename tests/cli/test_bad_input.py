@@ -219,7 +219,11 @@ def test_an_unreadable_file_is_said(world: World) -> None:
 def test_a_home_that_is_no_folder_is_said(world: World) -> None:
     world.state.write_bytes(b"")
     done = subprocess.run(
-        [*PROGRAM, "plan", "new", "x"], cwd=world.root, env=world.env, capture_output=True, check=False
+        [*PROGRAM, "plan", "new", "x"],
+        cwd=world.root,
+        env=world.env,
+        capture_output=True,
+        check=False,
     )
     assert done.returncode == 1
     assert done.stderr.startswith(b"assent: ")

@@ -150,7 +150,7 @@ def test_build_undo_and_recover(drafted: World) -> None:
     assert preview == {
         "run": built["run"],
         "digest": preview["digest"],
-        "operations": [{"id": staged["id"]}],
+        "operations": [staged],
         "conflicts": [],
     }
     undone = drafted.ok("undo", "--digest", preview["digest"])
@@ -175,7 +175,9 @@ def test_history(drafted: World) -> None:
     revisions = drafted.ok("plan", "history")["revisions"]
     assert [list(row) for row in revisions] == [["n", "at", "content_hash"]] * 2
     assert [row["n"] for row in revisions] == [1, 2]
-    assert all(TIME.fullmatch(row["at"]) and DIGEST.fullmatch(row["content_hash"]) for row in revisions)
+    assert all(
+        TIME.fullmatch(row["at"]) and DIGEST.fullmatch(row["content_hash"]) for row in revisions
+    )
     compared = drafted.ok("plan", "history", "--diff", "1", "2")
     assert list(compared) == ["revisions", "diff"]
     assert compared["revisions"] == revisions
@@ -186,7 +188,9 @@ def test_history(drafted: World) -> None:
 def test_log(drafted: World) -> None:
     drafted.build()
     events = drafted.ok("log")["events"]
-    assert [list(event) for event in events] == [["seq", "at", "kind", "session", "body"]] * len(events)
+    assert [list(event) for event in events] == [["seq", "at", "kind", "session", "body"]] * len(
+        events
+    )
     assert [event["seq"] for event in events] == sorted({event["seq"] for event in events})
     kinds = [event["kind"] for event in events]
     assert kinds[:4] == ["workspace_minted", "plan_created", "text_revised", "plan_selected"]

@@ -5,7 +5,7 @@ import pytest
 from tests.cli.terminal import Terminal
 from tests.cli.world import World
 
-SCREEN = ("stdout",)
+SCREEN = ("stdin", "stdout")
 
 
 @pytest.fixture

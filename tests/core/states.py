@@ -1,6 +1,6 @@
 """File states and trees for the tests of the core; contents are named by single letters."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from assent.core.digest import sha256
 from assent.core.operation import FileOperation, FileState, footprint
@@ -30,7 +30,7 @@ def applied(tree: Tree, operations: Iterable[FileOperation]) -> Tree:
     return after
 
 
-def below(tree: Tree, folder: bytes) -> list[bytes]:
+def below(tree: Mapping[bytes, object], folder: bytes) -> list[bytes]:
     return [path for path in tree if inside(path, folder) and path != folder]
 
 

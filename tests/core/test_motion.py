@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.states import LINK, TOOL, A, B, C, D, Tree, applied, is_possible
+from tests.core.states import LINK, TOOL, A, B, C, D, Tree, applied, below, is_possible
 
 from assent.core.motion import (
     Clear,
@@ -210,6 +210,15 @@ class Names:
         assert all(self.seen[above] == "folder" for above in ancestors(target))
         self.seen[target] = self.seen.pop(source)
 
+    def remove_empty(self, folders: list[bytes]) -> None:
+        for folder in reversed(folders):
+            if self.seen.get(folder) == "folder" and not below(self.seen, folder):
+                del self.seen[folder]
+
+    @property
+    def folders(self) -> list[bytes]:
+        return [path for path, state in self.seen.items() if state == "folder"]
+
     @property
     def files(self) -> Tree:
         return {
@@ -219,7 +228,7 @@ class Names:
         }
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(segments(), st.booleans(), st.data())
 def test_motions_lead_from_start_to_finish_and_back(
     segment: tuple[Tree, list[FileOperation], Tree], exchange: bool, choice: st.DataObject
@@ -238,17 +247,12 @@ def test_motions_lead_from_start_to_finish_and_back(
     assert statuses == [Status.DONE] * cut
     if cut == len(renames):
         assert names.files == end == applied(start, operations)
+    made = [folder for folder in needed_folders(operations) if folder not in Names(start).folders]
     for motion in reversed(renames):
+        if isinstance(motion, Take | Clear):
+            names.remove_empty(made)
         wanted = Status.TODO if motion in renames[:cut] else Status.DONE
         assert backward(motion, names.look(motion)) is wanted
         if wanted is Status.TODO:
-            for above in [path for path in names.seen if names.seen[path] == "folder"]:
-                _remove_if_empty(names, above)
             names.do(motion, back=True)
     assert names.files == start
-
-
-def _remove_if_empty(names: Names, folder: bytes) -> None:
-    used = any(path.startswith(folder + b"/") for path in names.seen if names.seen[path])
-    if not used and not folder.startswith(b".opencode"):
-        names.seen.pop(folder)

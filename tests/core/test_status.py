@@ -89,7 +89,7 @@ BACKWARD: list[tuple[Motion, str, str]] = [
         Z c c d c d"""),
     (MOVED_PUT, "-/Z", """
           - / A Z
-        - c d d d
+        - d d d d
         / c d d d
         A t d d d
         Z c d d d"""),

@@ -5,6 +5,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
+from tests.crash.stories import Story
+from tests.crash.trees import Tree, plant, seen, wipe
 
 from assent.core.errors import AssentError
 from assent.core.record import PlanRecord
@@ -12,8 +14,6 @@ from assent.engine.engine import Engine
 from assent.engine.runs import RunReport
 from assent.testing.engines import Site, finished, open_site
 from assent.testing.watched import Listener, silent
-from tests.crash.stories import Story
-from tests.crash.trees import Tree, plant, seen, wipe
 
 STAGE = b".opencode/assent/stage"
 UMASK = 0o022

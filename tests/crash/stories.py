@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import msgspec
+from tests.crash.trees import Tree, file, folder, link, tree
 
 from assent.core.record import PlanRecord
 from assent.engine.drafts import Drafts
-from tests.crash.trees import Tree, file, folder, link, tree
 
 Step: TypeAlias = Callable[[Drafts, PlanRecord], object]
 

@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from tests.crash.rig import Moment, Rig, exit_code
+from tests.crash.stories import BY_NAME
+from tests.crash.trees import Tree
 
 from assent.core.event import JournalWritten
 from assent.engine.engine import Engine
 from assent.testing.engines import finished
-from assent.testing.watched import Listener, Moments, changes, kill, silent
-from tests.crash.rig import Moment, Rig, exit_code
-from tests.crash.stories import BY_NAME
-from tests.crash.trees import Tree
+from assent.testing.watched import Listener, Moments, changes, kill
 
 A = TypeVar("A")
 
@@ -96,9 +96,8 @@ class Sweep:
             "recovery ends": end.recovery in ("done", "rolled_back", "nothing"),
             "run ends": end.run in ("done", "rolled_back", "not started"),
             "tree is as the outcome says": end.tree == wanted,
-            "approval is spent if and only if the run started": end.spent == (
-                end.run != "not started"
-            ),
+            "approval is spent if and only if the run started": end.spent
+            == (end.run != "not started"),
             "no slot is left": end.leftovers == [],
             "a second build is refused": end.again == (4 if end.spent else 0),
             "a second build changes nothing": not end.spent or end.tree_again == end.tree,
@@ -127,19 +126,14 @@ class Sweep:
         return moments.seen
 
     def _verb(self, listen: Listener) -> None:
-        engine = self.rig.open(listen)
-        self.verb(engine)
-        engine.close()
+        self.verb(self.rig.open(listen))
 
-    def _settle(self, listen: Listener) -> str:
-        engine = self.rig.open(listen)
-        outcome = finished(engine.runs.recover()).outcome
-        engine.close()
-        return outcome
+    def _settle(self, listen: Listener) -> None:
+        finished(self.rig.open(listen).runs.recover())
 
     def _recover(self) -> Ended:
-        recovery = self._settle(silent)
         engine = self.rig.open()
+        recovery = finished(engine.runs.recover()).outcome
         run, spent = self._run(engine)
         tree = self.rig.tree()
         if self.verb == self.build or spent:
@@ -147,7 +141,6 @@ class Sweep:
         else:
             self.undo(engine)
             again = 0
-        engine.close()
         leftovers = self.rig.leftovers()
         return Ended(recovery, run, spent, tree, leftovers, again, self.rig.tree())
 

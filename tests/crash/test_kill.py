@@ -1,4 +1,4 @@
-"""G5, F50, laws 3 and 5: a process killed at any moment leaves all or nothing, and one spent yes."""
+"""G5, F50, laws 3, 5: a process killed at any moment leaves all or nothing and one yes spent."""
 
 import subprocess
 import sys
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-
 from tests.crash.stories import STORIES
 from tests.crash.sweep import Report
 

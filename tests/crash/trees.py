@@ -1,4 +1,4 @@
-"""Trees of real files as values: planted, looked at and compared whole, without Assent's own code."""
+"""Trees of real files as values: planted, looked at and compared whole, with no code of Assent."""
 
 import os
 import stat
@@ -65,14 +65,13 @@ def seen(root: bytes, *, without: bytes = b".opencode") -> Tree:
     waiting = [b""]
     while waiting:
         here = waiting.pop()
-        with os.scandir(root + b"/" + here) as names:
-            for name in names:
-                path = here + b"/" + name.name if here else name.name
-                if path == without:
-                    continue
-                found[path] = look(name.path)
-                if found[path].kind == "folder":
-                    waiting.append(path)
+        for name in os.listdir(root + b"/" + here):
+            path = here + b"/" + name if here else name
+            if path == without:
+                continue
+            found[path] = look(root + b"/" + path)
+            if found[path].kind == "folder":
+                waiting.append(path)
     return found
 
 

@@ -15,6 +15,7 @@ BLANKS = (
     "\t \x1f\xa0\u1680\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B))) + LINE_ENDS
 )
 QUOTES = "\"'"
+OURS = ("scope", "relies_on")
 ENTRIES = ("files", "commands")
 
 
@@ -163,8 +164,9 @@ def keys(lines: list[str]) -> dict[str, list[str]]:
         if line and line[0] not in " \t-#" and ":" in line:
             before, after = line.split(":", 1)
             last = before.rstrip(BLANKS)
-            if last in values:
-                raise Unreadable("twice")
+            bare = last.strip(QUOTES)
+            if last in values or (bare in OURS and bare != last):
+                raise Unreadable("twice, or in quotes")
             values[last] = [after]
         elif last in values:
             values[last].append(line)
@@ -191,7 +193,7 @@ def uncommented(line: str) -> str:
 
 def enclosed(head: str, body: list[str], marks: str) -> list[str]:
     """Returns the pieces between a pair of brackets."""
-    text = " ".join([head, *body])
+    text = " ".join([head, *body]).rstrip(BLANKS)
     if len(text) < 2 or text[0] != marks[0] or text[-1] != marks[1]:
         raise Unreadable(f"no {marks}")
     pieces, piece, level, within = [], "", 0, ""
@@ -207,6 +209,8 @@ def enclosed(head: str, body: list[str], marks: str) -> list[str]:
             within = char
         else:
             level += (char in "[{") - (char in "]}")
+            if level < 0:
+                raise Unreadable("not open")
     if within or level:
         raise Unreadable("open")
     trimmed = [one.strip(BLANKS) for one in [*pieces, piece]]
@@ -242,8 +246,8 @@ def scope(head: str, body: list[str]) -> dict[str, list[str]]:
     if head:
         for piece in enclosed(head, body, "{}"):
             before, colon, after = piece.partition(":")
-            if not colon or before.strip(BLANKS) not in ENTRIES:
-                raise Unreadable("no entry")
+            if not colon or before.strip(BLANKS) not in ENTRIES or before.strip(BLANKS) in entries:
+                raise Unreadable("no entry, or twice")
             entries[before.strip(BLANKS)] = [after.strip(BLANKS)]
         return entries
     last = ""
@@ -251,6 +255,8 @@ def scope(head: str, body: list[str]) -> dict[str, list[str]]:
         before, colon, after = line.strip(BLANKS).partition(":")
         if colon and before in ENTRIES:
             last = before
+            if last in entries:
+                raise Unreadable("twice")
             entries[last] = [after]
         elif not last or line[0] not in BLANKS:
             raise Unreadable("no entry")

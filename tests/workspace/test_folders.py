@@ -126,6 +126,20 @@ def test_what_others_do_is_seen_in_time(tmp_path: Path) -> None:
     assert names(folders.open(b"a")) == ["new"]
 
 
+def test_open_now_trusts_nothing_that_was_renamed(tmp_path: Path, folders: Folders) -> None:
+    put(tmp_path, b"a/b/old")
+    folders.open(b"a/b")
+    (tmp_path / "a").rename(tmp_path / "was_a")
+    with pytest.raises(FileNotFoundError):
+        folders.open_now(b"a/b")
+    put(tmp_path, b"a/b/new")
+    put(tmp_path, b"a/c/other")
+    folders.open(b"was_a/b")
+    assert names(folders.open_now(b"a/c")) == ["other"]
+    assert names(folders.open_now(b"a/b")) == ["new"]
+    assert names(folders.open_now(b"")) == ["a", "was_a"]
+
+
 def test_make_tells_what_was_missing(tmp_path: Path, folders: Folders) -> None:
     (tmp_path / "a").mkdir()
     assert folders.make(b"a/b/c") == [b"a/b", b"a/b/c"]

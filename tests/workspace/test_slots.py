@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -144,6 +145,22 @@ def test_a_replacement_takes_over_attributes(tmp_path: Path, hands: LocalHands) 
         "user.note": b"\x00value",
     }
     assert hands.look([SLOT]) == {SLOT: file_state(b"new", 0o751)}
+
+
+def test_a_replacement_takes_over_an_access_list(tmp_path: Path, hands: LocalHands) -> None:
+    """Its mask stands where the group's permissions are, and the plan's mode decides about it."""
+    old = put(tmp_path, b"old", b"old")
+    anyone = 0xFFFFFFFF
+    entries = [(1, 6, anyone), (2, 7, 12345), (4, 4, anyone), (16, 6, anyone), (32, 0, anyone)]
+    access = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+    os.setxattr(old, "system.posix_acl_access", access)
+    assert hands.look([b"old"]) == {b"old": file_state(b"old", 0o660)}
+    hands.create(fill(file_state(b"new", 0o660), like=b"old"), [b"new"])
+    made = os.fsencode(tmp_path) + b"/" + SLOT
+    assert os.getxattr(made, "system.posix_acl_access") == access
+    hands.remove(SLOT)
+    hands.create(fill(file_state(b"new", 0o640), like=b"old"), [b"new"])
+    assert hands.look([SLOT]) == {SLOT: file_state(b"new", 0o640)}
 
 
 class OwnedDisk(Disk):

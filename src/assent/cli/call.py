@@ -45,7 +45,8 @@ class Call:
     def report_live(self, record: PlanRecord) -> None:
         """Says so where the plan's file is no longer what was proposed."""
         if record.state is State.AWAITING_APPROVAL:
-            self.output.warn(filter(None, [self.engine.plans.difference(record)]))
+            difference = self.engine.plans.difference(record)
+            self._warnings = (*self._warnings, *filter(None, [difference]))
 
     def close(self, *, answered: bool) -> None:
         """Closes the engine and tells its warnings; a refusal in JSON stands on stderr alone."""

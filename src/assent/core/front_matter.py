@@ -9,6 +9,8 @@ import msgspec
 
 from assent.core.errors import BadPlan
 
+OURS = ("scope", "relies_on")
+
 
 class FrontMatter(msgspec.Struct, frozen=True):
     """What a plan's front matter declares; absent means empty."""
@@ -41,25 +43,33 @@ def _blocks(text: str) -> dict[str, list[str]]:
             return blocks
         key, colon, rest = line.partition(":")
         if line[:1] not in (" ", "\t", "-", "#", "") and colon:
-            if key.rstrip() in blocks:
-                raise BadPlan(f"The front matter has `{key.rstrip()}` twice.")
-            current = blocks[key.rstrip()] = [rest]
+            current = _entry(blocks, key.rstrip(), rest)
         else:
             current.append(line)
     raise BadPlan("The front matter begins with --- and never ends.")
+
+
+def _entry(entries: dict[str, list[str]], key: str, rest: str) -> list[str]:
+    """Begins an entry; a key that occurs twice, or one of ours in quotes, is refused."""
+    if key in entries:
+        raise BadPlan(f"The front matter has `{key}` twice.")
+    if key.strip("\"'") in OURS and key not in OURS:
+        raise BadPlan(f"In the front matter, write {key} without quotes.")
+    entries[key] = [rest]
+    return entries[key]
 
 
 def _mapping(key: str, lines: list[str]) -> dict[str, list[str]]:
     """Reads `{a: [..], b: [..]}` or indented `a:` and `b:` into the lines of each."""
     first, rest = _split(lines)
     if first:
-        return {name: [value] for name, value in _flow_pairs(key, " ".join([first, *rest]))}
+        return _flow_pairs(key, _joined(first, rest))
     found: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in rest:
         name, colon, value = line.strip().partition(":")
         if not line.lstrip().startswith("-") and colon and name in ("files", "commands"):
-            current = found[name] = [value]
+            current = _entry(found, name, value)
         elif current is None or not line[:1].isspace():
             raise BadPlan(f"`{key}` in the front matter cannot be read at: {line.strip()}")
         else:
@@ -67,15 +77,15 @@ def _mapping(key: str, lines: list[str]) -> dict[str, list[str]]:
     return found
 
 
-def _flow_pairs(key: str, text: str) -> list[tuple[str, str]]:
+def _flow_pairs(key: str, text: str) -> dict[str, list[str]]:
     if not (text.startswith("{") and text.endswith("}")):
         raise BadPlan(f"`{key}` in the front matter must be {{files: [...], commands: [...]}}.")
-    pairs = []
+    pairs: dict[str, list[str]] = {}
     for piece in _pieces(key, text[1:-1]):
         name, colon, value = piece.partition(":")
         if not colon or name.strip() not in ("files", "commands"):
             raise BadPlan(f"`{key}` in the front matter knows files and commands, not: {piece}")
-        pairs.append((name.strip(), value.strip()))
+        _entry(pairs, name.strip(), value.strip())
     return pairs
 
 
@@ -83,7 +93,7 @@ def _sequence(key: str, lines: list[str]) -> tuple[str, ...]:
     """Reads `[a, b]`, or a `- item` a line."""
     first, rest = _split(lines)
     if first:
-        text = " ".join([first, *rest])
+        text = _joined(first, rest)
         if not (text.startswith("[") and text.endswith("]")):
             raise BadPlan(f"`{key}` in the front matter must be a list: [a, b].")
         return tuple(_scalar(key, piece) for piece in _pieces(key, text[1:-1]))
@@ -100,6 +110,10 @@ def _split(lines: list[str]) -> tuple[str, list[str]]:
     """Separates what stands behind the key from the lines below it, without comments and blanks."""
     kept = [_uncommented(line) for line in lines]
     return (kept[0].strip() if kept else "", [line for line in kept[1:] if line.strip()])
+
+
+def _joined(first: str, rest: list[str]) -> str:
+    return " ".join([first, *rest]).rstrip()
 
 
 def _uncommented(line: str) -> str:
@@ -126,6 +140,8 @@ def _pieces(key: str, text: str) -> list[str]:
             depth += 1
         elif char in "]}":
             depth -= 1
+            if depth < 0:
+                raise BadPlan(f"`{key}` in the front matter closes a bracket that is not open.")
         elif char == "," and depth == 0:
             pieces.append(text[start:at].strip())
             start = at + 1

@@ -217,7 +217,7 @@ def backward(motion: Motion, seen: Mapping[bytes, Seen]) -> Status:
 
 def _put_back(put: Put, at_slot: Seen, seen: Mapping[bytes, Seen]) -> Status:
     if put.origin is not None:
-        nothing = at_slot is not None or seen[put.origin] == put.after
+        nothing = at_slot is not None or seen[put.origin] == put.after or seen[put.path] is None
         return _verdict(not nothing and seen[put.path] == put.after, nothing)
     if at_slot is None:
         return _verdict(seen[put.path] == put.after, seen[put.path] is None)

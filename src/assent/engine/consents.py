@@ -47,7 +47,7 @@ class Consents:
 
     def freeze(self, text: bytes, record: PlanRecord) -> Plan:
         """Returns the immutable plan that the text and the draft make."""
-        relied_on = sorted(self._relied_on(path) for path in set(declared_reliance(text)))
+        relied_on = sorted(map(self._relied_on, set(map(normal, declared_reliance(text)))))
         scope = declared_scope(text)
         operations = self._plans.ledger().operations(record)
         return Plan(text, operations, scope, tuple(relied_on), record.workspace)
@@ -133,7 +133,7 @@ class Consents:
         check_disk(plan, file_operations(plan), self._doors.files)
 
     def _relied_on(self, path: bytes) -> ReliedOn:
-        seen = self._doors.files.look((normal(path),))[normal(path)]
+        seen = self._doors.files.look((path,))[path]
         if not isinstance(seen, FileState):
             raise NotFound(f"The plan relies on {shown(path)}, which is no file here.")
-        return ReliedOn(normal(path), seen.digest)
+        return ReliedOn(path, seen.digest)

@@ -8,12 +8,13 @@ from assent.core.digest import operation_ids, sha256
 from assent.core.draft import Net, check_tree, net, stage
 from assent.core.errors import Impossible, NoMatch, NotFound, UsageError
 from assent.core.event import DraftChanged
-from assent.core.motion import Seen
+from assent.core.motion import Seen, prunable
 from assent.core.operation import (
     DeleteFile,
     FileState,
     MoveFile,
     Operation,
+    RunCommand,
     WriteFile,
     footprint,
 )
@@ -106,7 +107,7 @@ class Drafts:
     def move(self, record: PlanRecord, source: bytes, target: bytes) -> Staged:
         """Stages a rename of a file, symlink or folder; into the target if that is a folder."""
         path, to, draft = self._path(source), self._path(target), self._net(record)
-        if self._contents.seen(draft, to) == "folder" and not _only_case(path, to):
+        if self._is_folder(record, to) and not _only_case(path, to):
             to = self._path(b"/".join([target.rstrip(b"/"), name(path)]))
         if inside(to, path) and to != path:
             raise Impossible(f"{shown(path)} cannot move into itself.")
@@ -177,6 +178,18 @@ class Drafts:
         path = self._doors.files.locate(argument)
         refuse_ours(path, self._plan_dir)
         return path
+
+    def _is_folder(self, record: PlanRecord, path: bytes) -> bool:
+        """Tells whether a folder stands there with the draft applied."""
+        operations = self.operations(record)
+        draft = net(operations)
+        coming = [p for p, (_, after) in draft.items() if after is not None]
+        if any(inside(file, path) and file != path for file in coming):
+            return True
+        if self._contents.seen(draft, path) != "folder":
+            return False
+        pruned = prunable([op for op in operations if not isinstance(op, RunCommand)])
+        return path not in pruned or any(p not in draft for p in self._doors.files.below(path))
 
     def _before(self, draft: Net, path: bytes) -> FileState | None:
         seen = self._contents.seen(draft, path)

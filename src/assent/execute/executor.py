@@ -1,6 +1,7 @@
 """One loop for apply, resume and undo: read the journal, decide the next step, do it, note it."""
 
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import suppress
 
 from assent.core.approval import ApprovedPlan
 from assent.core.errors import OtherDigest
@@ -107,7 +108,10 @@ class Executor:
         settled = next(entry for entry in reversed(entries) if isinstance(entry, Settled))
         kept = sweep(self._hands, settled, layout, operations, renames)
         if layout.beside:
-            self._hands.sync()  # an emptied slot must not come back among the person's files
+            # An emptied slot must not come back among the person's files. If it does after all,
+            # it holds nothing that is not elsewhere: the run itself is settled and on disk.
+            with suppress(OSError):
+                self._hands.sync()
         found = results(entries, renames, len(operations))
         if settled.accepted:
             found = tuple(self._result_on_disk(op) for op in operations)
@@ -115,7 +119,10 @@ class Executor:
 
     def _result_on_disk(self, op: FileOperation) -> Result:
         """Says what became of an operation in a run that a person accepted as it stands."""
-        seen = self._hands.look([path for path, *_ in footprint(op)])
+        try:
+            seen = self._hands.look([path for path, *_ in footprint(op)])
+        except OSError:
+            return "unknown"
         if all(seen[path] == after for path, _, after in footprint(op)):
             return "done"
         if all(seen[path] == before for path, before, _ in footprint(op)):

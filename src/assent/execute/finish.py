@@ -74,5 +74,8 @@ def _check_displaced(hands: Hands, motion: Motion) -> None:
     if isinstance(motion, Swap | Take):
         if hands.look((motion.slot,))[motion.slot] != motion.before:
             raise Changed("it changed a moment before it was replaced")
-    elif isinstance(motion, Clear) and hands.holds_files(motion.slot):
-        raise Changed("a file appeared in this folder")
+    elif isinstance(motion, Clear):
+        if hands.look((motion.slot,))[motion.slot] != "folder":
+            raise Changed("a file was put in the place of this folder")
+        if hands.holds_files(motion.slot):
+            raise Changed("a file appeared in this folder")

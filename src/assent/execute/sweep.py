@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from assent.core.journal import Settled
 from assent.core.motion import Clear, Layout, Motion, Swap, Take, fills
-from assent.core.operation import FileOperation, FileState, footprint
+from assent.core.operation import FileOperation, FileState, MoveFile, footprint
 from assent.ports import Hands
 
 
@@ -17,18 +17,16 @@ def sweep(
 ) -> tuple[bytes, ...]:
     """Removes the slots that are still filled, and returns those that stay.
 
-    Where a person accepted a half-done run, a slot whose content the plan does not name holds
-    somebody's late change, the only copy there is.
+    Where a person accepted a half-done run, a slot can hold somebody's late change, or a file on
+    its way from one name to another: the only copy there is.
     """
-    known = _known(operations) if settled.accepted else None
     new = [fill.slot for fill in fills(operations, layout)]
-    kept = [slot for slot in _filled(settled, new, renames) if not _gone(hands, slot, known)]
-    clears = [m.slot for m in renames if isinstance(m, Clear)]
-    for folder in (*clears, layout.folder):
-        try:
-            hands.remove_folder(folder)
-        except OSError:
-            continue  # an empty folder left in the state tree harms nobody
+    filled = _filled(settled, new, renames)
+    only = _only_copies(hands, operations, renames) if settled.accepted else frozenset()
+    kept = [slot for slot in filled if slot in only or not _gone(hands, slot)]
+    cleared = [m.slot for m in renames if isinstance(m, Clear)]
+    kept += [slot for slot in cleared if _is_used(hands, slot)]
+    _is_used(hands, layout.folder)
     return tuple(kept)
 
 
@@ -37,28 +35,47 @@ def _filled(settled: Settled, new: Sequence[bytes], renames: Sequence[Motion]) -
     if settled.outcome == "rolled_back":
         return new
     if settled.accepted:
-        return dict.fromkeys([*new, *[m.slot for m in renames]])
+        return dict.fromkeys([*new, *[m.slot for m in renames if not isinstance(m, Clear)]])
     return [m.slot for m in renames if isinstance(m, Swap) or (isinstance(m, Take) and not m.to)]
 
 
-def _known(operations: Iterable[FileOperation]) -> frozenset[FileState]:
-    """Returns every state that the plan names; their contents are blobs."""
-    return frozenset(
+def _only_copies(
+    hands: Hands, operations: Sequence[FileOperation], renames: Iterable[Motion]
+) -> frozenset[bytes]:
+    """Returns the slots whose content is neither a blob nor under a name of its own operation."""
+    blobs = {
         state
         for op in operations
-        for _, before, after in footprint(op)
-        for state in (before, after)
-        if state is not None
-    )
+        if not isinstance(op, MoveFile)  # of a moved file nothing was kept
+        for _, *states in footprint(op)
+        for state in states
+    }
+    return frozenset(m.slot for m in renames if _is_only(hands, m, operations[m.index], blobs))
 
 
-def _gone(hands: Hands, slot: bytes, known: frozenset[FileState] | None) -> bool:
+def _is_only(hands: Hands, motion: Motion, op: FileOperation, blobs: set[FileState | None]) -> bool:
     try:
-        if known is not None and hands.look((slot,))[slot] not in (None, *known):
+        found = hands.look((motion.slot,))[motion.slot]
+        if found is None or found in blobs:
             return False
+        return found not in hands.look([path for path, *_ in footprint(op)]).values()
+    except OSError:
+        return True
+
+
+def _gone(hands: Hands, slot: bytes) -> bool:
+    try:
         hands.remove(slot)
     except FileNotFoundError:
         return True
     except OSError:
         return False
     return True
+
+
+def _is_used(hands: Hands, folder: bytes) -> bool:
+    """Removes a folder; tells whether it holds somebody's late file and therefore stays."""
+    try:
+        return not hands.remove_folder(folder) and hands.look((folder,))[folder] is not None
+    except OSError:
+        return False  # an empty folder left in the state tree harms nobody

@@ -12,7 +12,7 @@ from assent.core.journal import Progress
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
 from assent.execute.executor import Executor
-from assent.ports import Clock
+from assent.ports import Clock, Store
 from assent.store.blob_disk import BlobDisk
 from assent.store.blobs import FileBlobs
 from assent.store.clock import SystemClock
@@ -38,7 +38,11 @@ class Site(msgspec.Struct, frozen=True):
 
 
 def open_site(
-    site: Site, listen: Listener = silent, clock: Clock | None = None, expires_s: int = 0
+    site: Site,
+    listen: Listener = silent,
+    clock: Clock | None = None,
+    expires_s: int = 0,
+    store: Store | None = None,
 ) -> Engine:
     """Composes an engine as `app` does, with disks and a store that tell of every call."""
     root = os.fsencode(site.root)
@@ -48,7 +52,7 @@ def open_site(
 
     blobs = FileBlobs(site.state / "blobs", watched(BlobDisk(), "blobs", listen))
     doors = Doors(
-        store=watched(SqliteStore(site.state / "log.db"), "store", listen),
+        store=watched(store or SqliteStore(site.state / "log.db"), "store", listen),
         blobs=blobs,
         signer=FileSigner(site.state / "key"),
         locks=FileLocks(site.state / "locks"),

@@ -121,7 +121,7 @@ class Folders:
 
     def _exists(self, folder: bytes) -> bool:
         try:
-            self.open(folder)
+            self.open_now(folder)
         except FileNotFoundError:
             return False
         return True

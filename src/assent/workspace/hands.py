@@ -19,6 +19,7 @@ from assent.workspace.states import States
 from assent.workspace.unsynced import Unsynced
 
 _STUCK = (ENOTEMPTY, EEXIST, EBUSY)  # in use by now, or a mount point
+_PLACES = 3  # names that tell how far one motion got, and are asked about together
 _PROBES = (b"probe.one", b"probe.other")
 _PROBE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -37,7 +38,7 @@ class LocalHands:
     def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         """Returns what stands under each name; OSError if it is odd or behind a symlink."""
         asked = tuple(paths)
-        if len(asked) > 1:
+        if 1 < len(asked) <= _PLACES:
             self._finish_links(asked)
         of = self._states.of
         return {path: of(path) for path in asked}
@@ -146,8 +147,7 @@ class LocalHands:
     def _finish_links(self, paths: tuple[bytes, ...]) -> None:
         """Empties slots whose content has reached its name: the end of a rename cut by a crash.
 
-        Only where renames have no flag can a file be found under both; those who ask about a motion
-        ask about both names at once.
+        Only where renames have no flag can a file be found under both names.
         """
         names = [path for path in paths if not _is_slot(path)]
         for slot in [path for path in paths if _is_slot(path)]:

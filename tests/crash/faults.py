@@ -1,0 +1,102 @@
+"""Errors of the system, injected at one call or from one call on, and what must hold after each."""
+
+import errno
+import os
+from collections import Counter
+from collections.abc import Callable
+
+
+from assent.core.errors import AssentError
+from assent.core.journal import Way
+from assent.core.record import PlanRecord
+from assent.engine.engine import Engine
+from assent.engine.runs import RunReport
+from assent.ports import Batch, Store
+from assent.store.memory import MemoryStore
+from assent.store.sqlite import SqliteStore
+from assent.testing.engines import finished, open_site
+from assent.testing.watched import Listener, Moments, failing, silent
+from tests.crash.rig import STAGE, Rig
+
+CODES = (errno.EACCES, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENOSPC)
+SYNCS = ("hands.fsync", "hands.syncfs")
+
+
+class Faulty:
+    """Builds the rig's plan with errors in it. The log is in memory: it is not what fails here."""
+
+    def __init__(self, rig: Rig, counts: Callable[[str], bool]) -> None:
+        self.rig = rig
+        self.counts = counts
+        log = SqliteStore(rig.site.state / "log.db")
+        self._events = log.read_all([""])
+        log.close()
+        self.ends: Counter[str] = Counter()
+
+    def sweep(self, code: int, *, sticky: bool) -> int:
+        """Lets every call fail, one run after the other; returns how many failed."""
+        at = 0
+        while True:
+            fault = Moments(self.counts, at, failing(code), sticky=sticky)
+            end = self._attempt(fault, "resume" if at % 2 else "roll_back")
+            if not fault.fired:
+                assert end == "done"
+                return at
+            place = f"{errno.errorcode[code]} at call {at}, {fault.fired[0]}"
+            synced = not set(SYNCS) & set(fault.fired) or code == errno.EACCES
+            assert end != "done" or synced, f"{place}: done although a sync failed"
+            self.ends[end] += 1
+            at += 1
+
+    def _attempt(self, fault: Moments, way: Way) -> str:
+        """Builds with a fault, then recovers without; returns how the build itself ended."""
+        self.rig.restore(self.rig.approved)
+        store = self._store()
+        report = self._build(store, fault)
+        self._check(store, report, fault)
+        engine = self._open(store, silent)
+        settled = finished(engine.runs.recover())
+        if settled.outcome == "needs_you":
+            settled = finished(engine.runs.recover(way))
+            assert settled.outcome == ("done" if way == "resume" else "rolled_back"), settled.notes
+        self._check(store, settled if settled.run else report, fault)
+        return report.outcome if report else "refused"
+
+    def _build(self, store: Store, listen: Listener) -> RunReport | None:
+        try:
+            return finished(self._open(store, listen).runs.build(self.rig.plan_id))
+        except (AssentError, OSError):
+            return None
+
+    def _check(self, store: Store, report: RunReport | None, fault: Moments) -> None:
+        """The tree is as the report says, the yes is spent if a run began, slots are named."""
+        record = self._record(self._open(store, silent))
+        place = f"{fault.fired[:1]} number {len(fault.seen)}"
+        assert bool(record.runs) == any(consent.run for consent in record.consents), place
+        if report is None:
+            assert record.runs == () or record.unfinished, f"{place}: an end that nobody was told"
+            assert record.runs or self.rig.tree() == self.rig.story.start, place
+            return
+        if report.outcome == "needs_you":
+            return
+        wanted = {"done": self.rig.story.finish, "rolled_back": self.rig.story.start}
+        assert self.rig.tree() == wanted[report.outcome], f"{place}: {report.outcome}"
+        named = " ".join(report.notes)
+        left = [os.fsdecode(p) for p in self._filled_slots()]
+        assert [path for path in left if path not in named] == [], place
+
+    def _filled_slots(self) -> list[bytes]:
+        paths = [path for path in self.rig.leftovers() if b"/probe." not in path]
+        return [path for path in paths if not os.path.isdir(self.rig.root + b"/" + path)]
+
+    def _record(self, engine: Engine) -> PlanRecord:
+        return engine.plans.ledger().load(self.rig.plan_id)
+
+    def _open(self, store: Store, listen: Listener) -> Engine:
+        return open_site(self.rig.site, listen, store=store)
+
+    def _store(self) -> MemoryStore:
+        store = MemoryStore()
+        for one in self._events:
+            store.append(Batch(one.stream, one.seq - 1, one.at, (one.event,)))
+        return store

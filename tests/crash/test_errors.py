@@ -1,0 +1,35 @@
+"""F64, law 6: wherever the system reports an error, the outcome is true and nothing is torn."""
+
+import errno
+from pathlib import Path
+
+import pytest
+from tests.crash.faults import CODES, Faulty
+from tests.crash.rig import Rig
+from tests.crash.stories import STORIES, Story
+
+CASES = [
+    pytest.param(story, code, id=f"{story.name}-{errno.errorcode[code]}")
+    for story in STORIES
+    for code in CODES
+]
+
+
+@pytest.mark.parametrize(("story", "code"), CASES)
+def test_one_failing_call_is_survived(story: Story, code: int, quick_path: Path) -> None:
+    faulty = Faulty(Rig(quick_path, story), of_the_hands)
+    assert faulty.sweep(code, sticky=False) > 60
+    assert {"rolled_back", "refused"} <= {*faulty.ends} <= {"done", "rolled_back", "refused"}
+
+
+@pytest.mark.parametrize(("story", "code"), CASES)
+def test_a_disk_that_fails_from_one_call_on_is_survived(
+    story: Story, code: int, quick_path: Path
+) -> None:
+    faulty = Faulty(Rig(quick_path, story), of_the_hands)
+    assert faulty.sweep(code, sticky=True) > 60
+    assert {"rolled_back", "refused"} <= {*faulty.ends}
+
+
+def of_the_hands(moment: str) -> bool:
+    return moment.startswith("hands.")

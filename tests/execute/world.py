@@ -1,0 +1,124 @@
+"""A world for one plan: a watched disk, a journal, and only those blobs that a run demands."""
+
+from tests.execute.hands import WatchedHands
+from tests.execute.meddler import Meddler, is_slot
+
+from assent.core.digest import sha256
+from assent.core.journal import (
+    Finished,
+    Halted,
+    Result,
+    Started,
+    Step,
+    Way,
+    next_step,
+    results,
+    started,
+)
+from assent.core.motion import Layout, motions
+from assent.core.operation import MoveFile, footprint
+from assent.core.paths import inside
+from assent.execute.executor import Executor
+from assent.store.memory import MemoryBlobs
+from assent.testing.memory_journal import MemoryJournal
+from assent.testing.memory_workspace import Node
+from assent.testing.plans import Case, yes
+
+MINE = {b"w/mine": Node(b"not touched")}
+
+
+class World:
+    """What outlives an executor, and what can be said about it afterwards."""
+
+    def __init__(self, case: Case, layout: Layout | None = None) -> None:
+        self.case = case
+        self.start = {**case.start, **MINE}
+        self.finish = {**case.finish, **MINE}
+        self.hands = WatchedHands(self.start, layout)
+        self.journal = MemoryJournal()
+        self.blobs = _demanded(case)
+        self.approved = yes(case.operations)
+
+    def apply(self) -> None:
+        for _ in self._executor().apply(self.approved, "run"):
+            pass
+
+    def recover(self, way: Way = "auto") -> None:
+        for _ in self._executor().recover(self.approved.plan, "run", way):
+            pass
+
+    @property
+    def outcome(self) -> str:
+        """How the run stands, as a person would be told."""
+        entries = self.journal.read("run")
+        last = entries[-1] if entries else None
+        if isinstance(last, Finished):
+            return last.outcome
+        if next_step(entries) is Step.WAIT:
+            return "needs_you"
+        return "unfinished" if entries else "refused"
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        entries = self.journal.read("run")
+        last = entries[-1]
+        if isinstance(last, Finished):
+            return last.results
+        renames = motions(self.case.operations, started(entries).layout)
+        return results(entries, renames, len(self.case.operations))
+
+    @property
+    def files(self) -> dict[bytes, Node]:
+        """The person's files, without slots."""
+        return {path: node for path, node in self.hands.disk.files.items() if not is_slot(path)}
+
+    @property
+    def slots(self) -> dict[bytes, Node]:
+        return {path: node for path, node in self.hands.disk.files.items() if is_slot(path)}
+
+    @property
+    def named(self) -> set[bytes]:
+        """The slots that the person is told about."""
+        last = self.journal.read("run")[-1]
+        halts = [entry for entry in self.journal.read("run") if isinstance(entry, Halted)]
+        if isinstance(last, Finished):
+            return set(last.kept)
+        return {conflict.kept for conflict in halts[-1].conflicts} if halts else set()
+
+    @property
+    def spent(self) -> int:
+        """How often an approval was spent."""
+        return sum(isinstance(entry, Started) for entry in self.journal.read("run"))
+
+    def lost(self, meddler: Meddler | None = None) -> list[Node]:
+        """Nodes of start and finish, and somebody else's, that nobody could find again.
+
+        What somebody else destroyed is not the executor's to keep.
+        """
+        told = [
+            node
+            for slot, node in self.slots.items()
+            if any(name and inside(slot, name) for name in self.named)
+        ]
+        found = {node.content for node in (*self.files.values(), *told)}
+        found.update(self.blobs.contents.values())
+        if meddler:
+            found.update(node.content for node in meddler.destroyed)
+        theirs = meddler.brought if meddler else []
+        wanted = (*self.start.values(), *self.finish.values(), *theirs)
+        return [node for node in wanted if node.content not in found]
+
+    def _executor(self) -> Executor:
+        return Executor(self.hands, self.blobs, self.journal)
+
+
+def _demanded(case: Case) -> MemoryBlobs:
+    """Keeps what writes and deletions name; the content of a moved file is nowhere else."""
+    contents = {sha256(node.content): node.content for node in case.nodes}
+    blobs = MemoryBlobs()
+    for op in case.operations:
+        for _, *states in footprint(op):
+            kept = [state for state in states if state and not isinstance(op, MoveFile)]
+            for state in kept:
+                blobs.keep([contents[state.digest]])
+    return blobs
