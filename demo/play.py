@@ -1,6 +1,7 @@
 """`make demo`: one story through the real program, in a throw-away repository; it checks itself."""
 
 import argparse
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -19,6 +20,10 @@ def main() -> int:
     pause = PAUSE if sys.stdout.isatty() else 0.0
     parser.add_argument("--pause", type=float, default=pause, help="seconds between steps")
     options = parser.parse_args()
+    missing = [program for program in ("bash", "git") if shutil.which(program) is None]
+    if missing:
+        print(f"The demonstration needs {' and '.join(missing)}: make system", file=sys.stderr)
+        return 1
     with tempfile.TemporaryDirectory(prefix="assent-demo-") as home:
         try:
             play(Scene(Path(home), options.pause), Path(home))
@@ -33,8 +38,9 @@ def play(scene: Scene, home: Path) -> None:
     bakery.build(scene.root)
     scene.say("A repository, thrown away at the end. Its state and configuration are its own.")
     scene.do("git init -q && git add -A && git -c user.name=demo -c user.email= commit -qm Bread")
-    scene.note("The demonstration's own user configuration lets a full digest approve without a")
-    scene.note("terminal; without that, Assent asks on /dev/tty: " + " ".join(CONFIG.split("\n")))
+    scene.note("Usually Assent asks on the terminal, and only there. The demonstration's own user")
+    scene.note("configuration lets a full digest approve instead:")
+    scene.note(CONFIG.strip().replace("\n", " "))
     digest = _plan(scene, home)
     _look_closer(scene, digest)
     _build(scene)
@@ -113,7 +119,8 @@ def _crash(scene: Scene) -> None:
 def _stage_move(scene: Scene, name: str, source: str, target: str) -> None:
     scene.do(f'assent plan new {name} --goal "Recipes lie in {target}" | head -n 1')
     scene.do(f"assent stage move {source} {target} | tail -n 1")
-    scene.do("assent propose > /dev/null; assent review | head -n 12")
+    scene.do("assent propose | grep state")
+    scene.do("assent review | head -n 6")
     digest = scene.ask("assent review")["digest"]
     scene.do(f"assent approve --digest {digest} | grep state")
 

@@ -23,8 +23,9 @@ class Scene:
         self.root = home / "bakery"
         self.root.mkdir()
         self._pause = pause
+        inherited = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
         self._env = {
-            **os.environ,
+            **inherited,
             "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
             "PAGER": "cat",
             "XDG_STATE_HOME": str(home / "state"),
@@ -44,7 +45,8 @@ class Scene:
     def do(self, command: str, *, ends: int = 0) -> None:
         """Shows a command line, runs it, and requires the exit code that the story tells."""
         self.show(command)
-        code = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=self.root, env=self._env).returncode
+        line = ["bash", "-o", "pipefail", "-c", command]
+        code = subprocess.run(line, cwd=self.root, env=self._env, stderr=sys.stdout).returncode
         self.require(code == ends, f"`{command}` ended with {code} instead of {ends}")
         if ends:
             print(f"(exit {code})", flush=True)

@@ -3,7 +3,6 @@
 import errno
 import os
 from collections import Counter
-from collections.abc import Callable
 
 
 from assent.core.errors import AssentError
@@ -25,9 +24,9 @@ SYNCS = ("hands.fsync", "hands.syncfs")
 class Faulty:
     """Builds the rig's plan with errors in it. The log is in memory: it is not what fails here."""
 
-    def __init__(self, rig: Rig, counts: Callable[[str], bool]) -> None:
+    def __init__(self, rig: Rig, whose: str) -> None:
         self.rig = rig
-        self.counts = counts
+        self._whose = whose
         log = SqliteStore(rig.site.state / "log.db")
         self._events = log.read_all([""])
         log.close()
@@ -37,7 +36,7 @@ class Faulty:
         """Lets every call fail, one run after the other; returns how many failed."""
         at = 0
         while True:
-            fault = Moments(self.counts, at, failing(code), sticky=sticky)
+            fault = Moments(self._counts, at, failing(code), sticky=sticky)
             end = self._attempt(fault, "resume" if at % 2 else "roll_back")
             if not fault.fired:
                 assert end == "done"
@@ -47,6 +46,9 @@ class Faulty:
             assert end != "done" or synced, f"{place}: done although a sync failed"
             self.ends[end] += 1
             at += 1
+
+    def _counts(self, moment: str) -> bool:
+        return moment.startswith(self._whose)
 
     def _attempt(self, fault: Moments, way: Way) -> str:
         """Builds with a fault, then recovers without; returns how the build itself ended."""

@@ -89,7 +89,7 @@ def test_one_plan_in_lines() -> None:
         "plan     add_login",
         "session  login",
         "file     .opencode/plans/login/p.md",
-        "state    DRAFTING, not approved",
+        "state    DRAFTING",
         "digest   none",
         "id       01plan",
         "Next: assent propose",

@@ -24,6 +24,7 @@ def consent(call: Call, wanted: str, named: str, review: Callable[[], Review]) -
         return "digest"
     if not call.no_input:
         shown = review()
-        if shown.digest == wanted and ask(ansi(review_lines(shown), color=want_color()), wanted):
+        texts = ansi(review_lines(shown, asking=True), color=want_color())
+        if shown.digest == wanted and ask(texts, wanted):
             return TERMINAL
-    raise Declined("Not approved; nothing was changed.", "assent review")
+    raise Declined("Not approved; nothing was changed.", f"{call.command} --digest {wanted}")

@@ -38,6 +38,11 @@ class Call:
 
         return may_approve_without_terminal(self.folder)
 
+    @property
+    def command(self) -> str:
+        """The command as it was called, for the next one to type."""
+        return click.get_current_context().command_path
+
     def record(self) -> PlanRecord:
         """Returns the plan that the command is about."""
         return self.engine.plans.find(self.plan)

@@ -64,7 +64,7 @@ _SIGNS: dict[str, Style] = {"+": "added", "-": "removed", "@": "hunk", "\\": "di
 _WIDEST: Final = max(map(len, RISKS))
 
 
-def review_lines(review: Review) -> Iterator[Line]:
+def review_lines(review: Review, *, asking: bool = False) -> Iterator[Line]:
     """Renders a review: risks, text, every operation in full, then the digest and what is next."""
     yield from _title(review)
     yield from _risks(review.operations)
@@ -75,7 +75,7 @@ def review_lines(review: Review) -> Iterator[Line]:
     for number, operation in enumerate(review.operations, 1):
         yield from _operation(number, operation)
         yield BLANK
-    yield from _end(review)
+    yield from _end(review, asking=asking)
 
 
 def review_json(review: Review) -> Row:
@@ -122,6 +122,13 @@ def diff_lines(diff: str) -> Iterator[Line]:
             yield from [Line(style, piece) for piece in fold_long(line)]
 
 
+def standing(state: State, *, approved: bool) -> str:
+    """Returns the state in words; whether it is approved matters only while that is awaited."""
+    if state is not State.AWAITING_APPROVAL:
+        return str(state)
+    return f"{state}, {'approved' if approved else 'not approved'}"
+
+
 def next_command(state: State, digest: str, *, approved: bool) -> str:
     """Returns what a person types next."""
     if state is not State.AWAITING_APPROVAL:
@@ -134,7 +141,7 @@ def _title(review: Review) -> Iterator[Line]:
     rows = [
         ("session", visible_line(review.session) or "none"),
         ("file", visible_path(review.path) or "none"),
-        ("state", f"{review.state}, {'approved' if review.approved else 'not approved'}"),
+        ("state", standing(review.state, approved=review.approved)),
     ]
     yield from table("plain", rows)
     yield BLANK
@@ -195,11 +202,13 @@ def _state(state: FileState | None) -> tuple[str, str, str]:
     return f"{state.size} bytes", f"{state.kind} {state.mode:o}", f"sha256 {state.digest}"
 
 
-def _end(review: Review) -> Iterator[Line]:
+def _end(review: Review, *, asking: bool) -> Iterator[Line]:
     yield Line("plain", counted(operation.op for operation in review.operations))
     if review.digest:
         yield Line("heading", "Digest")
         yield Line("digest", review.digest)
+    if asking:
+        return
     command = next_command(review.state, review.digest, approved=review.approved)
     if review.digest and not review.path:  # an undo plan has no file and its own verb
         command = f"assent undo --digest {review.digest}"

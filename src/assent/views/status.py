@@ -11,7 +11,7 @@ from assent.core.record import Revision
 from assent.core.undo import Inversion
 from assent.views.commands import subject
 from assent.views.lines import BLANK, Line, Style, table, wrapped
-from assent.views.review import next_command
+from assent.views.review import next_command, standing
 from assent.views.rows import Row, kind, row_path
 from assent.views.visible import visible_line
 
@@ -42,7 +42,7 @@ def plan_lines(row: Row) -> Iterator[Line]:
             ("plan", _text(row["name"])),
             ("session", _text(row["session"])),
             ("file", row_path(row, "path") or "none"),
-            ("state", f"{row['state']}, {'approved' if row['approved'] else 'not approved'}"),
+            ("state", standing(State(str(row["state"])), approved=bool(row["approved"]))),
             ("digest", _text(row["digest"])),
             ("id", _text(row["plan_id"])),
         ],

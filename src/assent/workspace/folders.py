@@ -61,9 +61,8 @@ class Folders:
 
     def device(self, folder: bytes) -> int:
         """Returns the file system that a folder is on."""
-        if folder not in self._ids:
-            self.open(folder)
-        return self._ids[folder][0]
+        known = self._ids.get(folder)
+        return known[0] if known else self._disk.stat(self.open(folder)).st_dev
 
     def make(self, folder: bytes) -> list[bytes]:
         """Makes a folder and those above it; returns those that were missing, outermost first."""
