@@ -60,10 +60,10 @@ test: ## everything: the quick gate, then the whole suite
 	$(BIN)/pytest -n auto
 
 bench: $(STAMP) ## measure speed against the budgets
-	$(BIN)/python bench/run.py
+	$(BIN)/python -m bench.run
 
 demo: $(STAMP) ## play the demonstration from end to end
-	$(BIN)/python demo/play.py
+	$(BIN)/python -m demo.play
 
 docs: $(STAMP) ## write the generated parts of the documentation anew
 	$(BIN)/python tools/docs.py

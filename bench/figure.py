@@ -37,9 +37,16 @@ class Figure(msgspec.Struct, frozen=True):
         return self.ours / self.reference if self.reference else None
 
     @property
-    def missed(self) -> bool:
+    def verdict(self) -> Literal["met", "MISSED", ""]:
+        """Says nothing where there is no bar, or nothing to compare with."""
         judged = self.ours if self.bar and self.bar.absolute else self.ratio
-        return self.bar is not None and judged is not None and not self.bar.holds(judged)
+        if self.bar is None or judged is None:
+            return ""
+        return "met" if self.bar.holds(judged) else "MISSED"
+
+    @property
+    def missed(self) -> bool:
+        return self.verdict == "MISSED"
 
 
 def at_most(ratio: float) -> Bar:
@@ -71,8 +78,7 @@ def figure_line(figure: Figure) -> str:
     show = _UNITS[figure.unit]
     reference = NONE if figure.reference is None else show(figure.reference)
     ratio = NONE if figure.ratio is None else f"{figure.ratio:.2f} x"
-    verdict = "" if figure.bar is None else "MISSED" if figure.missed else "met"
-    return _line((figure.name, show(figure.ours), reference, ratio, _bar(figure), verdict))
+    return _line((figure.name, show(figure.ours), reference, ratio, _bar(figure), figure.verdict))
 
 
 def _bar(figure: Figure) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-RECIPES = 1_500
+RECIPES = 1_200
 
 OVEN = "bakery/oven.py"
 LEGACY = "bakery/legacy.py"

@@ -1,6 +1,7 @@
 """A crash in the middle of a build: the program is killed while it renames files."""
 
 import signal
+import sys
 import time
 
 from demo.bakery import RECIPES, recipes
@@ -22,6 +23,7 @@ def kill_in_the_middle(scene: Scene, folder: str) -> bool:
     build.send_signal(signal.SIGKILL)
     hit = build.wait() == -signal.SIGKILL and scene.ask("assent status")["run"]["outcome"] is None
     if hit:
+        print(end="\n" if sys.stderr.isatty() else "")  # below the progress that stopped
         scene.show("kill -9 $!")
         left = len(recipes(scene.root, folder))
         scene.note(f"Of {RECIPES} recipes, {left} are still in {folder}/. The rest is on its way.")

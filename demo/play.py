@@ -83,7 +83,7 @@ def _look_closer(scene: Scene, digest: str) -> None:
 
 def _build(scene: Scene) -> None:
     scene.say("The digest of what is left gets a yes, and exactly that is built, once.")
-    digest = scene.ask("assent review")["digest"]
+    digest = scene.ask("assent plan show")["digest"]
     scene.do(f"assent approve --digest {digest} --note 'Without the script' | grep state")
     scene.do("assent build")
     oven = bakery.read(scene.root, bakery.OVEN) or ""
@@ -121,7 +121,7 @@ def _stage_move(scene: Scene, name: str, source: str, target: str) -> None:
     scene.do(f"assent stage move {source} {target} | tail -n 1")
     scene.do("assent propose | grep state")
     scene.do("assent review | head -n 6")
-    digest = scene.ask("assent review")["digest"]
+    digest = scene.ask("assent plan show")["digest"]
     scene.do(f"assent approve --digest {digest} | grep state")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from assent.config.load import Loaded, load
 from assent.config.places import Places, places
 from assent.core.errors import UsageError
+from assent.core.paths import normal
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
 from assent.execute.executor import Executor
@@ -26,7 +27,7 @@ def open_engine(folder: str) -> tuple[Engine, tuple[str, ...]]:
 
     cwd, root, here = _located(folder)
     loaded = _loaded(root, here)
-    plan_dir = loaded.settings.plan.dir.encode()
+    plan_dir = normal(os.fsencode(loaded.settings.plan.dir))
     blobs = FileBlobs(here.state / "blobs")
     doors = Doors(
         store=SqliteStore(here.state / "log.db"),

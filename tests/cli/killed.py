@@ -10,6 +10,8 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from tests.cli.world import World
+
 from assent.config.places import places
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
@@ -23,7 +25,6 @@ from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
 from assent.workspace.local import LocalFiles
 from assent.workspace.projection import PLANS, LocalProjection
-from tests.cli.world import World
 
 PROJECT = Path(__file__).resolve().parents[2]
 

@@ -4,7 +4,6 @@ import os
 import subprocess
 
 import pytest
-
 from tests.cli.world import PROGRAM, World
 
 HIGH = os.fsdecode(b"\xff\xfe")  # bytes that are no UTF-8, as the shell hands them over

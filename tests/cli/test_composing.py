@@ -1,7 +1,6 @@
 """Staging the same path again: it composes, or it is refused and the draft stays as it was."""
 
 import pytest
-
 from tests.cli.world import World
 
 Steps = list[tuple[str, ...]]
@@ -23,13 +22,19 @@ def staged(world: World) -> list[tuple[str, ...]]:
 
 
 COMPOSED: dict[str, tuple[Steps, list[tuple[str, ...]]]] = {
-    "write and write": ([("write", "n", *W), ("edit", "n", "--find", "in", "--put", "IN")], [("write", "n")]),
+    "write and write": (
+        [("write", "n", *W), ("edit", "n", "--find", "in", "--put", "IN")],
+        [("write", "n")],
+    ),
     "edit and edit": (
         [("edit", "a", "--find", "one", "--put", "1"), ("edit", "a", "--find", "1", "--put", "I")],
         [("write", "a")],
     ),
     "edit and edit back": (
-        [("edit", "a", "--find", "one", "--put", "1"), ("edit", "a", "--find", "1", "--put", "one")],
+        [
+            ("edit", "a", "--find", "one", "--put", "1"),
+            ("edit", "a", "--find", "1", "--put", "one"),
+        ],
         [],
     ),
     "mode and write": ([("write", "a", "--mode", "755"), ("write", "a", *W)], [("write", "a")]),
@@ -49,17 +54,35 @@ COMPOSED: dict[str, tuple[Steps, list[tuple[str, ...]]]] = {
         [("delete", "a"), ("write", "n")],
     ),
     "move and delete": ([("move", "a", "n"), ("delete", "n")], [("delete", "a")]),
-    "move and write the old name": ([("move", "a", "n"), ("write", "a", *W)], [("write", "a"), ("write", "n")]),
-    "delete and move there": ([("delete", "b"), ("move", "a", "b")], [("delete", "a"), ("write", "b")]),
-    "delete a folder with a new file": ([("write", "d/n", *W), ("delete", "d")], [("delete", "d/x"), ("delete", "d/y")]),
+    "move and write the old name": (
+        [("move", "a", "n"), ("write", "a", *W)],
+        [("write", "a"), ("write", "n")],
+    ),
+    "delete and move there": (
+        [("delete", "b"), ("move", "a", "b")],
+        [("delete", "a"), ("write", "b")],
+    ),
+    "delete a folder with a new file": (
+        [("write", "d/n", *W), ("delete", "d")],
+        [("delete", "d/x"), ("delete", "d/y")],
+    ),
     "move a folder with a new file": (
         [("write", "d/n", *W), ("move", "d", "e")],
         [("move", "d/x", "e/x"), ("move", "d/y", "e/y"), ("write", "e/n")],
     ),
-    "move into a staged folder": ([("write", "n/x", *W), ("move", "a", "n")], [("write", "n/x"), ("move", "a", "n/a")]),
-    "link and link": ([("write", "l", "--link-to", "b"), ("write", "l", "--link-to", "c")], [("write", "l")]),
-    "link and link back": ([("write", "l", "--link-to", "b"), ("write", "l", "--link-to", "a")], []),
-}  # fmt: skip
+    "move into a staged folder": (
+        [("write", "n/x", *W), ("move", "a", "n")],
+        [("write", "n/x"), ("move", "a", "n/a")],
+    ),
+    "link and link": (
+        [("write", "l", "--link-to", "b"), ("write", "l", "--link-to", "c")],
+        [("write", "l")],
+    ),
+    "link and link back": (
+        [("write", "l", "--link-to", "b"), ("write", "l", "--link-to", "a")],
+        [],
+    ),
+}
 
 
 @pytest.mark.parametrize(("steps", "wanted"), COMPOSED.values(), ids=COMPOSED)
@@ -190,8 +213,14 @@ def test_f62_every_diff_in_full(world: World) -> None:
     for line in many.decode().splitlines():
         assert f"\n+{line}\n" in shown
     for line in (
-        "-one", "+1", "-x", "rename from b", "rename to c", "old mode 100644", "new mode 100755",
+        "-one",
+        "+1",
+        "-x",
+        "rename from b",
+        "rename to c",
+        "old mode 100644",
+        "new mode 100755",
         "-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file",
-    ):  # fmt: skip
+    ):
         assert f"\n{line}\n" in shown
     assert set(world.run("diff").out.decode().splitlines()) <= set(shown.splitlines())

@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from tests.cli.killed import kill_build
 from tests.cli.world import PROGRAM, World
 

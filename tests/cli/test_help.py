@@ -1,10 +1,10 @@
 """Help: every command explains itself, with examples, and starts fast questions fast."""
 
 import pytest
+from tests.cli.world import PROGRAM, World
 
 from assent import __version__
 from assent.cli.table import COMMANDS
-from tests.cli.world import PROGRAM, World
 
 PLAN = ("new", "write", "list", "show", "use", "history", "delete")
 STAGE = ("write", "edit", "delete", "move", "list", "remove", "clear")

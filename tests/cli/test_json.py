@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 import pytest
-
 from tests.cli.world import World
 
 PLAN = ["plan_id", "session", "name", "path", "state", "digest", "approved"]
@@ -203,7 +202,10 @@ def test_log(drafted: World) -> None:
 
 def test_diff(drafted: World) -> None:
     (staged,) = drafted.ok("stage", "list")["operations"]
-    patch = "diff --git a/a.txt b/a.txt\nnew file mode 100644\n--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+a\n"
+    patch = (
+        "diff --git a/a.txt b/a.txt\nnew file mode 100644\n"
+        "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+a\n"
+    )
     assert drafted.ok("diff") == {
         "operations": [{"id": staged["id"], "diff": patch}],
         "diff": patch,

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
-
 from tests.cli.world import Found, World
 
 Files = dict[bytes, Found]
@@ -48,7 +47,10 @@ STORIES = {
         {}, [("write", "p", "--from", "-", "--mode", "755")], {b"p": text(b"#!", 0o755)}, b"#!"
     ),
     "replace keeps the mode": Story(
-        {b"p": text(b"old", 0o750)}, [("write", "p", "--from", "-")], {b"p": text(b"new", 0o750)}, b"new"
+        {b"p": text(b"old", 0o750)},
+        [("write", "p", "--from", "-")],
+        {b"p": text(b"new", 0o750)},
+        b"new",
     ),
     "replace and change the mode": Story(
         {b"p": text(b"old")},
@@ -82,7 +84,9 @@ STORIES = {
         {b"n": text(b"a\nb")}, [("edit", "n", "--find", "b", "--put", "c")], {b"n": text(b"a\nc")}
     ),
     "edit that adds a final newline": Story(
-        {b"n": text(b"a\nb")}, [("edit", "n", "--find", "b", "--put", "b\n")], {b"n": text(b"a\nb\n")}
+        {b"n": text(b"a\nb")},
+        [("edit", "n", "--find", "b", "--put", "b\n")],
+        {b"n": text(b"a\nb\n")},
     ),
     "edit to nothing": Story(
         {b"n": text(b"a")}, [("edit", "n", "--find", "a", "--put", "")], {b"n": text(b"")}
@@ -186,7 +190,7 @@ STORIES = {
         [("move", "a", "t"), ("move", "d", "a"), ("move", "t", "d")],
         {b"a": FOLDER, b"a/x": text(b"inside"), b"d": text(b"file")},
     ),
-}  # fmt: skip
+}
 
 
 def lay_out(world: World, files: Files) -> None:
@@ -218,9 +222,22 @@ def test_staged_built_and_undone(world: World, story: Story) -> None:
 
 
 NAMES = [
-    b"caf\xe9", b"\xff\xfe\x01", b"new\nline", b"tab\there", b" spaces ", b"-dash", b"--from", b"$(x)",
-    b"quote'\"", b"back\\slash", b"*", b"\xe2\x80\xaetxt.exe", "ünï".encode(), b"a" * 255, b"\x1b[31m",
-]  # fmt: skip
+    b"caf\xe9",
+    b"\xff\xfe\x01",
+    b"new\nline",
+    b"tab\there",
+    b" spaces ",
+    b"-dash",
+    b"--from",
+    b"$(x)",
+    b"quote'\"",
+    b"back\\slash",
+    b"*",
+    b"\xe2\x80\xaetxt.exe",
+    "ünï".encode(),
+    b"a" * 255,
+    b"\x1b[31m",
+]
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)

@@ -3,19 +3,46 @@
 import os
 
 import pytest
-
 from tests.cli.world import World
 
 GIT = [
-    ".git", ".git/config", ".GIT/x", ".Git/hooks/pre-commit", "sub/.git/hooks/x", "sub/.gIt", "a/b/.git/c/d",
-    ".g\u200cit/config", "\ufeff.git/config", ".git\u200d/config",
-]  # fmt: skip
+    ".git",
+    ".git/config",
+    ".GIT/x",
+    ".Git/hooks/pre-commit",
+    "sub/.git/hooks/x",
+    "sub/.gIt",
+    "a/b/.git/c/d",
+    ".g\u200cit/config",
+    "\ufeff.git/config",
+    ".git\u200d/config",
+]
 OURS = [
-    ".opencode", ".opencode/assent", ".opencode/assent/x", ".opencode/ASSENT/plans/y", ".OpenCode/assent/x",
-    ".opencode/plans/x", ".opencode/plans/tests/PLAN_work.md", ".opencode/Plans/tests/PLAN_work.md",
-]  # fmt: skip
-OUTSIDE = ["..", "../x", "sub/../../x", "/etc/passwd", "/", ".", "sub/..", "up/x", "up/../x", "away/x",
-           "deep/inner/x", "loop/x", "loop/../../x", "./../project2/x"]  # fmt: skip
+    ".opencode",
+    ".opencode/assent",
+    ".opencode/assent/x",
+    ".opencode/ASSENT/plans/y",
+    ".OpenCode/assent/x",
+    ".opencode/plans/x",
+    ".opencode/plans/tests/PLAN_work.md",
+    ".opencode/Plans/tests/PLAN_work.md",
+]
+OUTSIDE = [
+    "..",
+    "../x",
+    "sub/../../x",
+    "/etc/passwd",
+    "/",
+    ".",
+    "sub/..",
+    "up/x",
+    "up/../x",
+    "away/x",
+    "deep/inner/x",
+    "loop/x",
+    "loop/../../x",
+    "./../project2/x",
+]
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +77,6 @@ def lines(path: str) -> list[tuple[str, ...]]:
 def test_refused(guarded: World, path: str) -> None:
     before = guarded.files(), guarded.ok("stage", "list")
     for line in lines(path):
-        if line[:3] == ("move", "--", "mine") and path in ("sub/..", "."):
-            continue
         assert guarded.no(7, "stage", *line)["error"] == "refused", line
     assert (guarded.files(), guarded.ok("stage", "list")) == before
 
@@ -125,10 +150,17 @@ def test_no_pipe_or_socket(world: World) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        ".opencode/assent.toml", ".opencode/agents/plan.md", ".github/workflows/ci.yml", ".vscode/tasks.json",
-        "AGENTS.md", ".env", ".husky/pre-commit", "deploy.pem", "sub/.Env.Local",
+        ".opencode/assent.toml",
+        ".opencode/agents/plan.md",
+        ".github/workflows/ci.yml",
+        ".vscode/tasks.json",
+        "AGENTS.md",
+        ".env",
+        ".husky/pre-commit",
+        "deploy.pem",
+        "sub/.Env.Local",
     ],
-)  # fmt: skip
+)
 def test_protected_paths_are_pointed_out_and_not_refused(world: World, path: str) -> None:
     world.plan()
     world.write(path, b"x\n")
@@ -138,16 +170,11 @@ def test_protected_paths_are_pointed_out_and_not_refused(world: World, path: str
     assert world.ok("stage", "list")["operations"][0]["path"] == path
 
 
-PLAN_FILES = [
-    ".opencode/plans/tests/PLAN_work.md", ".opencode/plans/tests/PLAN_other.md",
-    ".opencode/plans/tests/PLAN_x.sh", ".opencode/plans/tests/../../../x.md", ".opencode/plans/../x.md",
-]  # fmt: skip
-
-
 def test_f69_plan_text_is_written_by_name_and_nowhere_else(world: World) -> None:
     """Only `plan write` writes plan files: under plan.dir, `.md`, of limited size, no symlinks."""
     world.plan()
-    for path in PLAN_FILES[:3]:
+    for file in ("PLAN_work.md", "PLAN_other.md", "PLAN_x.sh", "../PLAN_x.md", "x"):
+        path = f".opencode/plans/tests/{file}"
         assert world.no(7, "stage", "write", path, "--from", "-")["error"] == "refused"
     for name in ("../up", "x/y", "x.sh", "/etc/x", "..", "PLAN_x.md"):
         assert world.no(2, "plan", "new", name)["error"] == "usage"

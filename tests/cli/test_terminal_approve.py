@@ -4,7 +4,6 @@ import os
 import signal
 
 import pytest
-
 from tests.cli.terminal import QUESTION, Terminal
 from tests.cli.world import Answer, World
 

@@ -1,7 +1,6 @@
 """What a terminal is shown: colour, pages and progress, and none of it in a pipe."""
 
 import pytest
-
 from tests.cli.terminal import Terminal
 from tests.cli.world import World
 

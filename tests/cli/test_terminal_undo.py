@@ -1,7 +1,6 @@
 """Undo asks like approve: its own digest, at the terminal, or not at all."""
 
 import pytest
-
 from tests.cli.terminal import QUESTION, Terminal
 from tests.cli.world import World
 

@@ -1,5 +1,6 @@
 """File states and trees for the tests of the core; contents are named by single letters."""
 
+import itertools
 from collections.abc import Iterable, Mapping
 
 from assent.core.digest import sha256
@@ -37,3 +38,12 @@ def below(tree: Mapping[bytes, object], folder: bytes) -> list[bytes]:
 def is_possible(tree: Tree) -> bool:
     """Tells whether no name is a file and a folder at once."""
     return not any(above in tree for path in tree for above in ancestors(path))
+
+
+# Names that can be files and folders to each other, and every tree that they can make.
+NESTED = (b"a", b"a/x", b"a/x/y", b"b", b"b/z")
+TREES: list[Tree] = [
+    tree
+    for states in itertools.product((None, A, B), repeat=len(NESTED))
+    if is_possible(tree := {name: s for name, s in zip(NESTED, states, strict=True) if s})
+]

@@ -156,7 +156,7 @@ def unpacked(packed: bytes) -> list[bytes]:
     return fields
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.lists(st.binary(max_size=9), max_size=5))
 def test_pack_can_be_taken_apart_so_no_two_lists_are_alike(fields: list[bytes]) -> None:
     assert unpacked(pack(*fields)) == fields
@@ -200,7 +200,7 @@ def test_equal_commands_are_told_apart_by_their_ordinal() -> None:
 NUMBERS = st.lists(st.integers(0, len(OPERATIONS) - 1), max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(NUMBERS, st.integers(0, len(OPERATIONS) - 1), NUMBERS)
 def test_an_id_does_not_depend_on_its_neighbours(
     before: list[int], number: int, after: list[int]

@@ -28,7 +28,7 @@ def test_a_session_is_named_by_the_first_words_of_its_goal(goal: str, wanted: st
     assert slug(goal) == wanted
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.text(max_size=80))
 def test_a_slug_is_always_a_session_name(text: str) -> None:
     assert session_name(slug(text)) == slug(text)
@@ -66,7 +66,7 @@ TIMES = st.integers(0, 2**48 - 1)
 NOISE = st.integers(0, 2**80 - 1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(TIMES, NOISE, TIMES, NOISE)
 def test_ids_sort_by_time_and_then_by_noise(t1: int, n1: int, t2: int, n2: int) -> None:
     one, two = spelled(t1, n1), spelled(t2, n2)

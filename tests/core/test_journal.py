@@ -67,7 +67,7 @@ def stories(entries: tuple[Entry, ...], step: Step, left: int) -> Iterator[tuple
 
 
 def test_law_5_every_sequence_of_entries_says_what_comes_next() -> None:
-    assert sum(1 for _ in stories((START,), Step.PREPARE, 6)) > 20_000
+    assert sum(1 for _ in stories((START,), Step.PREPARE, 5)) > 4_000
 
 
 def test_law_5_halts_and_ways_out_can_follow_each_other_without_end() -> None:
@@ -141,6 +141,10 @@ def blocked(*indices: int) -> Halted:
         (
             (COMMIT, stopped(4), blocked(0, 1)),
             ("conflict", "conflict", "conflict", "undone"),
+        ),
+        (  # all is put back, and nobody knows whether the disk has it
+            (COMMIT, stopped(4), Halted((Conflict(0, b"", b"", "not safely on disk"),))),
+            ("undone", "undone", "conflict", "undone"),
         ),
         (  # reversed after all: what stood in the way is history
             (COMMIT, stopped(4), blocked(0, 1), Recovering("roll_back"), BACK),

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.states import LINK, TOOL, A, B, C, D, Tree, applied, below, is_possible
+from tests.core.states import LINK, NESTED, TOOL, TREES, A, B, C, D, Tree, applied, below
 
 from assent.core.motion import (
     Clear,
@@ -162,17 +162,15 @@ def test_prunable_folders_come_innermost_first(
     assert prunable(operations) == wanted
 
 
-NAMES = (b"a", b"a/x", b"a/x/y", b"b", b"b/z")
-STATES = st.sampled_from((A, B, TOOL))
-trees = st.dictionaries(st.sampled_from(NAMES), STATES).filter(is_possible)
+trees = st.sampled_from(TREES)
 
 
 @st.composite
 def segments(draw: st.DrawFn) -> tuple[Tree, list[FileOperation], Tree]:
     """Two possible trees, and operations that lead from one to the other; some are moves."""
     start, end = draw(trees), draw(trees)
-    gone = [name for name in NAMES if name in start and name not in end]
-    come = [name for name in NAMES if name in end and name not in start]
+    gone = [name for name in NESTED if name in start and name not in end]
+    come = [name for name in NESTED if name in end and name not in start]
     operations: list[FileOperation] = []
     for _ in range(min(len(gone), len(come), draw(st.integers(0, 2)))):
         source, to = gone.pop(), come.pop()
@@ -228,7 +226,7 @@ class Names:
         }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(segments(), st.booleans(), st.data())
 def test_motions_lead_from_start_to_finish_and_back(
     segment: tuple[Tree, list[FileOperation], Tree], exchange: bool, choice: st.DataObject

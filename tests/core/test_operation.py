@@ -39,14 +39,14 @@ def without_prune(op: FileOperation) -> FileOperation:
     return op if isinstance(op, WriteFile) else msgspec.structs.replace(op, prune=0)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(FILE_OPERATIONS)
 def test_law_7_the_inverse_swaps_the_footprint(op: FileOperation) -> None:
     swapped = {(path, after, before) for path, before, after in footprint(op)}
     assert set(footprint(file_inverse(op))) == swapped
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(FILE_OPERATIONS)
 def test_law_7_the_inverse_of_the_inverse_is_the_operation_again(op: FileOperation) -> None:
     assert file_inverse(file_inverse(op)) == without_prune(op)

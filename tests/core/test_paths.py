@@ -87,7 +87,7 @@ def test_paths_are_folded_as_a_careless_file_system_compares_them(
     assert folded(path) == wanted
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.binary(max_size=12))
 def test_folding_any_bytes_gives_bytes_and_folding_again_changes_nothing(path: bytes) -> None:
     assert folded(folded(path)) == folded(path)

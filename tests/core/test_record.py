@@ -222,7 +222,7 @@ NEXT: dict[State, list[Callable[[int], Event]]] = {
 }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 5), max_size=14), st.integers(1, 15))
 def test_law_8_where_the_stream_is_cut_makes_no_difference(choices: list[int], cut: int) -> None:
     stream = recorded(CREATED)

@@ -35,7 +35,7 @@ def cut(content: bytes, size: int) -> list[bytes]:
     return [content[at : at + size] for at in range(0, len(content), size)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(TEXTS, st.sampled_from([b"a", b"ab", b"ba", b"aab", b"aaba"]), st.integers(1, 7))
 def test_longer_streams_are_searched_alike(content: bytes, wanted: bytes, size: int) -> None:
     expected = (content.count(wanted), content.find(wanted))
@@ -57,7 +57,7 @@ def test_a_splice_replaces_the_same_bytes_whatever_the_pieces(content: bytes, pu
             assert found == {expected}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(TEXTS, st.integers(1, 7), st.integers(1, 7))
 def test_an_exact_edit_is_one_search_and_one_splice(content: bytes, one: int, two: int) -> None:
     whole = content + b"find" + content

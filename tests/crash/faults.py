@@ -4,6 +4,7 @@ import errno
 import os
 from collections import Counter
 
+from tests.crash.rig import Rig
 
 from assent.core.errors import AssentError
 from assent.core.journal import Way
@@ -15,7 +16,6 @@ from assent.store.memory import MemoryStore
 from assent.store.sqlite import SqliteStore
 from assent.testing.engines import finished, open_site
 from assent.testing.watched import Listener, Moments, failing, silent
-from tests.crash.rig import STAGE, Rig
 
 CODES = (errno.EACCES, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENOSPC)
 SYNCS = ("hands.fsync", "hands.syncfs")

@@ -30,14 +30,14 @@ class Moment(msgspec.Struct, frozen=True):
 class Rig:
     """A workspace and a state folder below one folder."""
 
-    def __init__(self, folder: Path, story: Story) -> None:
+    def __init__(self, folder: Path, story: Story, text: bytes = b"") -> None:
         os.umask(UMASK)
         self.story = story
         self.site = Site(folder / "work", folder / "state")
         self.root = os.fsencode(self.site.root)
-        self.site.root.mkdir()
+        self.site.root.mkdir(exist_ok=True)
         plant(self.root, story.start)
-        self.plan_id = approve(self.site, story)
+        self.plan_id = approve(self.site, story, text)
         self.approved = self.save()
 
     def save(self) -> Moment:
@@ -86,11 +86,13 @@ class Rig:
             engine.close()
 
 
-def approve(site: Site, story: Story) -> str:
+def approve(site: Site, story: Story, text: bytes = b"", name: str = "story") -> str:
     """Makes the story's plan, proposes and approves it; returns its id."""
     engine = open_site(site)
     try:
-        plan_id = engine.plans.new("story", "crash", story.name).plan_id
+        plan_id = engine.plans.new(name, "crash", story.name).plan_id
+        if text:
+            engine.plans.write(engine.plans.find(plan_id), text)
         for step in story.steps:
             step(engine.drafts, engine.plans.find(plan_id))
         proposed = engine.consents.propose(engine.plans.find(plan_id))

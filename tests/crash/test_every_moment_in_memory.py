@@ -163,7 +163,10 @@ def test_apply_then_undo_restores_the_start(case: Case) -> None:
     for _ in world.executor().apply(world.approved, "back"):
         pass
     assert world.hands.files == case.start
-    assert world.hands.folders - {b".opencode", b".opencode/assent", b".opencode/assent/stage"} >= folders
+    assert (
+        world.hands.folders - {b".opencode", b".opencode/assent", b".opencode/assent/stage"}
+        >= folders
+    )
 
 
 @pytest.mark.parametrize("case", SINGLES)

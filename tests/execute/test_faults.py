@@ -8,7 +8,7 @@ import pytest
 from tests.execute.hands import Call, failing
 from tests.execute.world import World
 
-from assent.core.errors import Drift
+from assent.core.errors import Drift, WorkspaceError
 from assent.core.journal import Way
 from assent.core.motion import Layout
 from assent.testing.plans import Case, single_cases, together
@@ -53,7 +53,7 @@ def struck(case: Case, layout: Layout, fault: Fault) -> World:
     fault.put_into(world)
     try:
         world.apply()
-    except (OSError, Drift):
+    except (WorkspaceError, Drift):
         assert world.journal.read("run") == []
     return world
 

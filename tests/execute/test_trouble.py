@@ -71,7 +71,7 @@ class Story:
 def stories(
     case: Case, deed: str, steps: int, error: Callable[[], BaseException]
 ) -> Iterator[Callable[[], Story | None]]:
-    """Yields every story of a disturbed run, going on or turning back, to be told and told again."""
+    """Yields every story of a disturbed run, going on or turning back, to be told again."""
     calm = World(case)
     calm.apply()
     faults = [call.number for call in calm.hands.calls if call.verb in ("rename", "exchange")]

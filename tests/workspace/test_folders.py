@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.workspace.doubles import open_descriptors, put
+from tests.workspace.doubles import failing, open_descriptors, put
 
 from assent.workspace.disk import Disk
 from assent.workspace.folders import LIMIT, TRUST, Folders
@@ -124,6 +124,13 @@ def test_what_others_do_is_seen_in_time(tmp_path: Path) -> None:
     assert names(folders.open(b"a")) == ["old"]
     now[0] += 2 * TRUST
     assert names(folders.open(b"a")) == ["new"]
+
+
+def test_a_folder_that_does_not_close_well_is_no_trouble(tmp_path: Path) -> None:
+    folders = Folders(failing("close", errno.EIO), os.fsencode(tmp_path))
+    folders.make(b"a/b")
+    folders.forget()
+    assert names(folders.open(b"a")) == ["b"]
 
 
 def test_open_now_trusts_nothing_that_was_renamed(tmp_path: Path, folders: Folders) -> None:

@@ -15,7 +15,10 @@ from assent.core.errors import AssentError
 from assent.core.journal import Progress
 from assent.views.ansi import ansi
 from assent.views.lines import Line
+from assent.views.review import diff_lines
 from assent.views.visible import fold_long, visible_line
+
+UNSHOWN = "not shown, because they are binary or too large."
 
 
 class Output:
@@ -86,6 +89,11 @@ def colored(stream: TextIO) -> bool:
 def want_color() -> bool:
     """Colour, unless the person set NO_COLOR or the terminal has none."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def patch_lines(patch: str | None) -> Iterable[Line]:
+    """Renders the difference of two texts, or says why it is not shown."""
+    return [Line("plain", f"The texts are {UNSHOWN}")] if patch is None else diff_lines(patch)
 
 
 @contextmanager

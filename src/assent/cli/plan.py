@@ -3,6 +3,7 @@
 import click
 
 from assent.cli.call import Call, examples, takes_call
+from assent.cli.output import patch_lines
 from assent.cli.source import text, whole
 from assent.core.errors import UsageError
 from assent.core.paths import shown
@@ -10,7 +11,6 @@ from assent.core.record import PlanRecord
 from assent.engine.plans import MAX_TEXT
 from assent.views.diff import text_diff
 from assent.views.lines import BLANK, foreign
-from assent.views.review import diff_lines
 from assent.views.rows import plan_row
 from assent.views.status import history_lines, plan_lines, plan_list_lines
 
@@ -84,7 +84,7 @@ def history(call: Call, diff: tuple[int, int] | None) -> None:
         raise UsageError(f"There is no revision {missing[0]}.", "assent plan history")
     one, other = (call.engine.plans.text(hashes[n]) for n in diff)
     patch = text_diff(one, other, f"revision {diff[0]}", f"revision {diff[1]}")
-    call.output.answer({"revisions": rows, "diff": patch}, diff_lines(patch or ""))
+    call.output.answer({"revisions": rows, "diff": patch}, patch_lines(patch))
 
 
 @plan.command(

@@ -1,13 +1,18 @@
 """`assent review`, `diff`, `status`, `log`: reading, which changes nothing."""
 
+from collections.abc import Iterable
+
 import click
 
 from assent.cli.call import Call, examples, takes_call
+from assent.cli.output import UNSHOWN, patch_lines
 from assent.core.digest import sha256
 from assent.core.record import RunNote
+from assent.views.commands import subject
 from assent.views.diff import text_diff
+from assent.views.lines import Line
 from assent.views.log import event_row, log_lines
-from assent.views.review import diff_lines, review_json, review_lines
+from assent.views.review import OperationReview, diff_lines, review_json, review_lines
 from assent.views.rows import plan_row
 from assent.views.status import status_lines
 
@@ -37,13 +42,14 @@ def diff(call: Call, live: bool) -> None:
         found = call.engine.reviews.review(record)
         rows = [{"id": op.id, "diff": op.diff} for op in found.operations]
         patch = "".join(op.diff or "" for op in found.operations)
-        call.output.answer({"operations": rows, "diff": patch}, diff_lines(patch))
+        lines = [line for op in found.operations for line in _staged(op)]
+        call.output.answer({"operations": rows, "diff": patch}, lines)
         return
     now = call.engine.plans.live(record)
     then = call.engine.reviews.approved_text(record)
-    patch = text_diff(then, now or b"", "approved", "live") or ""
+    change = text_diff(then, now or b"", "approved", "live")
     same = now is not None and sha256(now) == sha256(then)
-    call.output.answer({"differs": not same, "diff": patch}, diff_lines(patch))
+    call.output.answer({"differs": not same, "diff": change}, patch_lines(change))
 
 
 @click.command(epilog=examples("assent status\nassent status --json"))
@@ -69,6 +75,12 @@ def log(call: Call, after: int) -> None:
     sessions = call.engine.plans.sessions()
     rows = [event_row(recorded, sessions) for recorded in call.engine.log(after)]
     call.output.answer({"events": rows}, log_lines(rows))
+
+
+def _staged(operation: OperationReview) -> Iterable[Line]:
+    if operation.diff is not None:
+        return diff_lines(operation.diff)
+    return [Line("plain", f"{subject(operation.op)}: contents {UNSHOWN}")]
 
 
 def _run(plan_id: str, note: RunNote) -> dict[str, object]:

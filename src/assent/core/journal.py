@@ -160,7 +160,8 @@ def results(entries: Sequence[Entry], motions: Sequence[Motion], count: int) -> 
         found[abort.index] = abort.result
     if halt and (last_settled is None or last_settled.accepted):
         for conflict in halt.conflicts:
-            found[conflict.index] = "conflict"
+            if conflict.path:  # without one it is about the disk, not about an operation
+                found[conflict.index] = "conflict"
     return tuple(found)
 
 

@@ -8,6 +8,7 @@ one of them can be reversed.
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
+from functools import cached_property
 from typing import Literal, TypeAlias, assert_never
 
 import msgspec
@@ -25,7 +26,7 @@ from assent.core.paths import STAGE, ancestors, parent
 Seen: TypeAlias = FileState | Literal["folder"] | None
 
 
-class Layout(msgspec.Struct, frozen=True):
+class Layout(msgspec.Struct, frozen=True, dict=True):
     """How this run uses the disk, decided once before it starts and kept in the journal."""
 
     run: str
@@ -35,11 +36,16 @@ class Layout(msgspec.Struct, frozen=True):
 
     def slot(self, index: int, role: str, path: bytes) -> bytes:
         """Names the slot of an operation, on the same file system as the path."""
-        folder = dict(self.beside).get(path) if self.beside else None
+        folder = self.elsewhere.get(path)
         if folder is None:
             return b"%s/%s/%d.%s" % (STAGE, self.run.encode(), index, role.encode())
         name = b".assent-%s-%d.%s" % (self.run.encode(), index, role.encode())
         return folder + b"/" + name if folder else name
+
+    @cached_property
+    def elsewhere(self) -> dict[bytes, bytes]:
+        """The paths whose slots lie beside them, by path."""
+        return dict(self.beside)
 
     @property
     def folder(self) -> bytes:
@@ -143,7 +149,7 @@ def _motions_of(index: int, op: FileOperation, layout: Layout) -> list[Motion]:
             put = Put(index, path, slot("new", path), after)
             if before is None:
                 return [put]
-            if layout.exchange and not any(path == odd for odd, _ in layout.beside):
+            if layout.exchange and path not in layout.elsewhere:
                 return [Swap(index, path, slot("new", path), before, after)]
             return [Take(index, path, slot("old", path), before), put]
         case DeleteFile(path, before):

@@ -37,6 +37,8 @@ class Plans:
         if self._doors.projection.read_plan(path) is not None:
             raise IllegalStep(f"{shown(path)} exists.", f"assent plan use {session}/{name}")
         ledger = self.ledger()
+        alive = [record for record in ledger.all() if record.state is not State.DISCARDED]
+        self.delete([record for record in alive if record.path == path])  # its file was deleted
         self._doors.projection.prepare()
         # The file first: a crash in between leaves a plan file, which the next list takes in.
         self._doors.projection.write_plan(path, template(name, goal))

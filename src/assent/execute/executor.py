@@ -4,7 +4,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import suppress
 
 from assent.core.approval import ApprovedPlan
-from assent.core.errors import OtherDigest
+from assent.core.errors import OtherDigest, WorkspaceError
 from assent.core.journal import (
     Entry,
     Finished,
@@ -19,7 +19,7 @@ from assent.core.journal import (
     results,
     started,
 )
-from assent.core.motion import Motion, fills, motions, needed_folders, prunable
+from assent.core.motion import Layout, Motion, fills, motions, needed_folders
 from assent.core.operation import FileOperation, footprint
 from assent.core.plan import Plan
 from assent.execute.check import check_blobs, check_disk, file_operations
@@ -44,8 +44,7 @@ class Executor:
         operations = file_operations(plan)
         check_blobs(operations, self._blobs)
         check_disk(plan, operations, self._hands)
-        layout = self._hands.layout(run, operations)
-        missing = self._hands.missing(needed_folders(operations))
+        layout, missing = self._laid_out(run, operations)
         first = Started(approval.plan_id, plan.digest, approval.id, layout, missing)
         self._journal.write(run, first)
         yield from self._drive(run, operations)
@@ -59,6 +58,18 @@ class Executor:
             return
         self._journal.write(run, Recovering(way))
         yield from self._drive(run, file_operations(plan))
+
+    def _laid_out(
+        self, run: str, operations: Sequence[FileOperation]
+    ) -> tuple[Layout, tuple[bytes, ...]]:
+        try:
+            layout = self._hands.layout(run, operations)
+            return layout, self._hands.missing(needed_folders(operations))
+        except OSError as error:
+            raise WorkspaceError(
+                f"The workspace cannot be prepared ({error.strerror}); nothing was changed.",
+                "assent build",
+            ) from error
 
     def _drive(self, run: str, operations: Sequence[FileOperation]) -> Iterator[Progress]:
         """Goes on until the journal says that the run is over or waits for a person (law 5)."""
@@ -87,7 +98,7 @@ class Executor:
                 return (yield from _watched(step, len(slots), work))
             case Step.FINISH | Step.CONTINUE:
                 look = step is Step.CONTINUE
-                work = finish(self._hands, renames, first, prunable(operations), look=look)
+                work = finish(self._hands, renames, first, look=look)
                 return (yield from _watched(step, len(renames), work))
             case Step.REVERSE:
                 return reverse(self._hands, renames, first.folders)

@@ -14,12 +14,7 @@ class Changed(Exception):
 
 
 def finish(
-    hands: Hands,
-    motions: Sequence[Motion],
-    first: Started,
-    prunable: Sequence[bytes],
-    *,
-    look: bool,
+    hands: Hands, motions: Sequence[Motion], first: Started, *, look: bool
 ) -> Generator[int, None, Settled | Aborted]:
     """Does the motions in order and syncs; with `look`, only those the disk says are missing."""
     made: list[bytes] | None = None
@@ -33,8 +28,6 @@ def finish(
                 _perform(hands, motion)
             if at % PACE == 0:
                 yield at
-        for folder in prunable:
-            hands.remove_folder(folder)
         hands.sync()
     except Changed as changed:
         return Aborted(at, index, path, str(changed), "conflict")

@@ -100,7 +100,7 @@ class Folders:
         self._seen.clear()
         self._ids.clear()
         while self._fds:
-            self._disk.close(self._fds.popitem()[1])
+            self._close(self._fds.popitem()[1])
         self._until = self._clock() + TRUST
 
     def __del__(self) -> None:
@@ -135,7 +135,7 @@ class Folders:
         """Opens a folder from the nearest one above it that is open."""
         # Never the newest one: it is the first of the two that `open_two` promised.
         while len(self._fds) > LIMIT - SPARE:
-            self._disk.close(self._fds.pop(next(iter(self._fds))))
+            self._close(self._fds.pop(next(iter(self._fds))))
         base = self._nearest(folder)
         if base not in self._fds:
             self._keep(b"", self._disk.open(self._root, _FOLDER & ~os.O_NOFOLLOW))
@@ -166,7 +166,7 @@ class Folders:
                 below = self._enter(path[start:], fd, path)
             finally:
                 if not kept:
-                    self._disk.close(fd)
+                    self._close(fd)
             self._seen.add(path)
             kept = end < 0 or len(self._fds) < LIMIT
             if kept:
@@ -185,6 +185,10 @@ class Folders:
         except OSError as error:
             error.filename = path
             raise
+
+    def _close(self, fd: int) -> None:
+        with suppress(OSError):  # a folder was only read: there is nothing to lose
+            self._disk.close(fd)
 
     def _keep(self, path: bytes, fd: int) -> None:
         self._fds[path] = fd

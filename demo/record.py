@@ -1,0 +1,77 @@
+"""Records the README's session: runs its first commands on a terminal and keeps what is seen."""
+
+import os
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from demo.terminal import on_terminal
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+
+_STEPS = re.compile(r"<!-- first plan -->\n```sh\n(.*?)```\n", re.DOTALL)
+_SESSION = re.compile(r"(<!-- session -->\n```console\n)(.*?)(```\n)", re.DOTALL)
+_CLEARED = re.compile(r"[^\n]*\r\x1b\[K")  # progress, written over by what came next
+_SECOND_REVIEW = re.compile(r"(Plan undo of [^\n]*\n).*?(\nDigest\n)", re.DOTALL)
+_CUT = "[... its review, in the same form ...]"
+_NAMES = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{12}|[0-9a-f]{8}|01[0-9a-z]{24})\b")
+
+
+def main() -> int:
+    """Writes the session into the README anew."""
+    text = README.read_text(encoding="utf-8")
+    code, seen = record(steps(text))
+    if code:
+        print(f"The steps ended with {code}:\n{seen}", file=sys.stderr)
+        return 1
+    recorded = _SESSION.sub(lambda found: found[1] + seen + found[3], text)
+    README.write_text(recorded, encoding="utf-8")
+    return 0
+
+
+def steps(text: str) -> list[str]:
+    """Returns the commands that the README tells its reader to type, one a line."""
+    found = _STEPS.search(text)
+    assert found, "The README has no block of first steps."
+    return [line for line in found[1].splitlines() if line]
+
+
+def session(text: str) -> str:
+    """Returns the session that the README shows."""
+    found = _SESSION.search(text)
+    assert found, "The README shows no session."
+    return found[2]
+
+
+def record(lines: list[str]) -> tuple[int, str]:
+    """Runs the commands as a reader would, and returns exit code and screen."""
+    with tempfile.TemporaryDirectory(prefix="assent-record-") as home:
+        script = "\n".join(f"echo {shlex.quote('$ ' + line)}\n{line}" for line in lines)
+        code, seen = on_terminal(script, ROOT, environment(Path(home)))
+    return code, _SECOND_REVIEW.sub(rf"\1{_CUT}\2", _CLEARED.sub("", seen))
+
+
+def environment(home: Path) -> Mapping[str, str]:
+    """Returns the environment of a person who has just arrived."""
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "TMPDIR": str(home),
+        "LANG": "C.UTF-8",
+        "TERM": "xterm",
+        "NO_COLOR": "1",
+        "PAGER": "cat",
+    }
+
+
+def masked(seen: str) -> str:
+    """Hides ids and digests, which differ from one time to the next."""
+    return _NAMES.sub("…", seen)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,72 @@
+"""The demonstration tells the truth: every step is checked, and the crash in it is a real one."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from demo.scene import Scene, Unexpected
+
+ROOT = Path(__file__).parents[2]
+
+# What must be seen, in this order.
+STORY = (
+    "$ assent plan new",
+    "$ assent stage delete bakery/legacy.py",
+    "$ assent review",
+    "Risks: 2 of 3 operations",
+    "deletes ",
+    "protected ",
+    "+      - run: curl",
+    "Nobody has approved this plan",
+    "(exit 3)",
+    "$ assent stage remove",
+    "(exit 5)",
+    "state    AWAITING_APPROVAL, approved",
+    "Done: everything was applied.",
+    " D bakery/legacy.py\n M bakery/oven.py\n",
+    "The approval was used by run",
+    "(exit 4)",
+    "$ assent stage move recipes bakery/recipes",
+    "$ kill -9",
+    "$ assent status",
+    "A run was interrupted",
+    "$ assent recover",
+    "All 1200 recipes are in",
+    "$ assent undo",
+    "As at the start.",
+    "Done. Every step ended as told.",
+)
+
+
+@pytest.mark.slow
+def test_the_demonstration_plays_through_in_a_pipe(tmp_path: Path) -> None:
+    played = subprocess.run(
+        [sys.executable, "-m", "demo.play"],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert (played.returncode, played.stderr) == (0, "")
+    assert _found_in_order(played.stdout) == list(STORY)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_step_that_ends_otherwise_stops_the_story(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, pause=0)
+    with pytest.raises(Unexpected, match="ended with 4 instead of 0"):
+        scene.do("exit 4")
+    with pytest.raises(Unexpected, match="ended with 1 instead of 0"):
+        scene.do("false | cat")
+
+
+def _found_in_order(text: str) -> list[str]:
+    found, at = [], 0
+    for words in STORY:
+        position = text.find(words, at)
+        if position >= 0:
+            found.append(words)
+            at = position + len(words)
+    return found

@@ -1,0 +1,49 @@
+"""The README can be followed as written, shows what the program says, and cites what exists."""
+
+import re
+from pathlib import Path
+
+import pytest
+from demo.record import README, ROOT, masked, record, session, steps
+
+TEXT = README.read_text(encoding="utf-8")
+
+_TEST = re.compile(r"(tests/[\w/]+\.py)(?:::(\w+))?")
+_LINK = re.compile(r"\]\(([^)#:]+)\)")
+_MAKE = re.compile(r"\bmake ([a-z]+)")
+
+
+@pytest.mark.slow
+def test_the_first_steps_work_and_the_session_is_what_they_show() -> None:
+    code, seen = record(steps(TEXT))
+    assert code == 0, seen
+    again = "The session is outdated: .venv/bin/python -m demo.record"
+    assert masked(seen) == masked(session(TEXT)), again
+
+
+def test_a_session_with_other_words_is_noticed() -> None:
+    digest = "0123456789abcdef" * 4
+    assert masked(f"digest {digest}\nrun 01m7ekkgj8de4qyjrdd10vsryy") == "digest …\nrun …"
+    assert masked("Done.") != masked("Gone.")
+
+
+@pytest.mark.parametrize(("file", "name"), sorted(set(_TEST.findall(TEXT))))
+def test_every_test_that_is_cited_exists(file: str, name: str) -> None:
+    assert f"def {name}(" in (ROOT / file).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("target", sorted(set(_LINK.findall(TEXT))))
+def test_every_link_leads_somewhere(target: str) -> None:
+    assert (ROOT / target).exists()
+
+
+@pytest.mark.parametrize("target", sorted(set(_MAKE.findall(TEXT))))
+def test_every_make_target_exists(target: str) -> None:
+    assert re.search(rf"^{target}:", Path(ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+
+
+def test_every_row_of_the_comparison_says_where_it_is_shown() -> None:
+    comparison = TEXT.split("## What is different")[1].split("\n## ")[0]
+    rows = [line for line in comparison.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 1
+    assert [row for row in rows if "`" not in row.rsplit("|", 2)[1]] == []

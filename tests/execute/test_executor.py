@@ -1,0 +1,215 @@
+"""The executor's one loop: what it refuses, what it says, in which order it acts."""
+
+from collections.abc import Iterable, Iterator
+from errno import EIO
+
+import pytest
+from tests.execute.hands import WatchedHands, failing
+from tests.execute.meddler import THEIRS
+from tests.execute.world import World
+
+from assent.core.digest import sha256
+from assent.core.errors import Drift, OtherDigest, Refused, StoreError
+from assent.core.journal import (
+    Aborted,
+    Committed,
+    Entry,
+    Finished,
+    Progress,
+    Recovering,
+    Settled,
+    Started,
+    Step,
+)
+from assent.core.motion import Layout
+from assent.core.operation import FileOperation, RunCommand, WriteFile
+from assent.core.plan import Plan
+from assent.execute.executor import Executor
+from assent.execute.prepare import WHOLE
+from assent.store.memory import MemoryBlobs
+from assent.testing.memory_journal import MemoryJournal
+from assent.testing.memory_workspace import Node
+from assent.testing.plans import Case, single_cases, together, yes
+
+CASES = {case.name: case for case in single_cases(b"w/one")}
+CREATE, REPLACE = CASES["create_deep"], CASES["replace"]
+CHANGES = ("create", "rename", "exchange", "make_folder", "remove_folder", "remove", "sync")
+
+
+def names(entries: Iterable[Entry]) -> list[str]:
+    return [type(entry).__name__ for entry in entries]
+
+
+def is_untouched(world: World) -> bool:
+    changed = [call for call in world.hands.calls if call.verb in CHANGES]
+    return (changed, world.files, world.journal.runs) == ([], world.start, {})
+
+
+def test_g2_a_command_is_refused_before_the_first_journal_record() -> None:
+    world = World(REPLACE)
+    world.approved = yes((*REPLACE.operations, RunCommand((b"rm", b"-r", b"w"))))
+    with pytest.raises(Refused):
+        world.apply()
+    assert is_untouched(world)
+
+
+def test_f45_a_changed_file_is_refused_before_the_first_journal_record() -> None:
+    world = World(REPLACE)
+    world.hands.disk.files[b"w/one_a"] = THEIRS
+    world.start[b"w/one_a"] = THEIRS
+    with pytest.raises(Drift):
+        world.apply()
+    assert is_untouched(world)
+
+
+def test_law_7_a_missing_blob_is_refused_before_the_first_journal_record() -> None:
+    world = World(REPLACE)
+    world.blobs.contents.clear()
+    with pytest.raises(Drift):
+        world.apply()
+    assert is_untouched(world)
+
+
+def test_law_3_the_first_record_spends_the_approval_and_says_how_the_disk_is_used() -> None:
+    world = World(CREATE)
+    world.apply()
+    approval = world.approved.approval
+    first = Started(
+        approval.plan_id,
+        world.approved.plan.digest,
+        approval.id,
+        Layout("run"),
+        (b"w/one_x", b"w/one_x/y"),
+    )
+    made = first.folders
+    assert world.journal.read("run") == [
+        first,
+        Committed(),
+        Settled("done", made),
+        Finished("done", ("done",), made),
+    ]
+
+
+class Ordered(MemoryJournal):
+    """A journal that writes its entries between the calls of the hands."""
+
+    def __init__(self, hands: WatchedHands) -> None:
+        super().__init__()
+        self.story: list[str] = []
+        hands.before.append(lambda call: self.story.append(call.verb))
+
+    def write(self, run: str, entry: Entry) -> None:
+        self.story.append(type(entry).__name__)
+        super().write(run, entry)
+
+
+@pytest.mark.parametrize(
+    "case", [CREATE, REPLACE, CASES["move"], CASES["prune"]], ids=lambda c: c.name
+)
+def test_law_5_intent_comes_before_effect_and_done_after(case: Case) -> None:
+    world = World(case)
+    world.journal = journal = Ordered(world.hands)
+    world.apply()
+    story = [word for word in journal.story if word not in ("look", "missing", "layout")]
+    started, committed, settled = map(story.index, ("Started", "Committed", "Settled"))
+    renames = [at for at, word in enumerate(story) if word in ("rename", "exchange")]
+    assert started == 0
+    assert story[committed - 1] == story[settled - 1] == "sync"
+    assert committed < min(renames) <= max(renames) < settled
+    assert "create" not in story[committed:]
+    assert "remove" not in story[:settled]
+    assert story[-1] == "Finished"
+
+
+def test_progress_is_told_step_by_step() -> None:
+    operations: list[FileOperation] = [
+        WriteFile(b"w/%03d" % n, None, Node(b"x").state) for n in range(130)
+    ]
+    world = World(Case("many", {}, tuple(operations), (b"x",)))
+    told = list(Executor(world.hands, world.blobs, world.journal).apply(world.approved, "run"))
+    wanted = [(step, at) for step in (Step.PREPARE, Step.FINISH) for at in (0, 64, 128)]
+    assert told == [Progress(step, at, 130) for step, at in wanted]
+
+
+def test_a_plan_of_nothing_is_done_at_once() -> None:
+    world = World(Case("nothing", {}, ()))
+    world.apply()
+    assert (world.outcome, world.results, world.files) == ("done", (), world.start)
+
+
+class CountedBlobs(MemoryBlobs):
+    """Blobs that tell how they were read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.streamed: list[str] = []
+
+    def chunks(self, digest: str) -> Iterator[bytes]:
+        self.streamed.append(digest)
+        content = self.read(digest)
+        return iter((content[:WHOLE], content[WHOLE:]))
+
+
+def test_large_content_is_streamed_and_small_content_is_not() -> None:
+    large, small = Node(b"x" * (WHOLE + 1)), Node(b"y" * WHOLE)
+    operations = (WriteFile(b"l", None, large.state), WriteFile(b"s", None, small.state))
+    world = World(Case("sizes", {}, operations, (large.content, small.content)))
+    blobs = CountedBlobs()
+    blobs.contents, world.blobs = world.blobs.contents, blobs
+    world.apply()
+    assert blobs.streamed == [large.state.digest]
+    assert world.files == world.finish
+
+
+class DamagedBlobs(MemoryBlobs):
+    """Blobs of which one can be found and not be read."""
+
+    def read(self, digest: str) -> bytes:
+        raise StoreError(f"The content {digest[:3]} is damaged.")
+
+
+def test_f64_a_damaged_blob_stops_the_run_before_anything_is_visible() -> None:
+    world = World(together((CASES["delete"], CREATE)))
+    damaged = DamagedBlobs()
+    damaged.contents, world.blobs = world.blobs.contents, damaged
+    world.apply()
+    entries = world.journal.read("run")
+    assert names(entries) == ["Started", "Aborted", "Settled", "Finished"]
+    abort = entries[1]
+    assert isinstance(abort, Aborted)
+    assert (abort.index, abort.result) == (1, "failed")
+    assert abort.reason == f"The content {sha256(b'new of w/one')[:3]} is damaged."
+    assert (world.outcome, world.results) == ("rolled_back", ("not_started", "failed"))
+    assert world.files == world.start
+
+
+def test_law_4_a_run_is_recovered_only_with_its_own_plan() -> None:
+    world = World(REPLACE)
+    world.apply()
+    before = world.journal.read("run")
+    executor = Executor(world.hands, world.blobs, world.journal)
+    with pytest.raises(OtherDigest):
+        list(executor.recover(Plan(b"", ()), "run", "auto"))
+    assert world.journal.read("run") == before
+
+
+def test_law_6_a_run_that_is_over_is_not_taken_up_again() -> None:
+    world = World(REPLACE)
+    world.apply()
+    before, calls = world.journal.read("run"), list(world.hands.calls)
+    world.recover("roll_back")
+    world.recover("auto")
+    assert (world.journal.read("run"), world.hands.calls) == (before, calls)
+
+
+def test_a_run_that_waits_stays_as_it_is_until_a_person_says_which_way() -> None:
+    world = World(REPLACE)
+    calls = world.hands.calls
+    world.hands.after.append(failing(EIO, lambda _: any(c.verb == "exchange" for c in calls)))
+    world.apply()
+    world.hands.after.clear()
+    assert world.outcome == "needs_you"
+    files, slots = world.files, world.slots
+    world.recover("auto")
+    assert world.journal.read("run")[-1] == Recovering("auto")
+    assert (world.outcome, world.files, world.slots) == ("needs_you", files, slots)
