@@ -243,10 +243,26 @@ def test_a_copy_of_something_else_is_an_error(tmp_path: Path, hands: LocalHands)
     assert (wrong.value.errno, wrong.value.filename) == (errno.ESTALE, b"old")
 
 
-def test_a_new_file_costs_four_calls(tmp_path: Path) -> None:
+def test_a_new_file_costs_four_calls_once_its_folder_is_known(tmp_path: Path) -> None:
     disk = WatchedDisk()
     hands = LocalHands(os.fsencode(tmp_path), disk)
     hands.make_folder(b".opencode/assent/stage/run")
+    hands.create(Fill(1, b".opencode/assent/stage/run/1.new", file_state(b"y"), None), [b"y"])
     disk.calls.clear()
     hands.create(fill(file_state(b"x", 0o600)), [b"x"])
     assert disk.calls == {"open": 1, "write": 1, "stat": 1, "close": 1}
+
+
+@pytest.mark.parametrize("folder", [b"team", b"team/to/be/made"])
+def test_a_new_file_gets_the_group_that_its_folder_hands_down(
+    tmp_path: Path, folder: bytes
+) -> None:
+    group = next(iter({4321} if os.geteuid() == 0 else set(os.getgroups()) - {os.getegid()}), None)
+    assert group is not None, "this test needs root, or a user with a second group"
+    (tmp_path / "team").mkdir()
+    os.chown(tmp_path / "team", -1, group)
+    (tmp_path / "team").chmod(0o2775)
+    hands = LocalHands(os.fsencode(tmp_path))
+    slot = b".opencode/assent/stage/run/0.new"
+    hands.create(Fill(0, slot, file_state(b"x"), None, None, folder), [b"x"])
+    assert (tmp_path / os.fsdecode(slot)).stat().st_gid == group

@@ -109,6 +109,7 @@ class Fill(msgspec.Struct, frozen=True):
     after: FileState
     like: bytes | None  # the file whose owner and attributes it takes over
     source: bytes | None = None  # a file to copy from, where the content is no blob
+    folder: bytes = b""  # where a file without a predecessor will stand
 
 
 def fills(operations: Iterable[FileOperation], layout: Layout) -> list[Fill]:
@@ -117,7 +118,8 @@ def fills(operations: Iterable[FileOperation], layout: Layout) -> list[Fill]:
     for index, op in enumerate(operations):
         if isinstance(op, WriteFile):
             like = op.path if op.before else None
-            found.append(Fill(index, layout.slot(index, "new", op.path), op.after, like))
+            slot = layout.slot(index, "new", op.path)
+            found.append(Fill(index, slot, op.after, like, None, parent(op.path)))
         elif isinstance(op, MoveFile) and index in layout.copied:
             slot = layout.slot(index, "new", op.to)
             found.append(Fill(index, slot, op.before, op.path, op.path))

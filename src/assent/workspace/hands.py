@@ -46,6 +46,7 @@ class LocalHands:
     def layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
         """Decides where the slots of a run lie and which kernel calls serve there."""
         self._folders.forget()
+        self._slots.forget()
         layout = lay_out(self._folders, mounts_below(self._disk, self._root), run, operations)
         replaces = any(isinstance(op, WriteFile) and op.before for op in operations)
         if replaces and not self._can_exchange():

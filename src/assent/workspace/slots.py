@@ -4,7 +4,7 @@ import errno
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from stat import S_ISREG
+from stat import S_ISGID, S_ISREG
 
 from assent.core.digest import sha256
 from assent.core.motion import Fill
@@ -24,6 +24,11 @@ class Slots:
         self._disk = disk
         self._folders = folders
         self._rights = rights
+        self._groups: dict[bytes, int] = {}  # group that a folder hands down, or -1
+
+    def forget(self) -> None:
+        """Forgets what was known of folders, because a new run begins."""
+        self._groups.clear()
 
     def create(self, fill: Fill, name: bytes, at: int, content: Iterable[bytes]) -> None:
         """Makes the name in a folder; FileExistsError if it is there."""
@@ -48,9 +53,30 @@ class Slots:
         made = self._disk.stat(fd)
         if made.st_size != fill.after.size:
             raise _other_content(fill.slot)
-        changed = fill.like is not None and self._take_over(fill.like, fd, made)
+        if fill.like is None:
+            changed = self._inherit(fill.folder, fd, made)
+        else:
+            changed = self._take_over(fill.like, fd, made)
         if changed or made.st_mode & _PERMISSIONS != fill.after.mode:
             self._disk.chmod(fd, fill.after.mode)
+
+    def _inherit(self, folder: bytes, fd: int, made: os.stat_result) -> bool:
+        """Gives a new file the group that its folder hands down (setgid), as if made there."""
+        if folder not in self._groups:
+            self._groups[folder] = self._group(folder)
+        group = self._groups[folder]
+        allowed = self._rights.root or group in self._rights.groups
+        if group in (-1, made.st_gid) or not allowed:
+            return False
+        self._disk.chown(fd, -1, group)
+        return True
+
+    def _group(self, folder: bytes) -> int:
+        try:
+            found = self._disk.stat(self._folders.open(folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return self._group(folder.rpartition(b"/")[0])  # a folder to be made inherits, too
+        return found.st_gid if found.st_mode & S_ISGID else -1
 
     def _take_over(self, like: bytes, fd: int, made: os.stat_result) -> bool:
         """Copies owner and attributes; tells whether that can have changed the mode."""
