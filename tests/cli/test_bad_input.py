@@ -1,6 +1,7 @@
 """Bad input of every kind: a refusal in words, never a traceback, and nothing changed."""
 
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -213,6 +214,31 @@ def test_an_unreadable_file_is_said(world: World) -> None:
     world.plan()
     for line in (["delete", "secret"], ["write", "x", "--from", "secret"]):
         assert "ermission" in world.no(1, "stage", *line)["message"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage" * 1000], ids=["emptied", "overwritten"])
+def test_a_damaged_log_is_said(world: World, damage: bytes) -> None:
+    world.plan()
+    for path in (world.state / "assent").glob("log.db*"):
+        path.write_bytes(damage)
+    for line in (["status"], ["plan", "list"], ["plan", "new", "other"], ["build"], ["log"]):
+        answer = world.process(*line, "--json")
+        assert b"Traceback" not in answer.err
+        if answer.code:
+            assert answer.error["error"] in ("store", "not_found"), answer
+    assert world.files() == {}
+
+
+def test_the_copies_in_the_workspace_can_be_damaged_or_gone(world: World) -> None:
+    made = world.plan()
+    state = world.root / ".opencode/assent"
+    for path in [path for path in state.rglob("*") if path.is_file()]:
+        path.write_bytes(b"\0garbage")
+    assert world.ok("plan", "show") == made
+    shutil.rmtree(state)
+    assert world.ok("plan", "show") == made
+    world.write("a.txt", b"a\n")
+    assert world.build()["outcome"] == "done"
 
 
 def test_a_home_that_is_no_folder_is_said(world: World) -> None:

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from tests.cli.killed import kill_build
 from tests.cli.world import TRUSTING, World
 
 PROJECT = ".opencode/assent.toml"
@@ -26,6 +27,16 @@ def test_f21_git_status_never_shows_the_state(repo: World) -> None:
     assert not [line for line in status(repo) if ".opencode/assent" in line]
     repo.git("add", "-A")
     assert not [line for line in status(repo) if ".opencode/assent" in line]
+
+
+def test_f21_not_even_after_a_crash(repo: World) -> None:
+    repo.plan()
+    for path in ("a.txt", "b.txt"):
+        repo.write(path, b"x\n")
+    repo.approve()
+    kill_build(repo, "rename", 1)
+    assert os.listdir(repo.root / ".opencode/assent/stage")
+    assert status(repo)[2:] == ["?? a.txt"]
 
 
 def test_f21_the_plans_can_lie_elsewhere(world: World) -> None:

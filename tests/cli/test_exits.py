@@ -9,6 +9,9 @@ import pytest
 from tests.cli.killed import kill_build
 from tests.cli.world import PROGRAM, World
 
+HEARS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+INTERRUPTIBLE = (PROGRAM[0], "-c", HEARS + PROGRAM[2])  # also below a parent that ignores it
+
 
 def proposed(world: World) -> str:
     world.plan()
@@ -135,7 +138,7 @@ def test_130_interrupted(world: World, json: list[str]) -> None:
     fifo = world.base / "fifo"
     os.mkfifo(fifo)
     process = subprocess.Popen(
-        [*PROGRAM, "stage", "write", "a.txt", "--from", str(fifo), *json],
+        [*INTERRUPTIBLE, "stage", "write", "a.txt", "--from", str(fifo), *json],
         cwd=world.root,
         env=world.env,
         stdout=subprocess.PIPE,
@@ -164,6 +167,25 @@ def test_a_refusal_in_json_stands_alone_even_with_a_warning(world: World) -> Non
     world.put(".opencode/assent.toml", b"[approve]\nwithout_terminal = true\n")
     assert world.no(1, "build")["error"] == "not_found"
     assert b"only the user's configuration may" in world.run("build").err
+
+
+def test_two_builds_at_once_are_one(world: World) -> None:
+    world.plan()
+    for number in range(50):
+        world.write(f"{number}.txt", b"x\n")
+    world.approve()
+    both = [
+        subprocess.Popen(
+            [*PROGRAM, "build", "--json"],
+            cwd=world.root,
+            env=world.env,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for _ in range(2)
+    ]
+    assert sorted(process.wait(60) for process in both) == [0, 4]
+    assert len(world.files()) == 50
 
 
 def test_a_reader_that_went_away_is_no_failure(world: World) -> None:

@@ -71,7 +71,7 @@ def bring(world: World, state: str) -> str:
     return digest
 
 
-@pytest.mark.parametrize(("state", "command"), PAIRS, ids=" ".join)
+@pytest.mark.parametrize(("state", "command"), PAIRS, ids=map(" ".join, PAIRS))
 def test_f55_every_command_in_every_state(world: World, state: str, command: str) -> None:
     digest = bring(world, state)
     assert world.ok("plan", "show")["state"] == state

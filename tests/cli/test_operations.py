@@ -1,11 +1,10 @@
 """Every kind of operation: staged without effect, built exactly, and taken back to the byte."""
 
 import os
-from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
-from tests.cli.world import Found, World
+from tests.cli.world import PROGRAM, Found, World
 
 Files = dict[bytes, Found]
 ANY = bytes(range(256)) * 9
@@ -301,6 +300,43 @@ def test_f145_a_large_binary_file_goes_through_and_comes_back(world: World) -> N
     assert world.files() == {b"large.bin": text(large)}
 
 
+# Prints the most memory that the program ever had, in KiB, when it is over.
+MEASURED = """
+import atexit, sys
+status = "/proc/self/status"
+peak = lambda: open(status, encoding="utf-8").read().partition("VmHWM:")[2].split()[0]
+atexit.register(lambda: print(peak(), file=sys.stderr))
+from assent.cli import main
+main()
+"""
+
+
+def test_f145_a_large_file_is_never_in_memory_as_a_whole(world: World) -> None:
+    size = 128 << 20
+    for path in ("old.bin", "moved.bin"):
+        world.put(path)
+        os.truncate(world.at(path), size)
+    source = world.base / "new.bin"
+    source.write_bytes(b"x")
+    os.truncate(source, size)
+    world.plan()
+    digest = ""
+    peaks = {}
+    for line in (
+        ["status"], ["stage", "write", "old.bin", "--from", str(source)],
+        ["stage", "move", "moved.bin", "there.bin"], ["propose"], ["review"],
+        ["approve", "--digest", "DIGEST"], ["build"], ["undo", "--dry-run"],
+    ):  # fmt: skip
+        words = [digest if word == "DIGEST" else word for word in line]
+        answer = world.start([PROGRAM[0], "-c", MEASURED, *words, "--json"])
+        assert answer.code == 0, answer
+        digest = answer.json.get("digest") or digest
+        peaks[" ".join(line[:2])] = int(answer.err)
+    assert os.stat(world.at("old.bin")).st_size == size
+    too_much = peaks.pop("status") + (32 << 10)
+    assert {line: peak for line, peak in peaks.items() if peak > too_much} == {}
+
+
 def test_an_edit_says_how_often_the_text_occurs(world: World) -> None:
     world.put("a.txt", b"one two one\n")
     world.plan()
@@ -325,9 +361,10 @@ def test_paths_are_relative_to_the_current_folder(world: World) -> None:
     world.put("sub/a.txt", b"a\n")
     (world.root / "sub" / "source").write_bytes(b"from here\n")
     world.plan()
-    run: Callable[..., object] = lambda *line: world.run(*line, "--json", folder=world.root / "sub")  # noqa: E731 - short
-    run("stage", "edit", "a.txt", "--find", "a", "--put", "b")
-    run("stage", "write", "../top.txt", "--from", "source")
+    sub = world.root / "sub"
+    edit = ("stage", "edit", "a.txt", "--find", "a", "--put", "b")
+    write = ("stage", "write", "../top.txt", "--from", "source")
+    assert [world.run(*line, folder=sub).code for line in (edit, write)] == [0, 0]
     rows = world.ok("stage", "list")["operations"]
     assert [row["path"] for row in rows] == ["sub/a.txt", "top.txt"]
     world.build()

@@ -170,6 +170,24 @@ def test_f142_a_file_in_place_of_a_folder_that_must_come_back(world: World) -> N
     assert world.files() == {b"folder": text(b"mine\n")}
 
 
+def test_f142_a_folder_that_became_a_symlink_or_a_pipe_is_left_alone(world: World) -> None:
+    for path in ("linked/a", "piped", "plain"):
+        world.put(path, b"before\n")
+    world.plan()
+    for path in ("linked/a", "piped", "plain"):
+        world.ok("stage", "edit", path, "--find", "before", "--put", "after")
+    world.build()
+    outside = world.base / "outside"
+    os.rename(world.at("linked"), outside)
+    world.link("linked", str(outside))
+    os.unlink(world.at("piped"))
+    os.mkfifo(world.at("piped"))
+    answer = world.undo()
+    assert (answer.code, results(answer)) == (0, ["conflict", "conflict", "undone"])
+    assert (outside / "a").read_bytes() == b"after\n"
+    assert (world.root / "plain").read_bytes() == b"before\n"
+
+
 def test_all_conflicting_is_nothing_and_5(built: World) -> None:
     for path in ("changed", "created/new", "deleted", "there"):
         built.put(path, b"mine\n")
@@ -190,7 +208,8 @@ def test_all_conflicting_is_nothing_and_5(built: World) -> None:
 def test_undo_with_the_digest_of_another_moment_is_refused(built: World) -> None:
     digest = built.ok("undo", "--dry-run")["digest"]
     built.put("changed", b"mine\n")
-    assert built.no(5, "undo", "--digest", digest)["error"] == "other_digest"
+    refused = built.no(5, "undo", "--digest", digest)
+    assert (refused["error"], refused["next"]) == ("other_digest", "assent undo --dry-run")
     assert built.files()[b"created/new"] == text(b"created\n")
 
 

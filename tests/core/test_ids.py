@@ -77,4 +77,9 @@ def test_ids_sort_by_time_and_then_by_noise(t1: int, n1: int, t2: int, n2: int) 
 def test_an_id_is_spelled_without_letters_that_look_alike() -> None:
     assert spelled(0, 0) == "0" * 26
     assert spelled(2**48 - 1, 2**80 - 1) == "7" + "z" * 25
-    assert spelled(1, 2**80 + 31) == "0" * 9 + "1" + "0" * 15 + "z"
+    assert spelled(1, 31) == "0" * 9 + "1" + "0" * 15 + "z"
+
+
+def test_noise_never_spills_into_the_time() -> None:
+    assert spelled(0, 2**80) == spelled(0, 0)
+    assert spelled(0, 2**90 + 5) == spelled(0, 5)

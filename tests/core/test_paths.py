@@ -5,7 +5,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assent.core.errors import Refused
-from assent.core.paths import ancestors, folded, inside, name, normal, parent, refuse_ours, shown
+from assent.core.paths import (
+    ancestors,
+    folded,
+    inside,
+    name,
+    normal,
+    one_line,
+    parent,
+    refuse_ours,
+    shown,
+)
 
 PLANS = b".opencode/plans"
 
@@ -87,6 +97,15 @@ def test_paths_are_folded_as_a_careless_file_system_compares_them(
     assert folded(path) == wanted
 
 
+IGNORED = [0x200C, 0x200D, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
+
+
+def test_letters_that_a_file_system_may_ignore_are_ignored_and_no_others() -> None:
+    every = [chr(code) for code in (*range(0x2000, 0x2080), 0xFEFE, 0xFEFF, 0xFF00)]
+    dropped = [ord(char) for char in every if folded(f".g{char}it".encode()) == b".git"]
+    assert dropped == IGNORED
+
+
 @settings(max_examples=20, deadline=None)
 @given(st.binary(max_size=12))
 def test_folding_any_bytes_gives_bytes_and_folding_again_changes_nothing(path: bytes) -> None:
@@ -95,6 +114,11 @@ def test_folding_any_bytes_gives_bytes_and_folding_again_changes_nothing(path: b
 
 def test_a_name_that_is_not_utf8_is_shown_with_escapes() -> None:
     assert shown("ä/b".encode() + b"\xff\n") == "ä/b\\xff\n"
+
+
+def test_in_generated_text_a_name_stays_on_one_line_and_hides_nothing() -> None:
+    name = "ä b\n\u202e\x1b[0m".encode() + b"\xff"
+    assert one_line(name) == "ä b\\n\\u202e\\x1b[0m\\xff"
 
 
 GITS = ".git", "a/.git/hooks/x", ".GIT/config", ".Git", ".g\u200cit/x", "sub/.gi\ufefft", ".git/"

@@ -191,7 +191,9 @@ def test_the_unfinished_run_is_the_one_without_an_outcome() -> None:
     assert record(ONE).unfinished is None
     assert record(*STARTED).unfinished == RunNote("r1", "d1", "f1")
     assert record(*STARTED, RunEnded("r1", "done")).unfinished is None
-    assert record(*again, RunHalted("r2")).unfinished == RunNote("r2", "d1", "f1", None, True)
+    halted = record(*again, RunHalted("r2"))
+    assert halted.unfinished == RunNote("r2", "d1", "f1", None, True)
+    assert halted.runs[0] == RunNote("r1", "d1", "f1", "rolled_back")
 
 
 # From each state, events that its plan may see; several lead back, so that stories grow long.

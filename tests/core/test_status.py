@@ -80,7 +80,13 @@ BACKWARD: list[tuple[Motion, str, str]] = [
         - d t t t
         / d c c c
         A d c c c
-        Z d c c c""") for motion, others in ((TAKE, "-"), (MOVED_TAKE, "-/AZ"), (CLEAR, "-"))],
+        Z d c c c""") for motion, others in ((TAKE, "-"), (MOVED_TAKE, "-/AZ"))],
+    (CLEAR, "-", """
+          - / A Z
+        - d t t t
+        / d d d d
+        A d c c c
+        Z d c c c"""),
     (PUT, "-", """
           - / A Z x
         - d c d c d
@@ -101,11 +107,11 @@ BACKWARD: list[tuple[Motion, str, str]] = [
         Z d d d d"""),
     (SWAP, "-", """
           - / A B Z
-        - c c c d c
-        / c c c d c
-        A c c c d c
+        - d t t d t
+        / d c c d c
+        A d c c d c
         B t t t d t
-        Z c c c d c"""),
+        Z d c c d c"""),
 ]  # fmt: skip
 
 Case = tuple[Motion, dict[bytes, Seen], Status]

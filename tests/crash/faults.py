@@ -3,12 +3,12 @@
 import errno
 import os
 from collections import Counter
+from typing import Any
 
 from tests.crash.rig import Rig
 
 from assent.core.errors import AssentError
 from assent.core.journal import Way
-from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
 from assent.engine.runs import RunReport
 from assent.ports import Batch, Store
@@ -19,6 +19,25 @@ from assent.testing.watched import Listener, Moments, failing, silent
 
 CODES = (errno.EACCES, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENOSPC)
 SYNCS = ("hands.fsync", "hands.syncfs")
+SETTLED = 3  # entries of a journal: started, committed, settled
+
+
+class Fault(Moments):
+    """Lets calls fail, and knows whether a sync was among them before the run was settled."""
+
+    def __init__(self, whose: str, at: int, code: int, *, sticky: bool) -> None:
+        super().__init__(lambda name: name.startswith(whose), at, self._fail, sticky=sticky)
+        self.unsynced = False
+        self._refuse = failing(code)
+        self._entries = 0
+
+    def __call__(self, moment: str, arguments: tuple[Any, ...]) -> None:
+        self._entries += moment == "store.appended"
+        super().__call__(moment, arguments)
+
+    def _fail(self, moment: str, arguments: tuple[Any, ...]) -> None:
+        self.unsynced |= moment in SYNCS and self._entries < SETTLED
+        self._refuse(moment, arguments)
 
 
 class Faulty:
@@ -36,32 +55,30 @@ class Faulty:
         """Lets every call fail, one run after the other; returns how many failed."""
         at = 0
         while True:
-            fault = Moments(self._counts, at, failing(code), sticky=sticky)
+            fault = Fault(self._whose, at, code, sticky=sticky)
             end = self._attempt(fault, "resume" if at % 2 else "roll_back")
             if not fault.fired:
                 assert end == "done"
                 return at
             place = f"{errno.errorcode[code]} at call {at}, {fault.fired[0]}"
-            synced = not set(SYNCS) & set(fault.fired) or code == errno.EACCES
-            assert end != "done" or synced, f"{place}: done although a sync failed"
+            unsynced = fault.unsynced and code != errno.EACCES  # then all is flushed instead
+            assert end != "done" or not unsynced, f"{place}: done although a sync failed"
             self.ends[end] += 1
             at += 1
-
-    def _counts(self, moment: str) -> bool:
-        return moment.startswith(self._whose)
 
     def _attempt(self, fault: Moments, way: Way) -> str:
         """Builds with a fault, then recovers without; returns how the build itself ended."""
         self.rig.restore(self.rig.approved)
         store = self._store()
         report = self._build(store, fault)
-        self._check(store, report, fault)
         engine = self._open(store, silent)
+        self._check(engine, report, fault)
         settled = finished(engine.runs.recover())
         if settled.outcome == "needs_you":
             settled = finished(engine.runs.recover(way))
             assert settled.outcome == ("done" if way == "resume" else "rolled_back"), settled.notes
-        self._check(store, settled if settled.run else report, fault)
+        if settled.run:
+            self._check(engine, settled, fault)
         return report.outcome if report else "refused"
 
     def _build(self, store: Store, listen: Listener) -> RunReport | None:
@@ -70,9 +87,9 @@ class Faulty:
         except (AssentError, OSError):
             return None
 
-    def _check(self, store: Store, report: RunReport | None, fault: Moments) -> None:
+    def _check(self, engine: Engine, report: RunReport | None, fault: Moments) -> None:
         """The tree is as the report says, the yes is spent if a run began, slots are named."""
-        record = self._record(self._open(store, silent))
+        record = engine.plans.ledger().load(self.rig.plan_id)
         place = f"{fault.fired[:1]} number {len(fault.seen)}"
         assert bool(record.runs) == any(consent.run for consent in record.consents), place
         if report is None:
@@ -81,18 +98,26 @@ class Faulty:
             return
         if report.outcome == "needs_you":
             return
-        wanted = {"done": self.rig.story.finish, "rolled_back": self.rig.story.start}
-        assert self.rig.tree() == wanted[report.outcome], f"{place}: {report.outcome}"
+        assert self._is(report.outcome), f"{place}: {report.outcome}"
         named = " ".join(report.notes)
         left = [os.fsdecode(p) for p in self._filled_slots()]
         assert [path for path in left if path not in named] == [], place
 
+    def _is(self, outcome: str) -> bool:
+        """Tells whether the tree is as the outcome says.
+
+        A folder that should go, and is empty, may stay where the system does not let it go: by
+        then the run is settled, and to reverse it all because of that would help nobody.
+        """
+        story, found = self.rig.story, self.rig.tree()
+        if outcome == "rolled_back":
+            return found == story.start
+        emptied = {p for p, e in story.start.items() if e.kind == "folder"} - story.finish.keys()
+        return {p: e for p, e in found.items() if p not in emptied} == story.finish
+
     def _filled_slots(self) -> list[bytes]:
         paths = [path for path in self.rig.leftovers() if b"/probe." not in path]
         return [path for path in paths if not os.path.isdir(self.rig.root + b"/" + path)]
-
-    def _record(self, engine: Engine) -> PlanRecord:
-        return engine.plans.ledger().load(self.rig.plan_id)
 
     def _open(self, store: Store, listen: Listener) -> Engine:
         return open_site(self.rig.site, listen, store=store)

@@ -1,8 +1,11 @@
 """A rig: one site with one approved plan, that can be put back to that moment again and again."""
 
 import os
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from tests.crash.stories import Story
@@ -17,6 +20,19 @@ from assent.testing.watched import Listener, silent
 
 STAGE = b".opencode/assent/stage"
 UMASK = 0o022
+PROGRAM = (sys.executable, "-c", "from assent.cli import main; main()")
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the program answered: its exit code and its one object, from stdout or else stderr."""
+
+    exit: int
+    json: dict[str, Any]
+
+    @property
+    def told(self) -> str:
+        """Everything in the answer that is text."""
+        return msgspec.json.encode(self.json).decode()
 
 
 class Moment(msgspec.Struct, frozen=True):
@@ -33,7 +49,8 @@ class Rig:
     def __init__(self, folder: Path, story: Story, text: bytes = b"") -> None:
         os.umask(UMASK)
         self.story = story
-        self.site = Site(folder / "work", folder / "state")
+        self.folder = folder
+        self.site = Site(folder / "work", folder / "state" / "assent")
         self.root = os.fsencode(self.site.root)
         self.site.root.mkdir(exist_ok=True)
         plant(self.root, story.start)
@@ -77,6 +94,10 @@ class Rig:
     def record(self, engine: Engine) -> PlanRecord:
         return engine.plans.find(self.plan_id)
 
+    def command(self, *arguments: str) -> Answer:
+        """Runs the real program in a process of its own."""
+        return command(self.folder, self.site.root, *arguments)
+
     def build(self, listen: Listener = silent) -> RunReport:
         """Builds the plan with an engine of its own."""
         engine = self.open(listen)
@@ -84,6 +105,20 @@ class Rig:
             return finished(engine.runs.build(self.plan_id))
         finally:
             engine.close()
+
+
+def command(folder: Path, root: Path, *arguments: str) -> Answer:
+    """Runs the real program on a workspace, with the state and configuration in a folder."""
+    environment = {
+        **os.environ,
+        "HOME": str(folder),
+        "XDG_STATE_HOME": str(folder / "state"),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+    }
+    line = [*PROGRAM, "-C", str(root), *arguments, "--json"]
+    ran = subprocess.run(line, env=environment, capture_output=True, timeout=60, check=False)
+    spoken = ran.stdout or ran.stderr
+    return Answer(ran.returncode, msgspec.json.decode(spoken) if spoken else {})
 
 
 def approve(site: Site, story: Story, text: bytes = b"", name: str = "story") -> str:

@@ -1,4 +1,4 @@
-"""F66, G8, law 2: a file that changed after the yes stops the build before it has spent anything."""
+"""F66, G8, law 2: a file that changed after the yes stops the build before anything is spent."""
 
 import os
 from pathlib import Path

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.crash.meddling import MINE, Meddling, choices
+from tests.crash.meddling import MINE, Meddling, choices, taken_by_a_folder
 from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME, STORIES, Story
-from tests.crash.trees import Tree, seen, tree
+from tests.crash.trees import Tree, folder, seen, tree
 
 from assent.testing.engines import finished
 
@@ -19,7 +19,7 @@ RENAMES = ("hands.rename_noreplace", "hands.rename_exchange")
 
 
 class Meddler:
-    """Meddles with a path right before rename number `at`: the one being renamed, or a given one."""
+    """Meddles right before rename number `at`, with the path being renamed or with a given one."""
 
     def __init__(self, rig: Rig, at: int, choice: int, path: bytes = b"") -> None:
         self.rig = rig
@@ -51,8 +51,8 @@ class Meddler:
 
     def _persons_own(self, arguments: tuple[Any, ...]) -> bytes:
         """Returns the end of a rename that is not a slot."""
-        for name, folder in (arguments[:2], arguments[2:]):
-            full = os.readlink(os.fsencode(f"/proc/self/fd/{folder}")) + b"/" + name
+        for name, at in (arguments[:2], arguments[2:]):
+            full = os.readlink(os.fsencode(f"/proc/self/fd/{at}")) + b"/" + name
             path = full.removeprefix(self.rig.root + b"/")
             if not path.startswith(b".opencode/"):
                 return bytes(path)
@@ -98,6 +98,8 @@ def _tried(rig: Rig, meddler: Meddler) -> str:
         aside = _step_aside(rig, meddler.path)
         report = finished(rig.open().runs.recover("roll_back"))
         assert rig.tree() == {**rig.story.start, **aside}, place
+    elif meddler.kind is taken_by_a_folder:  # of a folder that somebody made anew nothing is known
+        assert _without_folder_modes(rig.tree()) == _without_folder_modes(meddler.wanted()), place
     else:
         assert rig.tree() == meddler.wanted(), place
     assert report.outcome == "rolled_back", place
@@ -170,10 +172,10 @@ def test_a_folder_that_becomes_a_way_out_in_the_middle_leads_nowhere(
     outside = tmp_path / "outside"
     outside.mkdir()
     fired = 0
-    for folder in [path for path, entry in story.start.items() if entry.kind == "folder"]:
+    for path in [path for path, entry in story.start.items() if entry.kind == "folder"]:
         for at in count():
             rig.restore(rig.approved)
-            way_out = _WayOut(rig, at, folder, os.fsencode(outside))
+            way_out = _WayOut(rig, at, path, os.fsencode(outside))
             report = rig.build(way_out)
             assert report.outcome in ("done", "rolled_back", "needs_you")
             finished(rig.open().runs.recover())
@@ -187,8 +189,8 @@ def test_a_folder_that_becomes_a_way_out_in_the_middle_leads_nowhere(
 class _WayOut(Meddler):
     """Moves a folder aside and puts a symlink in its place that leads out of the workspace."""
 
-    def __init__(self, rig: Rig, at: int, folder: bytes, outside: bytes) -> None:
-        super().__init__(rig, at, 0, folder)
+    def __init__(self, rig: Rig, at: int, path: bytes, outside: bytes) -> None:
+        super().__init__(rig, at, 0, path)
         self.done = False
         self._outside = outside
 
@@ -199,6 +201,10 @@ class _WayOut(Meddler):
         os.rename(full, full + b".away")
         os.symlink(self._outside, full)
         self.done = True
+
+
+def _without_folder_modes(found: Tree) -> Tree:
+    return {path: folder() if e.kind == "folder" else e for path, e in found.items()}
 
 
 def _at_or_below(path: bytes, gone: set[bytes]) -> bool:

@@ -89,11 +89,21 @@ def test_a_folder_may_stand_where_the_plan_empties_it() -> None:
     frees = DeleteFile(b"d/p/x", OLD.state)
     assert found({b"d/p/x": OLD}, CREATE, frees) == []
     assert found({b"d/p/y": OLD}, CREATE) == [Difference(b"d/p", "nothing there", "a folder")]
+    stays = WriteFile(b"d/p/x", OLD.state, NEW.state)
+    assert found({b"d/p/x": OLD}, CREATE, stays) == [
+        Difference(b"d/p", "nothing there", "a folder")
+    ]
+    assert found({b"d/p": OTHER}, CREATE, frees) == [
+        Difference(b"d/p", "nothing there", FOUND_OTHER),
+        Difference(b"d/p/x", FOUND_OLD, "nothing there"),
+    ]
 
 
 def test_a_file_may_stand_where_the_plan_needs_a_folder_and_removes_it() -> None:
     assert found({b"d": OLD}, DeleteFile(b"d", OLD.state), CREATE) == []
     assert found({b"d": OLD}, MoveFile(b"d", b"d/p", OLD.state)) == []
+    stays = WriteFile(b"d", OLD.state, NEW.state)
+    assert found({b"d": OLD}, stays, CREATE) == [Difference(b"d", "a folder", FOUND_OLD)]
 
 
 @pytest.mark.parametrize(
@@ -155,12 +165,14 @@ def test_f45_the_refusal_names_every_file_in_one_message() -> None:
     assert caught.value.next == "assent review"
 
 
-def test_f45_a_long_list_of_differences_is_cut() -> None:
-    operations = tuple(DeleteFile(b"%02d" % n, OLD.state) for n in range(23))
+@pytest.mark.parametrize(("count", "more"), [(19, ""), (20, ""), (21, " And 1 more.")])
+def test_f45_a_long_list_of_differences_is_cut(count: int, more: str) -> None:
+    operations = tuple(DeleteFile(b"%02d" % n, OLD.state) for n in range(count))
     with pytest.raises(Drift) as caught:
         check_disk(Plan(b"", operations), operations, MemoryHands({}))
-    assert caught.value.message.count("expected") == 20
-    last = f"19: expected {FOUND_OLD}, found nothing there. And 3 more."
+    named = min(count, 20)
+    assert caught.value.message.count("expected") == named
+    last = f"{named - 1}: expected {FOUND_OLD}, found nothing there.{more}"
     assert caught.value.message.endswith(last)
 
 

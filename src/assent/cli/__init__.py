@@ -16,6 +16,10 @@ def main() -> None:
 
         print(overview(), end="")
         return
-    from assent.cli.root import run
+    try:
+        from assent.cli.root import run
 
-    sys.exit(run(arguments))
+        code = run(arguments)
+    except KeyboardInterrupt:  # while it was still loading
+        code = 130
+    sys.exit(code)

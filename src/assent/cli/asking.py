@@ -10,6 +10,7 @@ from assent.views.ansi import ansi
 from assent.views.review import Review, review_lines
 
 TERMINAL = "terminal"
+LOOKS = {"assent undo": "assent undo --dry-run"}
 
 
 def consent(call: Call, wanted: str, named: str, review: Callable[[], Review]) -> str:
@@ -19,7 +20,8 @@ def consent(call: Call, wanted: str, named: str, review: Callable[[], Review]) -
     own configuration says so, does it stand for the question.
     """
     if named and not wanted.startswith(named):
-        raise OtherDigest(f"The plan's digest is {wanted}, not {named}.", "assent review")
+        look = LOOKS.get(call.command, "assent review")
+        raise OtherDigest(f"The plan's digest is {wanted}, not {named}.", look)
     if named == wanted and call.without_terminal:
         return "digest"
     if not call.no_input:

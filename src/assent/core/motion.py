@@ -213,12 +213,16 @@ def backward(motion: Motion, seen: Mapping[bytes, Seen]) -> Status:
     """Tells from the disk whether a motion has to be reversed, needs nothing, or cannot be."""
     at_path, at_slot = seen[motion.path], seen[motion.slot]
     match motion:
-        case Take() | Clear():
+        case Take():
             return _verdict(at_slot is not None and at_path is None, at_slot is None)
+        case Clear():  # it was empty: any folder in its place will do
+            return _verdict(
+                at_slot is not None and at_path is None, not at_slot or at_path == "folder"
+            )
         case Put():
             return _put_back(motion, at_slot, seen)
-        case Swap(after=after):
-            return _verdict(at_slot != after and at_path == after, at_slot == after)
+        case Swap():
+            return _swap_back(motion, at_path, at_slot)
         case _:
             assert_never(motion)
 
@@ -231,6 +235,13 @@ def _put_back(put: Put, at_slot: Seen, seen: Mapping[bytes, Seen]) -> Status:
         return _verdict(seen[put.path] == put.after, seen[put.path] is None)
     # Other content in the slot is somebody's late change: as "done" it would be swept away.
     return _verdict(False, isinstance(at_slot, FileState) and at_slot.digest == put.after.digest)
+
+
+def _swap_back(swap: Swap, at_path: Seen, at_slot: Seen) -> Status:
+    """A person who changed the new content may take it away; the old one then goes back alone."""
+    if at_slot is None:
+        return _verdict(at_path == swap.after, at_path != swap.after)
+    return _verdict(at_slot != swap.after and at_path in (None, swap.after), at_slot == swap.after)
 
 
 def _verdict(can: bool, done: object) -> Status:

@@ -1,11 +1,15 @@
 """Undoing: makes the inverse plan of a run, shows it, and applies it on the same road."""
 
+from collections.abc import Iterable
+
 import msgspec
 
-from assent.core.errors import NotFound
+from assent.core.errors import AssentError, NotFound
 from assent.core.event import DraftChanged, PlanApproved, PlanCreated, TextRevised
 from assent.core.journal import Finished, Result
-from assent.core.operation import FileOperation, footprint
+from assent.core.motion import Seen
+from assent.core.operation import FileOperation, FileState, footprint
+from assent.core.paths import ancestors
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord, RunNote
 from assent.core.undo import Inversion, invert, undo_text
@@ -28,6 +32,9 @@ class Undo(msgspec.Struct, frozen=True):
     source: PlanRecord
 
 
+ODD = FileState("", 0, 0)  # what no run leaves: a pipe, say, or something behind a symlink
+
+
 class Undoing:
     """The verbs that take a run back, by a plan like any other, with its own digest (law 7)."""
 
@@ -44,9 +51,7 @@ class Undoing:
         operations = file_operations(plan)
         last = StoreJournal(self._doors, ledger).read(note.run)[-1]
         made = last.made if isinstance(last, Finished) else ()
-        paths = [path for op in operations for path, *_ in footprint(op)]
-        files = self._doors.files
-        inversion = invert(operations, made, files.look(paths), files.below)
+        inversion = invert(operations, made, self._seen(operations), self._doors.files.below)
         ids = plan.ids
         text = undo_text(note.run, record.name, inversion, ids)
         inverse = Plan(text, tuple(op for _, op in inversion.operations), workspace=plan.workspace)
@@ -57,6 +62,21 @@ class Undoing:
         record = self._record(undo, channel, note)
         report = yield from self._runs.build(record.plan_id)
         return _in_terms_of_originals(undo, report)
+
+    def _seen(self, operations: Iterable[FileOperation]) -> dict[bytes, Seen]:
+        """Looks at every path of a run and at the folders above; what is odd now has changed."""
+        paths = {path for op in operations for path, *_ in footprint(op)}
+        paths |= {above for path in paths for above in ancestors(path)}
+        try:
+            return self._doors.files.look(sorted(paths))
+        except AssentError:
+            return {path: self._one(path) for path in paths}
+
+    def _one(self, path: bytes) -> Seen:
+        try:
+            return self._doors.files.look((path,))[path]
+        except AssentError:
+            return ODD
 
     def _record(self, undo: Undo, channel: str, note: str) -> PlanRecord:
         ledger = self._runs.ledger()

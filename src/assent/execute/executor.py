@@ -19,7 +19,7 @@ from assent.core.journal import (
     results,
     started,
 )
-from assent.core.motion import Layout, Motion, fills, motions, needed_folders
+from assent.core.motion import Layout, Motion, fills, motions, needed_folders, prunable
 from assent.core.operation import FileOperation, footprint
 from assent.core.plan import Plan
 from assent.execute.check import check_blobs, check_disk, file_operations
@@ -118,9 +118,9 @@ class Executor:
         layout = started(entries).layout
         settled = next(entry for entry in reversed(entries) if isinstance(entry, Settled))
         kept = sweep(self._hands, settled, layout, operations, renames)
-        if layout.beside:
-            # An emptied slot must not come back among the person's files. If it does after all,
-            # it holds nothing that is not elsewhere: the run itself is settled and on disk.
+        if layout.beside or prunable(operations):
+            # An emptied slot, or a folder, must not come back among the person's files. If it does
+            # after all, it holds nothing that is not elsewhere: the run is settled and on disk.
             with suppress(OSError):
                 self._hands.sync()
         found = results(entries, renames, len(operations))

@@ -32,23 +32,30 @@ def reverse(hands: Hands, motions: Sequence[Motion], folders: Sequence[bytes]) -
 def _take_back(hands: Hands, motion: Motion) -> str:
     """Reverses one motion if the disk says that it happened; returns why that was not possible."""
     try:
-        match backward(motion, hands.look(places(motion))):
+        seen = hands.look(places(motion))
+        match backward(motion, seen):
             case Status.DONE:
                 return ""
             case Status.CONFLICT:
                 return "it was changed after the run wrote it"
+            case Status.TODO if seen[motion.path] is None:
+                return _give_back(hands, motion)
             case Status.TODO:
                 return _undo_rename(hands, motion)
     except OSError as error:
         return error.strerror or str(error)
 
 
+def _give_back(hands: Hands, motion: Motion) -> str:
+    hands.make_folder(parent(motion.path))
+    hands.rename(motion.slot, motion.path)
+    return ""
+
+
 def _undo_rename(hands: Hands, motion: Motion) -> str:
     match motion:
         case Take() | Clear():
-            hands.make_folder(parent(motion.path))
-            hands.rename(motion.slot, motion.path)
-            return ""
+            return _give_back(hands, motion)
         case Put():
             hands.rename(motion.path, motion.slot)
             if hands.look((motion.slot,))[motion.slot] == motion.after:

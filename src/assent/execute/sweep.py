@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from assent.core.journal import Settled
-from assent.core.motion import Clear, Layout, Motion, Swap, Take, fills
+from assent.core.motion import Clear, Layout, Motion, Swap, Take, fills, prunable
 from assent.core.operation import FileOperation, FileState, MoveFile, footprint
 from assent.ports import Hands
 
@@ -15,7 +15,7 @@ def sweep(
     operations: Sequence[FileOperation],
     renames: Sequence[Motion],
 ) -> tuple[bytes, ...]:
-    """Removes the slots that are still filled, and returns those that stay.
+    """Removes filled slots and folders that the plan leaves empty; returns the slots that stay.
 
     Where a person accepted a half-done run, a slot can hold somebody's late change, or a file on
     its way from one name to another: the only copy there is.
@@ -26,7 +26,10 @@ def sweep(
     kept = [slot for slot in filled if slot in only or not _gone(hands, slot)]
     cleared = [m.slot for m in renames if isinstance(m, Clear)]
     kept += [slot for slot in cleared if _is_used(hands, slot)]
-    _is_used(hands, layout.folder)
+    # Only now can nothing bring the folders back, which would have lost their modes and owners.
+    pruned = [] if settled.outcome == "rolled_back" or settled.accepted else prunable(operations)
+    for folder in (*pruned, layout.folder):
+        _is_used(hands, folder)
     return tuple(kept)
 
 

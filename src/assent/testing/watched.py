@@ -28,6 +28,8 @@ def watched(thing: Watched, who: str, listen: Listener) -> Watched:
     A write takes only half of what it is given, as a disk may, so that torn files can happen. An
     append to a store is announced once more when it is durable.
     """
+    if listen is silent:
+        return thing
     for name in [name for name in dir(thing) if not name.startswith("_")]:
         setattr(thing, name, _announced(f"{who}.{name}", getattr(thing, name), listen))
     return thing

@@ -1,0 +1,180 @@
+"""G5: a run that cannot be taken back waits for a person; every way out keeps and names each byte."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.crash.meddling import MINE, write
+from tests.crash.rig import STAGE, Answer, Rig
+from tests.crash.stories import Story, delete, move
+from tests.crash.stories import write as staged
+from tests.crash.trees import Tree, file, seen, tree
+
+A, B, C, D = (b"old content of %s\n" % name for name in (b"a", b"b", b"c", b"d"))
+START: Tree = {
+    b"a.txt": file(A, 0o640),
+    b"sub/b.txt": file(B),
+    b"c.txt": file(C),
+    b"d.txt": file(D),
+}
+STORY = Story(
+    "halting",
+    tree(START),
+    (
+        staged(b"a.txt", b"new a\n"),
+        staged(b"sub/b.txt", b"new b\n"),
+        delete(b"c.txt"),
+        move(b"d.txt", b"moved/d.txt"),
+        staged(b"last.txt", b"last\n"),
+    ),
+    tree(
+        {
+            b"a.txt": file(b"new a\n", 0o640),
+            b"sub/b.txt": file(b"new b\n"),
+            b"moved/d.txt": file(D),
+            b"last.txt": file(b"last\n"),
+        }
+    ),
+)
+# The person edits what the run has already written, and takes the last name before the run does.
+LEFT: Tree = tree({**START, b"a.txt": file(MINE), b"last.txt": file(MINE)})
+
+
+class Person:
+    """Edits one file that is done and takes a name that is not, right before the last rename."""
+
+    def __init__(self, root: bytes) -> None:
+        self._root = root
+        self._met = False
+
+    def __call__(self, moment: str, arguments: tuple[Any, ...]) -> None:
+        if moment != "hands.rename_noreplace" or arguments[2] != b"last.txt" or self._met:
+            return
+        self._met = True
+        os.unlink(self._root + b"/a.txt")
+        write(self._root + b"/a.txt")
+        write(self._root + b"/last.txt")
+
+
+@pytest.fixture
+def halted(tmp_path: Path) -> Rig:
+    """A run that waits for a person."""
+    rig = Rig(tmp_path, STORY)
+    report = rig.build(Person(rig.root))
+    assert report.outcome == "needs_you"
+    assert rig.tree() == LEFT
+    slot = _slot_of_a(rig)
+    assert any(os.fsdecode(slot) in note and "a.txt" in note for note in report.notes)
+    return rig
+
+
+def test_meanwhile_nothing_else_is_built(halted: Rig) -> None:
+    for command, told in (("build", "needs_you"), ("undo", "needs_you")):
+        answer = halted.command(command)
+        assert (answer.exit, answer.json["error"]) == (6, told)
+    answer = halted.command("recover")
+    assert (answer.exit, answer.json["outcome"]) == (6, "needs_you")
+    assert halted.tree() == LEFT
+    assert _slot_of_a(halted)
+
+
+def test_status_names_the_run_that_waits(halted: Rig) -> None:
+    answer = halted.command("status")
+    assert "HALTED" in answer.told
+    assert "needs_you" in answer.told
+
+
+@pytest.mark.parametrize("way", ["--resume", "--roll-back"])
+def test_while_the_cause_stands_a_way_leads_back_here_and_loses_nothing(
+    way: str, halted: Rig
+) -> None:
+    for _ in range(2):
+        answer = halted.command("recover", way)
+        assert (answer.exit, answer.json["outcome"]) == (6, "needs_you")
+        assert halted.tree() == LEFT
+        assert _slot_of_a(halted)
+
+
+def test_resume_goes_on_when_the_name_is_free(halted: Rig) -> None:
+    os.rename(halted.root + b"/last.txt", halted.root + b"/mine.txt")
+    _leads_out(halted, halted.command("recover", "--resume"), 0, "done")
+    wanted = {**STORY.finish, b"a.txt": file(MINE), b"mine.txt": file(MINE)}
+    assert halted.tree() == wanted
+
+
+def test_roll_back_gives_the_old_content_back_when_mine_is_moved_away(halted: Rig) -> None:
+    os.rename(halted.root + b"/a.txt", halted.root + b"/mine.txt")
+    _leads_out(halted, halted.command("recover", "--roll-back"), 1, "rolled_back")
+    assert halted.tree() == tree({**START, b"mine.txt": file(MINE), b"last.txt": file(MINE)})
+
+
+def test_roll_back_is_content_when_the_person_put_the_old_content_back(halted: Rig) -> None:
+    os.replace(halted.root + b"/" + _slot_of_a(halted), halted.root + b"/a.txt")
+    _leads_out(halted, halted.command("recover", "--roll-back"), 1, "rolled_back")
+    assert halted.tree() == tree({**START, b"last.txt": file(MINE)})
+
+
+def test_accept_leaves_everything_and_says_what_became_of_each(halted: Rig) -> None:
+    answer = halted.command("recover", "--accept")
+    _leads_out(halted, answer, 0, "done")
+    assert halted.tree() == LEFT
+    results = [row["result"] for row in answer.json["operations"]]
+    assert results == ["unknown", "undone", "undone", "undone", "unknown"]
+    assert A in _blobs(halted)
+
+
+def test_accept_keeps_the_only_copy_of_a_late_change(tmp_path: Path) -> None:
+    rig = Rig(tmp_path, STORY)
+    assert rig.build(_Late(rig)).outcome == "needs_you"
+    answer = rig.command("recover", "--accept")
+    assert answer.exit == 0
+    kept = [p for p, e in seen(rig.root, without=b"").items() if e.content == MINE + b"late\n"]
+    assert len(kept) == 1
+    assert not kept[0].startswith(STAGE) or os.fsdecode(kept[0]) in _notes(rig)
+
+
+class _Late(Person):
+    """Goes on writing to a file that was open before the run moved it to a slot."""
+
+    def __init__(self, rig: Rig) -> None:
+        super().__init__(rig.root)
+        self._old = open(rig.root + b"/a.txt", "r+b")  # noqa: SIM115 - held open as an editor does
+
+    def __call__(self, moment: str, arguments: tuple[Any, ...]) -> None:
+        super().__call__(moment, arguments)
+        if self._met and not self._old.closed:
+            self._old.truncate()
+            self._old.write(MINE + b"late\n")
+            self._old.close()
+
+
+def _leads_out(rig: Rig, answer: Answer, exit: int, outcome: str) -> None:
+    """The run is over, no slot is left, and its approval is spent."""
+    assert (answer.exit, answer.json["outcome"]) == (exit, outcome), answer
+    assert rig.leftovers() == []
+    assert rig.command("recover").json["outcome"] == "nothing"
+    assert rig.command("build").exit == 4
+
+
+def _slot_of_a(rig: Rig) -> bytes:
+    """Returns the one slot that holds the old content of a.txt, with its mode."""
+    (found,) = [path for path in rig.leftovers() if rig_file(rig, path) == file(A, 0o640)]
+    return found
+
+
+def rig_file(rig: Rig, path: bytes) -> object:
+    return seen(rig.root, without=b"").get(path)
+
+
+def _blobs(rig: Rig) -> set[bytes]:
+    return {path.read_bytes() for path in rig.site.state.glob("blobs/*/*")}
+
+
+def _notes(rig: Rig) -> str:
+    engine = rig.open()
+    return " ".join(str(event) for event in engine.log())
+
+
+_Step = Callable[[Rig], None]

@@ -1,0 +1,92 @@
+"""Plans and drafts as the engine keeps them: commands, workspaces, and what is not taken in."""
+
+import os
+import shutil
+
+import pytest
+from tests.engine.world import World, ended
+
+from assent.core.errors import NotFound, OtherWorkspace, Refused
+from assent.core.operation import RunCommand
+from assent.core.record import PlanRecord
+
+
+def new(world: World) -> PlanRecord:
+    return world.engine().plans.new("work", "tests", "A goal")
+
+
+def test_a_command_can_be_drafted_but_not_proposed_yet(world: World) -> None:
+    record = new(world)
+    engine = world.engine()
+    staged = engine.drafts.stage(record, [RunCommand((b"make", b"test"))]).record
+    assert engine.reviews.review(staged).operations[0].reversible == "irreversible"
+    with pytest.raises(Refused) as refused:
+        engine.consents.propose(staged)
+    assert refused.value.exit == 7
+    assert engine.plans.find().state == "DRAFTING"
+
+
+def test_reading_a_folder_that_is_no_workspace_makes_none(world: World) -> None:
+    engine = world.engine()
+    assert engine.plans.all() == []
+    assert engine.status() == (None, None)
+    assert engine.log() == []
+    assert engine.plans.sessions() == {}
+    with pytest.raises(NotFound):
+        engine.plans.find()
+    assert world.store.streams("") == []
+    assert list(world.root.iterdir()) == []
+
+
+def test_a_copy_of_a_workspace_is_another_one(world: World) -> None:
+    record = world.approve({"a.txt": b"a\n"})
+    copied = world.root.with_name("copied")
+    shutil.copytree(world.root, copied)
+    original, world.root = world.root, copied
+    with pytest.raises(NotFound):
+        world.engine().plans.find()
+    with pytest.raises(OtherWorkspace) as refused:
+        ended(world.engine().runs.build(record.plan_id))
+    assert refused.value.exit == 5
+    world.root = original
+    assert world.build(record).outcome == "done"
+
+
+def test_a_moved_workspace_is_the_same_one(world: World) -> None:
+    record = world.approve({"a.txt": b"a\n"})
+    moved = world.root.with_name("moved")
+    os.rename(world.root, moved)
+    world.root = moved
+    assert world.engine().plans.find().plan_id == record.plan_id
+    assert world.build(record).outcome == "done"
+    assert world.files() == {"a.txt": b"a\n"}
+
+
+def test_another_folder_in_the_old_place_is_another_workspace(world: World) -> None:
+    record = world.approve({"a.txt": b"a\n"})
+    os.rename(world.root, world.root.with_name("away"))
+    world.root.mkdir()
+    with pytest.raises(NotFound):
+        world.engine().plans.find()
+    with pytest.raises(OtherWorkspace):
+        world.engine().runs.ledger().load(record.plan_id)
+
+
+def test_the_current_plan_is_the_last_made_used_or_proposed(world: World) -> None:
+    engine = world.engine()
+    one = engine.plans.new("one", "tests")
+    two = engine.plans.new("two", "tests")
+    assert engine.plans.find() == two
+    engine.plans.use("one")
+    assert engine.plans.find() == one
+    assert engine.consents.propose(two) == engine.plans.find()
+
+
+def test_old_and_new_content_are_kept_when_an_operation_is_staged(world: World) -> None:
+    world.put({"a.txt": b"old\n", "b.txt": b"gone\n"})
+    record = new(world)
+    engine = world.engine()
+    staged = engine.drafts.write(record, b"a.txt", [b"new\n"], None).record
+    engine.drafts.delete(staged, b"b.txt")
+    kept = set(world.blobs.contents.values())
+    assert {b"old\n", b"new\n", b"gone\n"} <= kept

@@ -1,0 +1,177 @@
+"""An engine for tests: real files in a temporary folder, everything else in memory."""
+
+import os
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from assent.core.digest import sha256
+from assent.core.event import Event, Recorded
+from assent.core.ids import spelled
+from assent.core.journal import Progress
+from assent.core.record import PlanRecord
+from assent.engine.doors import Doors, Place
+from assent.engine.engine import Engine
+from assent.engine.runs import RunReport
+from assent.execute.executor import Executor
+from assent.ports import Batch, Locks, Projection, Signer, Store
+from assent.store.memory import MemoryBlobs, MemoryStore
+from assent.workspace.disk import Disk
+from assent.workspace.hands import LocalHands
+from assent.workspace.local import LocalFiles
+from assent.workspace.projection import PLANS, LocalProjection
+
+R = TypeVar("R")
+
+
+class SetClock:
+    """Implements ports.Clock; a test sets the hour."""
+
+    def __init__(self) -> None:
+        self.hour = 12
+        self._ids = 0
+
+    def now(self) -> str:
+        return self.later(0)
+
+    def later(self, seconds: int) -> str:
+        return f"2026-01-01T{self.hour + seconds // 3600:02}:00:00.000Z"
+
+    def new_id(self) -> str:
+        self._ids += 1
+        return spelled(self._ids, 0)
+
+
+class NamedSigner:
+    """Implements ports.Signer without cryptography: whoever knows the name can sign."""
+
+    def __init__(self, name: str = "ours") -> None:
+        self.name = name
+
+    def sign(self, payload: bytes) -> tuple[str, str]:
+        return self.name, sha256(self.name.encode() + payload)
+
+    def verify(self, key: str, payload: bytes, signature: str) -> bool:
+        return (key, signature) == self.sign(payload)
+
+
+class OpenLocks:
+    """Implements ports.Locks for tests in which two really are at work at once."""
+
+    def hold(self, name: str, owner: str) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+class PassedOn:
+    """Implements ports.Store by passing everything on to another one."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+        return self._store.append(*batches)
+
+    def read(self, stream: str, after: int = 0) -> list[Recorded]:
+        return self._store.read(stream, after)
+
+    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
+        return self._store.read_all(prefixes, after)
+
+    def streams(self, prefix: str) -> list[str]:
+        return self._store.streams(prefix)
+
+    def head(self, stream: str) -> tuple[int, bytes] | None:
+        return self._store.head(stream)
+
+    def close(self) -> None:
+        self._store.close()
+
+
+class RacingStore(PassedOn):
+    """A store where somebody else acts just before a chosen event."""
+
+    def __init__(self, store: Store, before: type, act: Callable[[], object]) -> None:
+        super().__init__(store)
+        self._before = before
+        self._act: Callable[[], object] | None = act
+
+    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+        events: list[Event] = [event for batch in batches for event in batch.events]
+        if self._act and any(isinstance(event, self._before) for event in events):
+            act, self._act = self._act, None
+            act()
+        return super().append(*batches)
+
+
+class World:
+    """A workspace, what outlives a process, and as many engines over them as a test likes."""
+
+    def __init__(self, base: Path) -> None:
+        self.root = base / "project"
+        self.root.mkdir()
+        self.store: Store = MemoryStore()
+        self.blobs = MemoryBlobs()
+        self.clock = SetClock()
+        self.signer: Signer = NamedSigner()
+        self.locks: Locks = OpenLocks()
+        self.projection: Projection | None = None  # another than the real one
+        self.expires_s = 0
+
+    def engine(self, store: Store | None = None, disk: Disk | None = None) -> Engine:
+        root = os.fsencode(self.root)
+        doors = Doors(
+            store=store or self.store,
+            blobs=self.blobs,
+            signer=self.signer,
+            locks=self.locks,
+            clock=self.clock,
+            files=LocalFiles(root, root),
+            projection=self.projection or LocalProjection(root),
+            executor=partial(Executor, LocalHands(root, disk), self.blobs),
+        )
+        inode = os.stat(root).st_ino
+        return Engine(doors, Place(root, inode, PLANS, "tester", self.expires_s))
+
+    def propose(self, files: dict[str, bytes]) -> PlanRecord:
+        """Makes a plan that writes files, and proposes it."""
+        engine = self.engine()
+        record = engine.plans.new("work", "tests", "A goal")
+        for path, content in files.items():
+            record = engine.drafts.write(record, path.encode(), [content], None).record
+        return engine.consents.propose(record)
+
+    def approve(self, files: dict[str, bytes]) -> PlanRecord:
+        """Makes a plan that writes files, and approves it."""
+        record = self.propose(files)
+        return self.engine().consents.approve(record, record.digest, "", "test")
+
+    def build(self, record: PlanRecord, disk: Disk | None = None) -> RunReport:
+        return ended(self.engine(disk=disk).runs.build(record.plan_id))
+
+    def put(self, files: dict[str, bytes]) -> None:
+        for path, content in files.items():
+            (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / path).write_bytes(content)
+
+    def files(self) -> dict[str, bytes]:
+        """The person's files."""
+        found = [path for path in self.root.rglob("*") if path.is_file()]
+        named = {str(path.relative_to(self.root)): path.read_bytes() for path in found}
+        return {path: content for path, content in named.items() if ".opencode" not in path}
+
+    def kinds(self) -> list[str]:
+        """The kinds of all events, in order."""
+        streams: Iterable[Recorded] = self.store.read_all(["plan/"])
+        return [type(recorded.event).__name__ for recorded in streams]
+
+
+def ended(work: Generator[Progress, None, R]) -> R:
+    """Lets a verb run to its end and returns what it ends with."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: R = end.value
+            return result
