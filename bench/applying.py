@@ -9,7 +9,7 @@ from bench.corpus import KINDS, Kind, samples
 from bench.figure import Figure, at_most
 from bench.pace import Action, Scale, best, timed
 from bench.starting import ASSENT
-from bench.workspace import Bench
+from bench.workspace import Ours
 
 NO_SLOWER = at_most(1.05)  # five in a hundred are noise
 LINEAR = at_most(11)
@@ -37,14 +37,15 @@ def _applying(work: Path, scale: Scale, kind: Kind) -> Iterator[Figure]:
 
 
 def _apply_actions(
-    work: Path, count: int, kind: Kind
+    place: Path, count: int, kind: Kind
 ) -> tuple[tuple[Action, ...], dict[str, float]]:
     files = samples(count, kind)
-    ours = Bench(work / "ours", files)
-    actions: tuple[Action, ...] = (ours.apply, ours.undo, Bare(work / "bare", files).apply)
+    ours = Ours(Path(f"{place}-ours"), files)
+    actions: tuple[Action, ...] = (ours.apply, ours.undo, Bare(Path(f"{place}-bare"), files).apply)
     if not git_is_here():
         return actions, {"bare": 1.3}
-    return (*actions, Git(work / "git", files).apply), {"bare": 1.3, "git apply": 1.5}
+    git = Git(Path(f"{place}-git"), files)
+    return (*actions, git.apply), {"bare": 1.3, "git apply": 1.5}
 
 
 def reviewing(work: Path, scale: Scale) -> Iterator[Figure]:
@@ -62,14 +63,14 @@ def reviewing(work: Path, scale: Scale) -> Iterator[Figure]:
 
 
 def _review(
-    work: Path, count: int, kind: Kind, scale: Scale
+    place: Path, count: int, kind: Kind, scale: Scale
 ) -> Iterator[tuple[str, float, float | None]]:
     files = samples(count, kind)
-    ours = Bench(work / "reviewed", files)
+    ours = Ours(Path(f"{place}-reviewed"), files)
     ours.propose()
     actions = [_reviewing(ours.root), _reviewing(ours.root, "--json")]
     if git_is_here():
-        actions.append(GitDiff(work / "diffed", files).diff)
+        actions.append(GitDiff(Path(f"{place}-diffed"), files).diff)
     text, json, *reference = best(scale.rounds, *actions)
     git = reference[0] if reference else None
     yield "review", text, git

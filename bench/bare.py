@@ -1,8 +1,11 @@
 """The references: the same change by the fewest system calls that are safe, and by git."""
 
+import difflib
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 from bench.corpus import Sample, folders, lay_down, require
@@ -14,54 +17,47 @@ _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 class Bare:
     """Writes all new contents under other names, flushes, renames them all, flushes."""
 
-    def __init__(self, root: Path, files: list[Sample]) -> None:
-        self._root = root
-        self._stage = root / "stage"
+    def __init__(self, place: Path, files: list[Sample]) -> None:
+        self._roots = _numbered(place)
         self._files = files
-        lay_down(root, files, "old")
 
     def apply(self) -> float:
-        _take_back(self._root, self._files)
-        self._stage.mkdir()
-        flush(self._root)
-        seconds = timed(self._apply)
-        self._stage.rmdir()
-        require(self._root, self._files, "new")
+        root = next(self._roots)
+        lay_down(root, self._files, "old")
+        (root / "stage").mkdir()
+        flush(root)
+        seconds = timed(lambda: self._apply(root))
+        require(root, self._files, "new")
         return seconds
 
-    def _apply(self) -> None:
-        root, stage = str(self._root), str(self._stage)
+    def _apply(self, root: Path) -> None:
         for index, sample in enumerate(self._files):
-            fd = os.open(f"{stage}/{index}", _CREATE, 0o644)
+            fd = os.open(f"{root}/stage/{index}", _CREATE, 0o644)
             os.write(fd, sample.new)
             os.close(fd)
-        flush(self._root)
+        flush(root)
         for folder in folders(self._files):
             os.makedirs(f"{root}/{folder}", exist_ok=True)
         for index, sample in enumerate(self._files):
-            os.rename(f"{stage}/{index}", f"{root}/{sample.path}")
-        flush(self._root)
+            os.rename(f"{root}/stage/{index}", f"{root}/{sample.path}")
+        flush(root)
 
 
 class Git:
     """`git apply` of the same change, and a flush of the file system."""
 
-    def __init__(self, root: Path, files: list[Sample]) -> None:
-        self._root = root / "tree"
+    def __init__(self, place: Path, files: list[Sample]) -> None:
+        self._roots = _numbered(place)
         self._files = files
-        self._patch = root / "patch"
-        lay_down(root / "old", files, "old")
-        lay_down(root / "new", files, "new")
-        lay_down(self._root, files, "old")
-        _run(f"git diff --no-index --no-prefix old new > {self._patch.name}", root, changed=True)
-        for version in ("old", "new"):
-            shutil.rmtree(root / version)
+        self._patch = Path(f"{place}.patch")
+        self._patch.write_text("".join(map(_patch, files)), encoding="utf-8")
 
     def apply(self) -> float:
-        _take_back(self._root, self._files)
-        flush(self._root)
-        seconds = timed(lambda: _run(f"git apply ../{self._patch.name} && sync -f .", self._root))
-        require(self._root, self._files, "new")
+        root = next(self._roots)
+        lay_down(root, self._files, "old")
+        flush(root)
+        seconds = timed(lambda: _run(f"git apply '{self._patch}' && sync -f .", root))
+        require(root, self._files, "new")
         return seconds
 
 
@@ -84,17 +80,24 @@ def git_is_here() -> bool:
     return shutil.which("git") is not None
 
 
-def _take_back(root: Path, files: list[Sample]) -> None:
-    """Gives the folder its old files again."""
-    if files[0].old is None:
-        for folder in folders(files):
-            shutil.rmtree(root / folder, ignore_errors=True)
-    lay_down(root, files, "old")
+def _numbered(place: Path) -> Iterator[Path]:
+    """Yields a folder for each round, because removing files slows down what comes after."""
+    return (place.with_name(f"{place.name}-{number}") for number in count(1))
 
 
-def _run(script: str, folder: Path, *, changed: bool = False) -> None:
-    """Runs a line of shell; `changed` expects the exit code of a diff that found something."""
-    parents = {"GIT_CEILING_DIRECTORIES": str(folder.parent), "GIT_CONFIG_GLOBAL": os.devnull}
-    done = subprocess.run(["sh", "-c", script], cwd=folder, env={**os.environ, **parents})
-    if done.returncode != int(changed):
-        raise AssertionError(f"`{script}` ended with {done.returncode}.")
+def _patch(sample: Sample) -> str:
+    """Returns the change of one file as git reads it."""
+    new = sample.new.decode().splitlines(keepends=True)
+    head = f"diff --git a/{sample.path} b/{sample.path}\n"
+    if sample.old is None:
+        head += f"new file mode 100644\n--- /dev/null\n+++ b/{sample.path}\n"
+        return head + f"@@ -0,0 +1,{len(new)} @@\n" + "".join(f"+{line}" for line in new)
+    old = sample.old.decode().splitlines(keepends=True)
+    names = f"a/{sample.path}", f"b/{sample.path}"
+    return head + "".join(difflib.unified_diff(old, new, *names))
+
+
+def _run(script: str, folder: Path) -> None:
+    """Runs a line of shell, in a folder that belongs to no repository around it."""
+    alone = {"GIT_CEILING_DIRECTORIES": str(folder.parent), "GIT_CONFIG_GLOBAL": os.devnull}
+    subprocess.run(["sh", "-c", script], cwd=folder, env={**os.environ, **alone}, check=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from bench.applying import applying, reviewing
 from bench.bare import git_is_here
 from bench.figure import Figure, figure_line, head_line, missed_line
-from bench.pace import FULL, QUICK, Scale
+from bench.pace import FULL, QUICK, Scale, spread
 from bench.starting import starting
 from bench.storing import digesting, storing
 
@@ -55,6 +55,7 @@ def _figures(only: list[str], work: Path, scale: Scale) -> Iterator[Figure]:
     for group in only or GROUPS:
         folder = work / group
         folder.mkdir()
+        spread(folder)
         yield from GROUPS[group](folder, scale)
 
 

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Generator
 from pathlib import Path
-from typing import TypeVar
 
 from bench.corpus import Sample, lay_down, require
 from bench.pace import flush, timed
@@ -17,28 +16,31 @@ from assent.engine.engine import Engine
 from assent.engine.runs import RunReport
 from assent.store.blobs import FileBlobs
 
-R = TypeVar("R")
-
 MODE = 0o644
 
 
-class Bench:
-    """A folder with files and a state of its own, in which one change is applied and undone."""
+class Ours:
+    """The change as Assent makes it and takes it back, each time in a workspace of its own."""
 
-    def __init__(self, root: Path, files: list[Sample]) -> None:
-        self.root = root
+    def __init__(self, place: Path, files: list[Sample]) -> None:
+        self._place = place
         self._files = files
         self._operations = [_operation(sample) for sample in files]
         self._made = 0
-        (root / ".git").mkdir(parents=True)  # it marks the folder as a workspace
-        lay_down(root, files, "old")
         _keep(files)
 
+    @property
+    def root(self) -> Path:
+        """The workspace that was made last."""
+        return self._place.with_name(f"{self._place.name}-{self._made}")
+
     def propose(self) -> PlanRecord:
-        """Makes a plan of the whole change and freezes it."""
+        """Makes a workspace, and a plan of the whole change in it."""
         self._made += 1
+        (self.root / ".git").mkdir(parents=True)  # it marks the folder as a workspace
+        lay_down(self.root, self._files, "old")
         engine = self._open()
-        record = engine.plans.new(f"change_{self._made}", goal="Measure")
+        record = engine.plans.new("change", goal="Measure")
         record = engine.consents.propose(engine.drafts.stage(record, self._operations).record)
         engine.close()
         return record

@@ -14,6 +14,7 @@ CODES = {
     5: "stale moved drift other_digest other_workspace live_differs",
     6: "needs_you",
     7: "refused",
+    130: "interrupted",
 }
 KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type)]
 

@@ -95,8 +95,13 @@ class Rig:
         return engine.plans.find(self.plan_id)
 
     def command(self, *arguments: str) -> Answer:
-        """Runs the real program in a process of its own."""
+        """Runs the real program in a process of its own, and reads its JSON."""
         return command(self.folder, self.site.root, *arguments)
+
+    def said(self, *arguments: str) -> str:
+        """Runs the real program and returns what it says to a person, and to stderr."""
+        ran = program(self.folder, self.site.root, *arguments)
+        return (ran.stdout + ran.stderr).decode()
 
     def build(self, listen: Listener = silent) -> RunReport:
         """Builds the plan with an engine of its own."""
@@ -109,16 +114,21 @@ class Rig:
 
 def command(folder: Path, root: Path, *arguments: str) -> Answer:
     """Runs the real program on a workspace, with the state and configuration in a folder."""
+    ran = program(folder, root, *arguments, "--json")
+    spoken = ran.stdout or ran.stderr
+    return Answer(ran.returncode, msgspec.json.decode(spoken) if spoken else {})
+
+
+def program(folder: Path, root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """Runs the real program to its end."""
     environment = {
         **os.environ,
         "HOME": str(folder),
         "XDG_STATE_HOME": str(folder / "state"),
         "XDG_CONFIG_HOME": str(folder / "config"),
     }
-    line = [*PROGRAM, "-C", str(root), *arguments, "--json"]
-    ran = subprocess.run(line, env=environment, capture_output=True, timeout=60, check=False)
-    spoken = ran.stdout or ran.stderr
-    return Answer(ran.returncode, msgspec.json.decode(spoken) if spoken else {})
+    line = [*PROGRAM, "-C", str(root), *arguments]
+    return subprocess.run(line, env=environment, capture_output=True, timeout=60, check=False)
 
 
 def approve(site: Site, story: Story, text: bytes = b"", name: str = "story") -> str:

@@ -10,13 +10,9 @@ import click
 from assent import __version__
 from assent.cli.output import Output
 from assent.cli.table import COMMANDS, overview
-from assent.core.errors import AssentError, UsageError
+from assent.core.errors import AssentError, Interrupted, UsageError
 
 CLOSED = 2
-
-
-class Interrupted(AssentError):
-    word, exit = "interrupted", 130
 
 
 class Root(click.Group):

@@ -21,6 +21,7 @@ AssentError
 │   └── LiveDiffers         the Markdown file is not the proposed text
 ├── Unsettled           an earlier run waits for a person
 ├── Refused             a path or a policy forbids it
+├── Interrupted         the person stopped it
 ├── Busy                another process works on this workspace
 ├── StoreError          the log or a blob could not be read or written
 └── WorkspaceError      a file of the workspace could not be read or written
@@ -119,6 +120,10 @@ class Unsettled(AssentError):
 
 class Refused(AssentError):
     word, exit = "refused", 7
+
+
+class Interrupted(AssentError):
+    word, exit = "interrupted", 130
 
 
 class Busy(AssentError):

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 import msgspec
 
 from assent.core.errors import AssentError, NotFound
-from assent.core.event import DraftChanged, PlanApproved, PlanCreated, TextRevised
+from assent.core.event import DraftChanged, PlanApproved, PlanCreated, PlanDiscarded, TextRevised
 from assent.core.journal import Finished, Result
+from assent.core.lifecycle import State
 from assent.core.motion import Seen
 from assent.core.operation import FileOperation, FileState, footprint
 from assent.core.paths import ancestors
@@ -60,8 +61,19 @@ class Undoing:
     def apply(self, undo: Undo, channel: str, note: str = "") -> Working:
         """Records the yes to an undo plan and builds it; a file that changed since stops it."""
         record = self._record(undo, channel, note)
-        report = yield from self._runs.build(record.plan_id)
+        try:
+            report = yield from self._runs.build(record.plan_id)
+        except AssentError:
+            self._discard(record)
+            raise
         return _in_terms_of_originals(undo, report)
+
+    def _discard(self, record: PlanRecord) -> None:
+        """Gives up an undo plan that was refused, and with it the yes that nobody used."""
+        ledger = self._runs.ledger()
+        current = ledger.load(record.plan_id)
+        if current.state is State.AWAITING_APPROVAL:
+            ledger.append(current, current.plan_id, PlanDiscarded())
 
     def _seen(self, operations: Iterable[FileOperation]) -> dict[bytes, Seen]:
         """Looks at every path of a run and at the folders above; what is odd now has changed."""

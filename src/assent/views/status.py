@@ -18,7 +18,7 @@ from assent.views.visible import visible_line
 SHORT: Final = 12  # characters of an id or a digest in a list; whole ones are in --json
 
 _ENDINGS: Final[dict[Outcome, tuple[Style, str, str]]] = {
-    "done": ("heading", "Done: everything was applied.", "assent undo"),
+    "done": ("heading", "Done.", "assent undo"),
     "nothing": ("heading", "There was nothing to do.", "assent status"),
     "rolled_back": (
         "risk",
@@ -103,8 +103,9 @@ def run_lines(
 ) -> Iterator[Line]:
     """Renders what came of a run and of each operation, and what to type next."""
     style, sentence, command = _ENDINGS[outcome]
-    yield Line(style, sentence)
-    for result, op in results:
+    rows = list(results)
+    yield Line(style, _done({result for result, _ in rows}) if outcome == "done" else sentence)
+    for result, op in rows:
         shade: Style = "plain" if result in _GOOD else "risk"
         yield from wrapped(shade, f"{result:<11}  {kind(op):<6}  {subject(op)}")
     for note in notes:
@@ -112,6 +113,15 @@ def run_lines(
     if run:
         yield Line("dim", f"run {visible_line(run)}")
     yield Line("plain", f"Next: {command}")
+
+
+def _done(results: set[Result]) -> str:
+    """Says what done means: applied, taken back, or as much of it as was possible."""
+    if results <= {"done"}:
+        return "Done: everything was applied."
+    if results == {"undone"}:
+        return "Done: everything was taken back."
+    return "Done, as far as the list says."
 
 
 def undo_lines(run: str, plan: Plan, ids: Sequence[str], inversion: Inversion) -> Iterator[Line]:
