@@ -24,20 +24,22 @@ def open_engine(folder: str) -> tuple[Engine, tuple[str, ...]]:
     from assent.workspace.hands import LocalHands
     from assent.workspace.local import LocalFiles
     from assent.workspace.projection import LocalProjection
+    from assent.workspace.states import Digests
 
     cwd, root, here = _located(folder)
     loaded = _loaded(root, here)
     plan_dir = normal(os.fsencode(loaded.settings.plan.dir))
     blobs = FileBlobs(here.state / "blobs")
+    digests = Digests()  # what reading has hashed, applying need not hash again
     doors = Doors(
         store=SqliteStore(here.state / "log.db"),
         blobs=blobs,
         signer=LateSigner(here.state / "key"),
         locks=FileLocks(here.state / "locks"),
         clock=SystemClock(),
-        files=LocalFiles(root, cwd),
+        files=LocalFiles(root, cwd, digests=digests),
         projection=LocalProjection(root, plan_dir),
-        executor=partial(Executor, LocalHands(root), blobs),
+        executor=partial(Executor, LocalHands(root, digests=digests), blobs),
     )
     inode = os.stat(root).st_ino
     place = Place(root, inode, plan_dir, _user(), loaded.settings.approve.expires_s)

@@ -1,60 +1,18 @@
 """G5: a run that cannot be taken back waits for a person; every way out keeps each byte."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
-from tests.crash.meddling import MINE, write
+from tests.crash.halting import LEFT, START, STORY, A, Person
+from tests.crash.meddling import MINE
 from tests.crash.rig import STAGE, Answer, Rig
-from tests.crash.stories import Story, delete, move
-from tests.crash.stories import write as staged
-from tests.crash.trees import Tree, file, seen, tree
-
-A, B, C, D = (b"old content of %s\n" % name for name in (b"a", b"b", b"c", b"d"))
-START: Tree = {
-    b"a.txt": file(A, 0o640),
-    b"sub/b.txt": file(B),
-    b"c.txt": file(C),
-    b"d.txt": file(D),
-}
-STORY = Story(
-    "halting",
-    tree(START),
-    (
-        staged(b"a.txt", b"new a\n"),
-        staged(b"sub/b.txt", b"new b\n"),
-        delete(b"c.txt"),
-        move(b"d.txt", b"moved/d.txt"),
-        staged(b"last.txt", b"last\n"),
-    ),
-    tree(
-        {
-            b"a.txt": file(b"new a\n", 0o640),
-            b"sub/b.txt": file(b"new b\n"),
-            b"moved/d.txt": file(D),
-            b"last.txt": file(b"last\n"),
-        }
-    ),
-)
-# The person edits what the run has already written, and takes the last name before the run does.
-LEFT: Tree = tree({**START, b"a.txt": file(MINE), b"last.txt": file(MINE)})
-
-
-class Person:
-    """Edits one file that is done and takes a name that is not, right before the last rename."""
-
-    def __init__(self, root: bytes) -> None:
-        self._root = root
-        self._met = False
-
-    def __call__(self, moment: str, arguments: tuple[Any, ...]) -> None:
-        if moment != "hands.rename_noreplace" or arguments[2] != b"last.txt" or self._met:
-            return
-        self._met = True
-        os.unlink(self._root + b"/a.txt")
-        write(self._root + b"/a.txt")
-        write(self._root + b"/last.txt")
+from tests.crash.sweep import Report
+from tests.crash.trees import file, seen, tree
 
 
 @pytest.fixture
@@ -133,6 +91,17 @@ def test_accept_keeps_the_only_copy_of_a_late_change(tmp_path: Path) -> None:
     assert kept.startswith(STAGE)
     assert os.fsdecode(kept) in said
     assert rig.command("recover").json["outcome"] == "nothing"
+
+
+@pytest.mark.parametrize("way", ["resume", "roll_back", "accept"])
+def test_a_way_out_killed_at_every_moment_still_leads_out(way: str, quick_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.crash.ways_out", way, str(quick_path)]
+    ran = subprocess.run(command, capture_output=True, timeout=110, check=False)
+    assert ran.returncode == 0, ran.stderr.decode()
+    report = msgspec.json.decode(ran.stdout, type=Report)
+    assert report.complaints == []
+    assert report.killed == len(report.moments) >= 10
+    assert report.ends.keys() == {{"resume": "done", "accept": "done"}.get(way, "rolled_back")}
 
 
 class _Late(Person):

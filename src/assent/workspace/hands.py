@@ -15,7 +15,7 @@ from assent.workspace.folders import Folders
 from assent.workspace.layout import lay_out, mounts_below
 from assent.workspace.renames import NO_FLAG, finish_link, rename_without_flag
 from assent.workspace.slots import Slots
-from assent.workspace.states import States
+from assent.workspace.states import Digests, States
 from assent.workspace.unsynced import Unsynced
 
 _STUCK = (ENOTEMPTY, EEXIST, EBUSY)  # in use by now, or a mount point
@@ -27,11 +27,17 @@ _PROBE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 class LocalHands:
     """Implements ports.Hands for one folder."""
 
-    def __init__(self, root: bytes, disk: Disk | None = None, rights: Rights | None = None) -> None:
+    def __init__(
+        self,
+        root: bytes,
+        disk: Disk | None = None,
+        rights: Rights | None = None,
+        digests: Digests | None = None,
+    ) -> None:
         self._root = root
         self._disk = disk or Disk()
         self._folders = Folders(self._disk, root)
-        self._states = States(self._disk, self._folders)
+        self._states = States(self._disk, self._folders, digests)
         self._slots = Slots(self._disk, self._folders, rights or own_rights())
         self._unsynced = Unsynced(self._disk, self._folders)
 

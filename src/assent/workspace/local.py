@@ -14,7 +14,7 @@ from assent.workspace.disk import Disk
 from assent.workspace.failure import failure, telling
 from assent.workspace.folders import Folders
 from assent.workspace.real import locate
-from assent.workspace.states import CHUNK, READ, States, no_file
+from assent.workspace.states import CHUNK, READ, Digests, States, no_file
 
 _DOTS = frozenset((b"", b".", b".."))
 
@@ -23,7 +23,12 @@ class LocalFiles:
     """Implements ports.Files for one folder. Every call sees the folders as they are by then."""
 
     def __init__(
-        self, root: bytes, cwd: bytes, disk: Disk | None = None, rights: Rights | None = None
+        self,
+        root: bytes,
+        cwd: bytes,
+        disk: Disk | None = None,
+        rights: Rights | None = None,
+        digests: Digests | None = None,
     ) -> None:
         self._root = root
         self._cwd = cwd
@@ -31,7 +36,7 @@ class LocalFiles:
         self._disk = disk or Disk()
         self._rights = rights or own_rights()
         self._folders = Folders(self._disk, root)
-        self._states = States(self._disk, self._folders)
+        self._states = States(self._disk, self._folders, digests)
 
     def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         """Returns what stands under each name."""

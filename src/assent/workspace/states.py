@@ -29,16 +29,38 @@ _ODD = {
 }
 
 
-class States:
-    """Looks at names. Digests are remembered as long as size and time of a file stay the same.
+class Digests:
+    """Digests of files, remembered as long as size and time of a file stay the same.
 
     They are remembered by inode: a rename changes neither content nor size nor modification time.
     """
 
-    def __init__(self, disk: Disk, folders: Folders) -> None:
+    def __init__(self) -> None:
+        self._known: dict[tuple[int, int], tuple[int, int, str]] = {}
+
+    def recall(self, found: os.stat_result) -> str | None:
+        """Returns the digest of a file that surely is as it was."""
+        known = self._known.get((found.st_dev, found.st_ino))
+        if known and known[0] == found.st_size and known[1] == found.st_mtime_ns:
+            return known[2]
+        return None
+
+    def remember(self, found: os.stat_result, digest: str, began: int) -> None:
+        """Keeps a digest. A younger file could change again without its time changing."""
+        if began - found.st_mtime_ns < _SETTLED:
+            return
+        if len(self._known) >= _MANY:
+            self._known.clear()
+        self._known[found.st_dev, found.st_ino] = (found.st_size, found.st_mtime_ns, digest)
+
+
+class States:
+    """Looks at names."""
+
+    def __init__(self, disk: Disk, folders: Folders, digests: Digests | None = None) -> None:
         self._disk = disk
         self._folders = folders
-        self._digests: dict[tuple[int, int], tuple[int, int, str]] = {}
+        self._digests = digests or Digests()
 
     def of(self, path: bytes) -> Seen:
         """Returns what stands under a name; OSError if that is odd, unreadable or never at rest."""
@@ -74,17 +96,12 @@ class States:
         return FileState(sha256(target), len(target), 0o777, "link")
 
     def _digest(self, name: bytes, at: int, found: os.stat_result) -> str:
-        key = (found.st_dev, found.st_ino)
-        known = self._digests.get(key)
-        if known and known[0] == found.st_size and known[1] == found.st_mtime_ns:
-            return known[2]
+        known = self._digests.recall(found)
+        if known is not None:
+            return known
         began = time.time_ns()
         digest = self._hashed(name, at, found)
-        # A younger file could change again without its time changing, so it is hashed every time.
-        if began - found.st_mtime_ns >= _SETTLED:
-            if len(self._digests) >= _MANY:
-                self._digests.clear()
-            self._digests[key] = (found.st_size, found.st_mtime_ns, digest)
+        self._digests.remember(found, digest, began)
         return digest
 
     def _hashed(self, name: bytes, at: int, found: os.stat_result) -> str:
