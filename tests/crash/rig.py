@@ -1,6 +1,7 @@
 """A rig: one site with one approved plan, that can be put back to that moment again and again."""
 
 import os
+import signal
 import subprocess
 import sys
 from contextlib import suppress
@@ -98,10 +99,23 @@ class Rig:
         """Runs the real program in a process of its own, and reads its JSON."""
         return command(self.folder, self.site.root, *arguments)
 
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Starts the real program and does not wait for it."""
+        line = [*PROGRAM, "-C", str(self.site.root), *arguments]
+        quiet = subprocess.DEVNULL
+        return subprocess.Popen(line, env=environment(self.folder), stdout=quiet, stderr=quiet)
+
     def said(self, *arguments: str) -> str:
         """Runs the real program and returns what it says to a person, and to stderr."""
         ran = program(self.folder, self.site.root, *arguments)
         return (ran.stdout + ran.stderr).decode()
+
+    def build_killed_at(self, moment: str, at: int) -> Tree:
+        """Builds in a process that is killed right before a call; returns what that leaves."""
+        driver = ("tests.crash.dying", moment, str(at), str(self.folder), self.plan_id)
+        ran = subprocess.run([sys.executable, "-m", *driver], check=False)
+        assert ran.returncode == -signal.SIGKILL
+        return self.tree()
 
     def build(self, listen: Listener = silent) -> RunReport:
         """Builds the plan with an engine of its own."""
@@ -121,14 +135,16 @@ def command(folder: Path, root: Path, *arguments: str) -> Answer:
 
 def program(folder: Path, root: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Runs the real program to its end."""
-    environment = {
-        **os.environ,
-        "HOME": str(folder),
-        "XDG_STATE_HOME": str(folder / "state"),
-        "XDG_CONFIG_HOME": str(folder / "config"),
-    }
     line = [*PROGRAM, "-C", str(root), *arguments]
-    return subprocess.run(line, env=environment, capture_output=True, timeout=60, check=False)
+    return subprocess.run(
+        line, env=environment(folder), capture_output=True, timeout=60, check=False
+    )
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Returns the variables that let the program keep everything in a folder."""
+    places = {"XDG_STATE_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}
+    return {**os.environ, "HOME": str(folder), **places}
 
 
 def approve(site: Site, story: Story, text: bytes = b"", name: str = "story") -> str:

@@ -82,5 +82,13 @@ class Ledger:
 
     def _load(self, stream: str) -> PlanRecord | None:
         kept = self._doors.store.head(stream)
-        record = _decode(kept[1]) if kept else None
+        record = _read(kept[1]) if kept else None
         return fold_all(record, self._doors.store.read(stream, record.seq if record else 0))
+
+
+def _read(head: bytes) -> PlanRecord | None:
+    """Reads a kept fold; one that is damaged is no loss, for the events can be folded anew."""
+    try:
+        return _decode(head)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None

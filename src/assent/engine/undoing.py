@@ -113,7 +113,8 @@ class Undoing:
         """Finds a run by id or its start; or the newest that changed files and still counts."""
         records = ledger.all()
         runs = [(r, note) for r in records for note in r.runs if note.outcome == "done"]
-        runs.sort(key=lambda pair: pair[1].run, reverse=True)
+        began = self._began(ledger)
+        runs.sort(key=lambda pair: began[pair[1].run], reverse=True)
         if reference:
             found = [pair for pair in runs if pair[1].run.startswith(reference)]
             if len(found) == 1:
@@ -128,6 +129,11 @@ class Undoing:
             if wanted and not record.undoes and note.run not in undone:
                 return record, note
         raise NotFound("There is no run to undo here.", "assent log")
+
+    def _began(self, ledger: Ledger) -> dict[str, int]:
+        """Returns where in the log each run began: a clock may be set back, the log grows."""
+        entries = self._doors.store.read_all([f"run/{ledger.workspace}/"])
+        return {one.stream.rpartition("/")[2]: one.position for one in reversed(entries)}
 
 
 def _in_terms_of_originals(undo: Undo, report: RunReport) -> RunReport:

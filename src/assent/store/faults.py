@@ -55,6 +55,8 @@ def naming(doing: str, path: str) -> Iterator[None]:
         raise system_fault(doing, path, error) from error
     except sqlite3.ProgrammingError:
         raise  # a fault of ours, not of the file
+    except UnicodeDecodeError as error:
+        raise damaged(doing, path, str(error)) from error  # what was written was UTF-8
     except sqlite3.DatabaseError as error:
         raise _sqlite_fault(doing, path, error) from error
 

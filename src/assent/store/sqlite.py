@@ -10,6 +10,7 @@ from assent.core.event import Recorded
 from assent.ports import Batch
 from assent.store.codec import encoded, recorded
 from assent.store.database import Database
+from assent.store.faults import damaged
 from assent.store.locks import PATIENCE
 from assent.store.log import require_end
 
@@ -35,7 +36,8 @@ class SqliteStore:
     """Implements ports.Store with one database file; nothing is opened before it is needed."""
 
     def __init__(self, path: str | os.PathLike[str], patience: float = PATIENCE) -> None:
-        self._database = Database(os.fspath(path), patience)
+        self._path = os.path.abspath(path)
+        self._database = Database(self._path, patience)
 
     def append(self, *batches: Batch) -> tuple[Recorded, ...]:
         """Records all batches or, if any stream has moved on, none of them."""
@@ -43,7 +45,11 @@ class SqliteStore:
             return tuple(one for batch in batches for one in _added(connection, batch))
 
     def read(self, stream: str, after: int = 0) -> list[Recorded]:
-        return [recorded(row) for row in self._database.rows(_READ, (stream, after))]
+        found = [recorded(row) for row in self._database.rows(_READ, (stream, after))]
+        for seq, one in enumerate(found, after + 1):
+            if one.seq != seq:  # folding the rest would tell another story
+                raise damaged("read the log", self._path, f"{stream} has lost its event {seq}")
+        return found
 
     def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
         rows = self._database.rows(_READ_ALL, (msgspec.json.encode([*prefixes]).decode(), after))

@@ -1,0 +1,110 @@
+"""F53: time is for display and expiry, never for order; a clock that goes back grants nothing."""
+
+from pathlib import Path
+
+import pytest
+from tests.crash.trees import file, plant, seen, tree
+
+from assent.core.errors import Expired, Spent
+from assent.core.record import PlanRecord
+from assent.engine.engine import Engine
+from assent.store.clock import SystemClock
+from assent.testing.engines import Site, finished, open_site
+
+DAY = 24 * 3600
+NOW = 1_800_000_000  # seconds
+
+
+class Bench:
+    """A site whose every engine has the clock that the test has set."""
+
+    def __init__(self, folder: Path, expires_s: int = 0) -> None:
+        self.site = Site(folder / "work", folder / "state")
+        self.site.root.mkdir()
+        self.seconds = NOW
+        self._expires_s = expires_s
+
+    def open(self) -> Engine:
+        clock = SystemClock(lambda: self.seconds * 1_000_000_000)
+        return open_site(self.site, clock=clock, expires_s=self._expires_s)
+
+    def approved(self, name: str, path: bytes, content: bytes) -> PlanRecord:
+        engine = self.open()
+        record = engine.plans.new(name, "clock")
+        record = engine.drafts.write(record, path, [content], None).record
+        record = engine.consents.propose(record)
+        return engine.consents.approve(record, record.digest, "", "test")
+
+    def build(self, record: PlanRecord) -> str:
+        return finished(self.open().runs.build(record.plan_id)).outcome
+
+    def tree(self) -> dict[bytes, bytes]:
+        found = seen(bytes(self.site.root))
+        return {path: entry.content for path, entry in found.items()}
+
+
+def test_an_approval_from_the_future_does_not_serve(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, expires_s=DAY)
+    record = bench.approved("one", b"a.txt", b"a\n")
+    for seconds in (NOW - 1, NOW - 400 * DAY, NOW + DAY, NOW + 400 * DAY):
+        bench.seconds = seconds
+        with pytest.raises(Expired) as caught:
+            bench.build(record)
+        assert caught.value.exit == 4
+        assert bench.tree() == {}
+    bench.seconds = NOW + DAY - 1
+    assert bench.build(record) == "done"
+
+
+def test_without_expiry_a_clock_set_back_changes_nothing(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    record = bench.approved("one", b"a.txt", b"a\n")
+    bench.seconds = NOW - 4000 * DAY
+    assert bench.build(record) == "done"
+    with pytest.raises(Spent):
+        bench.build(record)
+    assert bench.tree() == {b"a.txt": b"a\n"}
+
+
+def test_undo_takes_back_the_run_that_came_last_not_the_one_with_the_latest_time(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path)
+    bench.build(bench.approved("one", b"a.txt", b"a\n"))
+    bench.seconds = NOW - 30 * DAY
+    bench.build(bench.approved("two", b"b.txt", b"b\n"))
+    bench.seconds = NOW - 60 * DAY
+    engine = bench.open()
+    assert finished(engine.undoing.apply(engine.undoing.preview(), "test")).outcome == "done"
+    assert bench.tree() == {b"a.txt": b"a\n"}
+    engine = bench.open()
+    assert finished(engine.undoing.apply(engine.undoing.preview(), "test")).outcome == "done"
+    assert bench.tree() == {}
+
+
+def test_ids_stay_unique_and_the_log_keeps_its_order_when_the_clock_stands_still(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path)
+    records = [bench.approved(f"p{n}", b"%d.txt" % n, b"x\n") for n in range(5)]
+    assert {bench.build(record) for record in records} == {"done"}
+    log = bench.open().log()
+    assert len({record.plan_id for record in records}) == 5
+    assert [event.position for event in log] == sorted({event.position for event in log})
+    bench.seconds -= DAY
+    late = bench.approved("late", b"late.txt", b"x\n")
+    assert late.plan_id < min(record.plan_id for record in records)  # it sorts first, and yet
+    assert bench.open().log()[-1].position > log[-1].position
+    assert bench.open().plans.find().plan_id == late.plan_id
+
+
+def test_a_run_that_was_killed_is_recovered_whatever_the_clock_says(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, expires_s=60)
+    plant(bytes(bench.site.root), tree({b"a.txt": file(b"old\n")}))
+    record = bench.approved("one", b"a.txt", b"new\n")
+    work = bench.open().runs.build(record.plan_id)
+    next(work)
+    work.close()  # the process is gone while the slots are being filled
+    bench.seconds = NOW - 4000 * DAY
+    assert finished(bench.open().runs.recover()).outcome == "rolled_back"
+    assert bench.tree() == {b"a.txt": b"old\n"}
