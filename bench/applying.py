@@ -4,9 +4,9 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.bare import Bare, Git, GitDiff, git_is_here
+from bench.bare import Bare, Careful, Git, GitDiff, git_is_here
 from bench.corpus import KINDS, Kind, samples
-from bench.figure import Figure, at_most
+from bench.figure import Bar, Figure, at_most
 from bench.pace import Action, Scale, best, timed
 from bench.starting import ASSENT
 from bench.workspace import Ours
@@ -27,8 +27,8 @@ def _applying(work: Path, scale: Scale, kind: Kind) -> Iterator[Figure]:
         name = f"{count:,} {kind} files"
         actions, bars = _apply_actions(work / f"{kind}-{count}", count, kind)
         apply, undo, *references = best(scale.rounds, *actions)
-        for (reference, limit), seconds in zip(bars.items(), references, strict=True):
-            yield Figure(f"apply {name} / {reference}", apply, seconds, at_most(limit))
+        for (reference, bar), seconds in zip(bars.items(), references, strict=True):
+            yield Figure(f"apply {name} / {reference}", apply, seconds, bar)
         yield Figure(f"undo {name} / apply", undo, apply, NO_SLOWER)
         grown["apply"].append(apply)
         grown["undo"].append(undo)
@@ -38,14 +38,18 @@ def _applying(work: Path, scale: Scale, kind: Kind) -> Iterator[Figure]:
 
 def _apply_actions(
     place: Path, count: int, kind: Kind
-) -> tuple[tuple[Action, ...], dict[str, float]]:
+) -> tuple[list[Action], dict[str, Bar | None]]:
+    """Returns our two actions and those they are compared with, and the bars for these."""
     files = samples(count, kind)
     ours = Ours(Path(f"{place}-ours"), files)
-    actions: tuple[Action, ...] = (ours.apply, ours.undo, Bare(Path(f"{place}-bare"), files).apply)
-    if not git_is_here():
-        return actions, {"bare": 1.3}
-    git = Git(Path(f"{place}-git"), files)
-    return (*actions, git.apply), {"bare": 1.3, "git apply": 1.5}
+    actions = [ours.apply, ours.undo]
+    bars: dict[str, Bar | None] = {"bare": at_most(1.3), "bare with checks": None}
+    actions += [Bare(Path(f"{place}-bare"), files).apply]
+    actions += [Careful(Path(f"{place}-careful"), files).apply]
+    if git_is_here():
+        bars["git apply"] = at_most(1.5)
+        actions += [Git(Path(f"{place}-git"), files).apply]
+    return actions, bars
 
 
 def reviewing(work: Path, scale: Scale) -> Iterator[Figure]:

@@ -1,6 +1,7 @@
 """The references: the same change by the fewest system calls that are safe, and by git."""
 
 import difflib
+import hashlib
 import os
 import shutil
 import subprocess
@@ -43,6 +44,29 @@ class Bare:
         flush(root)
 
 
+class Careful(Bare):
+    """The same with the least of checks: contents come from files and are hashed, old and new."""
+
+    def __init__(self, place: Path, files: list[Sample]) -> None:
+        super().__init__(place, files)
+        source = Path(f"{place}-contents")
+        contents = [
+            Sample(f"{n % 256:02x}/{n}", None, sample.new) for n, sample in enumerate(files)
+        ]
+        lay_down(source, contents, "new")
+        self._sources = [f"{source}/{sample.path}" for sample in contents]
+        self._digests = [hashlib.sha256(sample.new).digest() for sample in files]
+
+    def _apply(self, root: Path) -> None:
+        for sample in self._files:
+            if _digest_of(f"{root}/{sample.path}") != _digest(sample.old):
+                raise AssertionError(f"{sample.path} changed.")
+        for source, digest in zip(self._sources, self._digests, strict=True):
+            if _digest_of(source) != digest:
+                raise AssertionError(f"{source} changed.")
+        super()._apply(root)
+
+
 class Git:
     """`git apply` of the same change, and a flush of the file system."""
 
@@ -83,6 +107,20 @@ def git_is_here() -> bool:
 def _numbered(place: Path) -> Iterator[Path]:
     """Yields a folder for each round, because removing files slows down what comes after."""
     return (place.with_name(f"{place.name}-{number}") for number in count(1))
+
+
+def _digest_of(path: str) -> bytes | None:
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    content = os.read(fd, 1 << 16)
+    os.close(fd)
+    return _digest(content)
+
+
+def _digest(content: bytes | None) -> bytes | None:
+    return None if content is None else hashlib.sha256(content).digest()
 
 
 def _patch(sample: Sample) -> str:

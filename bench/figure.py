@@ -7,7 +7,7 @@ import msgspec
 
 Unit: TypeAlias = Literal["time", "speed", "memory"]
 
-WIDTHS = (43, 12, 12, 9, 10)
+WIDTHS = (45, 12, 12, 9, 10)
 NONE = "-"
 HEAD = ("figure", "ours", "reference", "ratio", "bar")
 

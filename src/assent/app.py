@@ -5,8 +5,8 @@ import os
 from functools import partial
 from pathlib import Path
 
-from assent.config.load import Loaded, load
-from assent.config.places import Places, places
+from assent.config.load import Loaded, Loader
+from assent.config.places import Places, places, private_paths
 from assent.core.errors import UsageError
 from assent.core.paths import normal
 from assent.engine.doors import Doors, Place
@@ -15,8 +15,11 @@ from assent.execute.executor import Executor
 from assent.ports import Signer
 
 
-def open_engine(folder: str) -> tuple[Engine, tuple[str, ...]]:
-    """Opens the engine for the workspace around a folder, with what a person should know."""
+def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[str, ...]]:
+    """Opens the engine for the workspace around a folder, with what a person should know.
+
+    Leniently, a project's configuration that cannot be used is a warning and no error.
+    """
     from assent.store.blobs import FileBlobs
     from assent.store.clock import SystemClock
     from assent.store.locks import FileLocks
@@ -27,7 +30,7 @@ def open_engine(folder: str) -> tuple[Engine, tuple[str, ...]]:
     from assent.workspace.states import Digests
 
     cwd, root, here = _located(folder)
-    loaded = _loaded(root, here)
+    loaded = _loaded(root, here, lenient=lenient)
     plan_dir = normal(os.fsencode(loaded.settings.plan.dir))
     blobs = FileBlobs(here.state / "blobs")
     digests = Digests()  # what reading has hashed, applying need not hash again
@@ -41,15 +44,21 @@ def open_engine(folder: str) -> tuple[Engine, tuple[str, ...]]:
         projection=LocalProjection(root, plan_dir),
         executor=partial(Executor, LocalHands(root, digests=digests), blobs),
     )
-    inode = os.stat(root).st_ino
-    place = Place(root, inode, plan_dir, _user(), loaded.settings.approve.expires_s)
+    place = Place(
+        root=root,
+        inode=os.stat(root).st_ino,
+        plan_dir=plan_dir,
+        user=_user(),
+        expires_s=loaded.settings.approve.expires_s,
+        private=private_paths(here, root),
+    )
     return Engine(doors, place), loaded.warnings
 
 
-def may_approve_without_terminal(folder: str) -> bool:
+def may_approve_without_terminal(folder: str, *, lenient: bool = False) -> bool:
     """Tells whether the user's configuration lets a full digest approve without a question."""
     _, root, here = _located(folder)
-    return _loaded(root, here).settings.approve.without_terminal
+    return _loaded(root, here, lenient=lenient).settings.approve.without_terminal
 
 
 class LateSigner:
@@ -82,9 +91,14 @@ def _located(folder: str) -> tuple[bytes, bytes, Places]:
     return cwd, find_root(cwd), places(os.environ, Path.home())
 
 
-def _loaded(root: bytes, here: Places) -> Loaded:
-    project = Path(os.fsdecode(root)) / ".opencode" / "assent.toml"
-    return load(here.config / "config.toml", project)
+def _loaded(root: bytes, here: Places, *, lenient: bool) -> Loaded:
+    from assent.workspace.disk import Disk
+    from assent.workspace.projection import LocalProjection
+
+    def check_plan_dir(folder: str) -> object:
+        return LocalProjection(root, os.fsencode(folder))
+
+    return Loader(here.file, root, Disk().open, check_plan_dir).load(lenient=lenient)
 
 
 def _user() -> str:

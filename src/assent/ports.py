@@ -11,6 +11,8 @@ from assent.core.journal import Entry
 from assent.core.motion import Fill, Layout, Seen
 from assent.core.operation import FileOperation
 
+WHOLE = 1 << 20  # content up to this size may be read at once; more is streamed
+
 
 class Batch(msgspec.Struct, frozen=True):
     """Events that must directly follow event number `after` of a stream, and the head they make."""
@@ -184,6 +186,9 @@ class Projection(Protocol):
 
     def find_plans(self) -> list[PlanFile]:
         """Lists the plan files, newest first."""
+
+    def skipped(self) -> list[str]:
+        """Says which plan files could not be used at the last look, and why."""
 
     def read_plan(self, path: bytes) -> bytes | None:
         """Returns a plan file's bytes, or None if it is gone."""

@@ -29,7 +29,7 @@ def test_0_done_and_nothing_to_do(world: World) -> None:
 def test_0_a_plan_of_text_alone_builds_nothing(world: World) -> None:
     world.plan()
     world.approve()
-    assert world.ok("build") == {"run": "", "outcome": "nothing", "operations": []}
+    assert world.ok("build") == {"run": None, "outcome": "nothing", "operations": []}
     shown = world.ok("plan", "show")
     assert (shown["state"], shown["approved"]) == ("AWAITING_APPROVAL", True)
 

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.world import World
 
 PLAN = ["plan_id", "session", "name", "path", "state", "digest", "approved"]
-REVIEW = [*PLAN, "text", "content_hash", "operations_hash", "scope", "relied_on", "operations"]
+REVIEW = [*PLAN, "text", "content_hash", "operations_hash", "risks", "scope", "relied_on", "operations"]
 OPERATION = ["id", "kind", "path", "to"]
 RUN = ["run", "outcome", "operations"]
 DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -156,7 +156,7 @@ def test_build_undo_and_recover(drafted: World) -> None:
     assert list(undone) == RUN
     assert undone["outcome"] == "done"
     assert undone["operations"] == [{"id": staged["id"], "result": "undone"}]
-    assert drafted.ok("recover") == {"run": "", "outcome": "nothing", "operations": []}
+    assert drafted.ok("recover") == {"run": None, "outcome": "nothing", "operations": []}
 
 
 def test_status(world: World) -> None:

@@ -26,7 +26,7 @@ CODES: dict[str, dict[str, int]] = {
         "delete": 0,
     },
     "EXECUTING": {
-        "write": 1, "stage": 1, "clear": 1, "propose": 1, "approve": 1, "reject": 1, "build": 4,
+        "write": 1, "stage": 1, "clear": 1, "propose": 1, "approve": 1, "reject": 1, "build": 0,
         "delete": 1,
     },
     "HALTED": {

@@ -150,6 +150,16 @@ def blocked(*indices: int) -> Halted:
             (COMMIT, stopped(4), blocked(0, 1), Recovering("roll_back"), BACK),
             ("undone", "undone", "conflict", "undone"),
         ),
+        (  # what was put back in an earlier attempt stays put back
+            (
+                COMMIT,
+                stopped(0),
+                Halted((Conflict(1, b"p", b"s", "why"),), (0, 2)),
+                Recovering("roll_back"),
+                Settled("rolled_back", undone=(3,)),
+            ),
+            ("undone", "conflict", "undone", "undone"),
+        ),
         (  # the last stop counts
             (COMMIT, stopped(4), blocked(0), Recovering("resume"), stopped(0), blocked(2)),
             ("not_started", "conflict", "conflict", "not_started"),

@@ -121,7 +121,10 @@ def test_in_generated_text_a_name_stays_on_one_line_and_hides_nothing() -> None:
     assert one_line(name) == "ä b\\n\\u202e\\x1b[0m\\xff"
 
 
-GITS = ".git", "a/.git/hooks/x", ".GIT/config", ".Git", ".g\u200cit/x", "sub/.gi\ufefft", ".git/"
+GITS = (
+    ".git", "a/.git/hooks/x", ".GIT/config", ".Git", ".g\u200cit/x", "sub/.gi\ufefft", ".git/",
+    ".git. ./x", "a/.git ", "GIT~1/config",
+)  # fmt: skip
 OURS = (
     ".opencode/assent",
     ".opencode/assent/x",
@@ -154,6 +157,12 @@ def test_the_folder_of_plans_is_where_the_settings_put_it() -> None:
         refuse_ours(b"docs/plans/x", b"docs/Plans")
 
 
+def test_a_state_folder_inside_the_workspace_is_ours_too() -> None:
+    refuse_ours(b"home/state/x", PLANS)
+    with pytest.raises(Refused, match=r"^home/State/x is Assent's own; a plan never touches it\.$"):
+        refuse_ours(b"home/State/x", PLANS, (b"elsewhere", b"Home/state"))
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -162,6 +171,8 @@ def test_the_folder_of_plans_is_where_the_settings_put_it() -> None:
         "src/git",
         "a.git",
         ".gitx/y",
+        ". git",
+        "git~10/x",
         ".opencode/agents/plan.md",
         ".opencode/assent.toml",
         ".opencode/plansx",

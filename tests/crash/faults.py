@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Any
 
 from tests.crash.rig import Rig
+from tests.crash.trees import look
 
 from assent.core.errors import AssentError
 from assent.core.journal import Way
@@ -19,6 +20,8 @@ from assent.testing.watched import Listener, Moments, failing, silent
 
 CODES = (errno.EACCES, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENOSPC)
 SYNCS = ("hands.fsync", "hands.syncfs")
+WAYS: tuple[Way, ...] = ("roll_back", "resume", "accept")
+LEADS_TO = {"roll_back": "rolled_back", "resume": "done", "accept": "done"}
 SETTLED = 3  # entries of a journal: started, committed, settled
 
 
@@ -56,7 +59,7 @@ class Faulty:
         at = 0
         while True:
             fault = Fault(self._whose, at, code, sticky=sticky)
-            end = self._attempt(fault, "resume" if at % 2 else "roll_back")
+            end = self._attempt(fault, WAYS[at % len(WAYS)])
             if not fault.fired:
                 assert end == "done"
                 return at
@@ -76,7 +79,10 @@ class Faulty:
         settled = finished(engine.runs.recover())
         if settled.outcome == "needs_you":
             settled = finished(engine.runs.recover(way))
-            assert settled.outcome == ("done" if way == "resume" else "rolled_back"), settled.notes
+            assert settled.outcome == LEADS_TO[way], settled.notes
+            if way == "accept":
+                self._check_nothing_is_lost(settled)
+                return "needs_you"
         if settled.run:
             self._check(engine, settled, fault)
         return report.outcome if report else "refused"
@@ -102,6 +108,14 @@ class Faulty:
         named = " ".join(report.notes)
         left = [os.fsdecode(p) for p in self._filled_slots()]
         assert [path for path in left if path not in named] == [], place
+
+    def _check_nothing_is_lost(self, report: RunReport) -> None:
+        """Every content from the start is in the tree, is a blob, or lies in a slot with a name."""
+        slots = [path for path in self._filled_slots() if os.fsdecode(path) in str(report.notes)]
+        kept = {look(self.rig.root + b"/" + path).content for path in slots}
+        kept |= {path.read_bytes() for path in self.rig.site.state.glob("blobs/*/*")}
+        kept |= {entry.content for entry in self.rig.tree().values()}
+        assert {entry.content for entry in self.rig.story.start.values()} <= kept
 
     def _is(self, outcome: str) -> bool:
         """Tells whether the tree is as the outcome says.

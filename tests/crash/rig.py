@@ -55,7 +55,11 @@ class Rig:
         self.root = os.fsencode(self.site.root)
         self.site.root.mkdir(exist_ok=True)
         plant(self.root, story.start)
-        self.plan_id = approve(self.site, story, text)
+        self.plan_id = propose(self.site, story, text, "story")
+        self.proposed = self.save()
+        engine = self.open()
+        say_yes(engine, self.plan_id)
+        engine.close()
         self.approved = self.save()
 
     def save(self) -> Moment:
@@ -149,6 +153,22 @@ def environment(folder: Path) -> dict[str, str]:
 
 def approve(site: Site, story: Story, text: bytes = b"", name: str = "story") -> str:
     """Makes the story's plan, proposes and approves it; returns its id."""
+    plan_id = propose(site, story, text, name)
+    engine = open_site(site)
+    try:
+        say_yes(engine, plan_id)
+    finally:
+        engine.close()
+    return plan_id
+
+
+def say_yes(engine: Engine, plan_id: str) -> None:
+    record = engine.plans.find(plan_id)
+    engine.consents.approve(record, record.digest, "", "test")
+
+
+def propose(site: Site, story: Story, text: bytes, name: str) -> str:
+    """Makes the story's plan and proposes it; returns its id."""
     engine = open_site(site)
     try:
         plan_id = engine.plans.new(name, "crash", story.name).plan_id
@@ -156,8 +176,7 @@ def approve(site: Site, story: Story, text: bytes = b"", name: str = "story") ->
             engine.plans.write(engine.plans.find(plan_id), text)
         for step in story.steps:
             step(engine.drafts, engine.plans.find(plan_id))
-        proposed = engine.consents.propose(engine.plans.find(plan_id))
-        engine.consents.approve(proposed, proposed.digest, "", "test")
+        engine.consents.propose(engine.plans.find(plan_id))
     finally:
         engine.close()
     return plan_id

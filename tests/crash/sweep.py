@@ -2,9 +2,9 @@
 
     python -m tests.crash.sweep VERB DEPTH STORY FOLDER
 
-This process only forks: it holds no engine, and a fork costs far less than a start. VERB is `build`
-or `undo`; DEPTH 1 kills the verb at every moment, DEPTH 2 also every recovery from it. The report
-is one JSON object on stdout.
+This process only forks: it holds no engine, and a fork costs far less than a start. VERB is build,
+undo, or approve, which means to approve and build at once; DEPTH 1 kills it at every moment,
+DEPTH 2 also every recovery from it. The report is one JSON object on stdout.
 """
 
 import gc
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
-from tests.crash.rig import Moment, Rig, exit_code
+from tests.crash.rig import Moment, Rig, exit_code, say_yes
 from tests.crash.stories import BY_NAME
 from tests.crash.trees import Tree
 
@@ -36,6 +36,7 @@ class Ended(msgspec.Struct, frozen=True):
 
     recovery: str
     run: str  # the outcome of the run in question, or "not started"
+    approved: bool
     spent: bool
     tree: Tree
     leftovers: list[bytes]
@@ -58,19 +59,22 @@ class Sweep:
 
     def __init__(self, rig: Rig, verb: str) -> None:
         self.rig = rig
-        self.verb = self.undo if verb == "undo" else self.build
+        self.verb = verb
         self.before, self.after = rig.story.start, rig.story.finish
         if verb == "undo":
             self.before, self.after = self.after, self.before
             rig.build()
-        self.ready = rig.save()
+        self.ready = rig.proposed if verb == "approve" else rig.save()
         self.ends: Counter[str] = Counter()
 
-    def build(self, engine: Engine) -> None:
+    def do(self, engine: Engine) -> None:
+        """Does what the sweep is about."""
+        if self.verb == "undo":
+            finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+            return
+        if self.verb == "approve":
+            say_yes(engine, self.rig.plan_id)
         finished(engine.runs.build(self.rig.plan_id))
-
-    def undo(self, engine: Engine) -> None:
-        finished(engine.undoing.apply(engine.undoing.preview(), "test"))
 
     def report(self, depth: int) -> Report:
         """Kills at every moment."""
@@ -99,9 +103,9 @@ class Sweep:
             "approval is spent if and only if the run started": end.spent
             == (end.run != "not started"),
             "no slot is left": end.leftovers == [],
-            "a second build is refused": end.again == (4 if end.spent else 0),
-            "a second build changes nothing": not end.spent or end.tree_again == end.tree,
-            "an unspent approval still serves": end.spent or end.tree_again == self.after,
+            "a build needs an unspent yes": end.again == (4 * end.spent if end.approved else 3),
+            "without one it changes nothing": end.again == 0 or end.tree_again == end.tree,
+            "an unspent one still serves": end.again != 0 or end.tree_again == self.after,
         }
         return [f"not held: {law}; {end.recovery}, {end.run}" for law, ok in held.items() if not ok]
 
@@ -126,7 +130,7 @@ class Sweep:
         return moments.seen
 
     def _verb(self, listen: Listener) -> None:
-        self.verb(self.rig.open(listen))
+        self.do(self.rig.open(listen))
 
     def _settle(self, listen: Listener) -> None:
         finished(self.rig.open(listen).runs.recover())
@@ -134,31 +138,27 @@ class Sweep:
     def _recover(self) -> Ended:
         engine = self.rig.open()
         recovery = finished(engine.runs.recover()).outcome
-        run, spent = self._run(engine)
+        record = engine.plans.ledger().load(self._plan(engine))
+        spent = any(consent.run for consent in record.consents)
+        run = (record.runs[-1].outcome or "unfinished") if record.runs else "not started"
         tree = self.rig.tree()
-        if self.verb == self.build or spent:
-            again = exit_code(engine, self._plan(engine))
-        else:
-            self.undo(engine)
+        if record.undoes == "" and self.verb == "undo":  # killed before there was an undo plan
+            spent, run = False, "not started"
+            self.do(engine)
             again = 0
-        leftovers = self.rig.leftovers()
-        return Ended(recovery, run, spent, tree, leftovers, again, self.rig.tree())
+        else:
+            again = exit_code(engine, record.plan_id)
+        return Ended(
+            recovery, run, bool(record.consents), spent, tree, self.rig.leftovers(), again,
+            self.rig.tree(),
+        )  # fmt: skip
 
     def _plan(self, engine: Engine) -> str:
         """Returns the plan that the verb builds: the story's own, or the undo plan."""
-        if self.verb == self.build:
+        if self.verb != "undo":
             return self.rig.plan_id
         undo = [event.stream for event in engine.log() if event.stream.startswith("plan/")]
         return undo[-1].rpartition("/")[2]
-
-    def _run(self, engine: Engine) -> tuple[str, bool]:
-        record = engine.plans.ledger().load(self._plan(engine))
-        if self.verb == self.undo and not record.undoes:
-            return "not started", False
-        spent = any(consent.run for consent in record.consents)
-        if not record.runs:
-            return "not started", spent
-        return record.runs[-1].outcome or "unfinished", spent
 
     def _state(self, left: Moment) -> bytes:
         """Returns what a recovery decides from, with the names of this very run taken out."""

@@ -21,6 +21,11 @@ def test_build_killed_at_every_moment_is_done_or_rolled_back(story: str, tmp_pat
     check(swept("build", 1, story, tmp_path), ("not started", "rolled_back", "done"))
 
 
+@pytest.mark.parametrize("story", ["replace", "eight_operations"])
+def test_approve_and_build_killed_at_every_moment_is_one_action(story: str, tmp_path: Path) -> None:
+    check(swept("approve", 1, story, tmp_path), ("not started", "rolled_back", "done"))
+
+
 @pytest.mark.parametrize("story", NAMES)
 def test_recovery_killed_at_every_moment_ends_the_same_way(story: str, quick_path: Path) -> None:
     report = swept("build", 2, story, quick_path)

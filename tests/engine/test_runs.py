@@ -119,10 +119,20 @@ def test_f66_content_that_undo_would_need_must_be_kept(world: World) -> None:
     world.put(OLD)
     record = world.approve(NEW)
     del world.blobs.contents[sha256(OLD["one"])]
-    with pytest.raises(Drift) as refused:
+    with pytest.raises(StoreError) as refused:
         world.build(record)
     assert "stored content of one is gone" in refused.value.message
     assert world.files() == OLD
+
+
+def test_damaged_old_content_stops_a_run_before_it_starts(world: World) -> None:
+    world.put(OLD)
+    record = world.approve(NEW)
+    world.blobs.contents[sha256(OLD["one"])] = b"?" * len(OLD["one"])
+    with pytest.raises(StoreError):
+        world.build(record)
+    assert world.files() == OLD
+    assert world.engine().plans.find("work").runs == ()
 
 
 def test_damaged_new_content_is_never_written(world: World) -> None:

@@ -6,7 +6,7 @@ import pytest
 from tests.execute.hands import WatchedHands, failing
 
 from assent.core.digest import sha256
-from assent.core.errors import Drift, Refused
+from assent.core.errors import Drift, Refused, StoreError
 from assent.core.operation import (
     DeleteFile,
     FileOperation,
@@ -24,6 +24,7 @@ from assent.execute.check import (
     file_operations,
     told,
 )
+from assent.ports import WHOLE
 from assent.store.memory import MemoryBlobs
 from assent.testing.memory_workspace import MemoryHands, Node
 
@@ -162,7 +163,7 @@ def test_f45_the_refusal_names_every_file_in_one_message() -> None:
         f"Files changed since the plan was made. d/p: expected {FOUND_OLD}, found nothing there. "
         f"\\xff: expected nothing there, found {FOUND_OLD}."
     )
-    assert caught.value.next == "assent review"
+    assert caught.value.next == "assent propose"
 
 
 @pytest.mark.parametrize(("count", "more"), [(19, ""), (20, ""), (21, " And 1 more.")])
@@ -214,6 +215,22 @@ def test_law_7_nothing_starts_unless_old_and_new_content_are_kept(
     if not missing:
         check_blobs([op], blobs)
         return
-    with pytest.raises(Drift) as caught:
+    with pytest.raises(StoreError) as caught:
         check_blobs([op], blobs)
     assert caught.value.message == "The stored content of d/p is gone; nothing was changed."
+
+
+LARGE = Node(b"x" * (WHOLE + 1))
+
+
+@pytest.mark.parametrize("old", [OLD, LARGE], ids=["small", "large"])
+def test_law_7_nothing_starts_if_kept_old_content_is_damaged(old: Node) -> None:
+    operations = (WriteFile(b"p", old.state, NEW.state), DeleteFile(b"p", old.state))
+    blobs = MemoryBlobs()
+    for node in (old, NEW):
+        blobs.keep([node.content])
+    check_blobs(operations, blobs)
+    blobs.contents[old.state.digest] = b"rotten"
+    for op in operations:
+        with pytest.raises(StoreError, match="damaged"):
+            check_blobs([op], blobs)

@@ -48,6 +48,13 @@ def with_deed(files: dict[bytes, Node], path: bytes, deed: Deed) -> dict[bytes, 
     return disk.files
 
 
+def folders_with_deed(world: World, path: bytes, deed: Deed) -> set[bytes]:
+    """No folder of the run is left over, and none of the person's is missing."""
+    disk = MemoryHands(world.start)
+    deed(disk, path)
+    return disk.folders | MemoryHands(world.files).folders
+
+
 @pytest.mark.parametrize("case", PLAIN, ids=lambda case: case.name)
 def test_f66_a_change_between_check_and_rename_rolls_back_and_stays(case: Case) -> None:
     layout = LAYOUTS["exchange"]
@@ -59,6 +66,8 @@ def test_f66_a_change_between_check_and_rename_rolls_back_and_stays(case: Case) 
         assert world.outcome == "rolled_back", name
         assert world.files == with_deed(world.start, meddler.path, deed), name
         assert (world.slots, world.named, world.spent) == ({}, set(), 1)
+        if name != "empty folder":  # in a folder that the run made, it goes with that folder
+            assert world.folders == folders_with_deed(world, meddler.path, deed), name
         assert "conflict" in world.results
         assert set(world.results) <= {"conflict", "undone", "not_started"}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from errno import EIO
 
 import pytest
-from tests.execute.hands import WatchedHands, failing
+from tests.execute.hands import Call, WatchedHands, Watcher, failing
 from tests.execute.meddler import THEIRS
 from tests.execute.world import World
 
@@ -23,12 +23,14 @@ from assent.core.journal import (
 )
 from assent.core.motion import Layout
 from assent.core.operation import FileOperation, RunCommand, WriteFile
+from assent.core.paths import STAGE
 from assent.core.plan import Plan
 from assent.execute.executor import Executor
-from assent.execute.prepare import WHOLE
+from assent.ports import WHOLE
 from assent.store.memory import MemoryBlobs
+from assent.testing.fuse import Crash
 from assent.testing.memory_journal import MemoryJournal
-from assent.testing.memory_workspace import Node
+from assent.testing.memory_workspace import MemoryHands, Node
 from assent.testing.plans import Case, single_cases, together, yes
 
 CASES = {case.name: case for case in single_cases(b"w/one")}
@@ -65,7 +67,7 @@ def test_f45_a_changed_file_is_refused_before_the_first_journal_record() -> None
 def test_law_7_a_missing_blob_is_refused_before_the_first_journal_record() -> None:
     world = World(REPLACE)
     world.blobs.contents.clear()
-    with pytest.raises(Drift):
+    with pytest.raises(StoreError):
         world.apply()
     assert is_untouched(world)
 
@@ -121,6 +123,46 @@ def test_law_5_intent_comes_before_effect_and_done_after(case: Case) -> None:
     assert story[-1] == "Finished"
 
 
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_run_makes_and_removes_the_folders_that_the_plan_says(case: Case) -> None:
+    world = World(case)
+    world.apply()
+    wanted = MemoryHands(world.finish).folders | {b"w"}
+    assert (world.outcome, world.files, world.folders) == ("done", world.finish, wanted)
+    assert STAGE + b"/run" not in world.hands.disk.folders
+    world.hands.disk.lose_power()
+    assert world.folders == wanted
+
+
+def test_a_resumed_run_still_knows_which_folders_it_made() -> None:
+    world = World(CREATE)
+    world.hands.before.append(crashing("rename"))
+    with pytest.raises(Crash):
+        world.apply()
+    world.calm_down()
+    world.recover()
+    last = world.journal.read("run")[-1]
+    assert last == Finished("done", ("done",), (b"w/one_x", b"w/one_x/y"))
+
+
+def test_law_5_a_run_that_was_cut_while_sweeping_is_swept_and_done() -> None:
+    world = World(REPLACE)
+    world.hands.before.append(crashing("remove"))
+    with pytest.raises(Crash):
+        world.apply()
+    world.calm_down()
+    world.recover()
+    assert (world.outcome, world.files, world.slots) == ("done", world.finish, {})
+
+
+def crashing(verb: str) -> Watcher:
+    def crash(call: Call) -> None:
+        if call.verb == verb:
+            raise Crash
+
+    return crash
+
+
 def test_progress_is_told_step_by_step() -> None:
     operations: list[FileOperation] = [
         WriteFile(b"w/%03d" % n, None, Node(b"x").state) for n in range(130)
@@ -161,24 +203,17 @@ def test_large_content_is_streamed_and_small_content_is_not() -> None:
     assert world.files == world.finish
 
 
-class DamagedBlobs(MemoryBlobs):
-    """Blobs of which one can be found and not be read."""
-
-    def read(self, digest: str) -> bytes:
-        raise StoreError(f"The content {digest[:3]} is damaged.")
-
-
-def test_f64_a_damaged_blob_stops_the_run_before_anything_is_visible() -> None:
+def test_f64_damaged_new_content_stops_the_run_before_anything_is_visible() -> None:
     world = World(together((CASES["delete"], CREATE)))
-    damaged = DamagedBlobs()
-    damaged.contents, world.blobs = world.blobs.contents, damaged
+    new = sha256(b"new of w/one")
+    world.blobs.contents[new] = b"rotten"
     world.apply()
     entries = world.journal.read("run")
     assert names(entries) == ["Started", "Aborted", "Settled", "Finished"]
     abort = entries[1]
     assert isinstance(abort, Aborted)
     assert (abort.index, abort.result) == (1, "failed")
-    assert abort.reason == f"The content {sha256(b'new of w/one')[:3]} is damaged."
+    assert abort.reason == f"The content {new[:12]}… is missing or damaged."
     assert (world.outcome, world.results) == ("rolled_back", ("not_started", "failed"))
     assert world.files == world.start
 

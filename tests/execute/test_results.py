@@ -64,6 +64,38 @@ def test_f64_a_fault_while_making_the_stage_is_the_first_operation_s() -> None:
     assert world.results == ("failed", "not_started", "not_started", "not_started")
 
 
+@pytest.mark.parametrize("verb", ["create", "exchange"])
+def test_f64_an_error_without_a_reason_is_told_as_it_is(verb: str) -> None:
+    def fail(call: Call) -> None:
+        if call.verb == verb:
+            raise OSError("no reason given")
+
+    world = World(CASE)
+    world.hands.before.append(fail)
+    world.apply()
+    aborts = [entry for entry in world.journal.read("run") if isinstance(entry, Aborted)]
+    assert [abort.reason for abort in aborts] == ["no reason given"]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(OSError(ENOSPC, "No space"), "No space"), (OSError("no reason given"), "no reason given")],
+)
+def test_f64_why_a_file_could_not_be_put_back_is_told(error: OSError, reason: str) -> None:
+    world = World(CASE)
+    calls = world.hands.calls
+
+    def fail(call: Call) -> None:
+        if call.verb in ("rename", "exchange") and _moved(calls):
+            raise error
+
+    world.hands.before.append(fail)
+    world.apply()
+    last = world.journal.read("run")[-1]
+    assert isinstance(last, Halted)
+    assert {conflict.reason for conflict in last.conflicts} == {reason}
+
+
 def test_f64_a_run_that_is_done_is_done_everywhere() -> None:
     world = World(CASE)
     world.apply()
@@ -88,7 +120,8 @@ def test_f64_what_cannot_be_put_back_is_a_conflict_and_its_slot_is_named() -> No
     )  # fmt: skip
     slot = Layout("run").slot(1, "old", b"w/deleted")
     reason = "it was changed after the run wrote it"
-    assert world.journal.read("run")[-1] == Halted((Conflict(1, b"w/deleted", slot, reason),))
+    last = world.journal.read("run")[-1]
+    assert last == Halted((Conflict(1, b"w/deleted", slot, reason),), (0, 3))
     assert world.slots[slot] == OLD
     assert world.files == {**world.start, b"w/deleted": THEIRS}
 
@@ -141,7 +174,8 @@ def test_f64_a_disk_that_does_not_sync_leaves_no_operation_in_conflict() -> None
     assert (world.outcome, world.files) == ("needs_you", world.start)
     assert world.results == ("undone", "undone", "undone", "failed")
     reason = f"what was put back is not safely on disk (E{ENOSPC})"
-    assert world.journal.read("run")[-1] == Halted((Conflict(0, b"", b"", reason),))
+    last = world.journal.read("run")[-1]
+    assert last == Halted((Conflict(0, b"", b"", reason),), (3, 2, 0, 1))
 
 
 def _moved(calls: list[Call]) -> bool:

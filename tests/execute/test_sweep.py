@@ -1,15 +1,16 @@
 """Sweeping: slots are emptied, but never of bytes that exist nowhere else."""
 
 from collections.abc import Callable
-from errno import EIO
+from errno import EIO, ELOOP, ENOENT, ENOSPC, ENOTDIR
 
 import pytest
 from tests.execute.hands import Call, failing
 from tests.execute.meddler import DEEDS, THEIRS, Meddler, fill_folder
 from tests.execute.world import World
 
+from assent.core.journal import Finished
 from assent.core.motion import Layout
-from assent.testing.fuse import Crash
+from assent.testing.fuse import Crash, Fuse
 from assent.testing.memory_workspace import Node
 from assent.testing.plans import single_cases
 
@@ -75,7 +76,38 @@ def test_g5_a_slot_that_cannot_be_removed_is_named_and_the_run_is_done() -> None
     world = World(CASES["replace"])
     world.hands.before.append(failing(EIO, lambda call: call.verb == "remove"))
     world.apply()
-    assert (world.outcome, world.files, world.named) == ("done", world.finish, {S + b"0.new"})
+    last = world.journal.read("run")[-1]
+    assert last == Finished("done", ("done",), (), (S + b"0.new",))
+    assert world.files == world.finish
+
+
+@pytest.mark.parametrize("error", [ENOENT, ENOTDIR, ELOOP])
+def test_g5_a_stage_that_somebody_took_away_holds_nothing_of_ours(error: int) -> None:
+    world = World(CASES["replace"])
+    world.hands.before.append(failing(error, lambda call: call.verb == "remove"))
+    world.apply()
+    assert (world.outcome, world.files, world.named) == ("done", world.finish, set())
+
+
+class BrokenFuse(Fuse):
+    """Breaks the disk in the middle of the first file that is written."""
+
+    def burn(self) -> None:
+        self.count += 1
+        if self.count == TORN:
+            raise OSError(ENOSPC, "full")
+
+
+TORN = 5  # three folders of the stage, the start of a file, its middle
+
+
+def test_g5_a_torn_slot_is_swept_and_not_taken_for_the_only_copy() -> None:
+    world = World(CASES["replace"])
+    world.hands.disk.fuse = BrokenFuse()
+    world.apply()
+    creates = [call for call in world.hands.calls if call.verb == "create"]
+    assert (len(creates), world.outcome) == (1, "rolled_back")
+    assert (world.files, world.slots, world.named) == (world.start, {}, set())
 
 
 def test_g5_a_folder_that_cannot_be_removed_harms_nobody() -> None:

@@ -40,7 +40,7 @@ class Story:
         self.world = World(case)
         self.meddler = Meddler(self.world.hands, rename, DEEDS[deed])
         self.deed_at = -1
-        self._fault = fault
+        self.fault = fault
         self.world.hands.before += [self.meddler, self._note]
         self.world.hands.after.append(failing(EIO, lambda call: call.number == fault))
 
@@ -65,7 +65,7 @@ class Story:
             self.world.hands.before.clear()
             self.world.hands.after.clear()
             self.world.recover()
-        return self.deed_at > self._fault
+        return self.deed_at > self.fault
 
 
 def stories(
@@ -119,6 +119,18 @@ def test_law_6_a_change_and_a_crash_lose_nothing(case: Case, deed: str) -> None:
 def test_law_6_a_change_and_another_fault_lose_nothing(case: Case, deed: str) -> None:
     for steps in range(4):
         assert sum(check(tell) for tell in stories(case, deed, steps, broken)) > 2
+
+
+@pytest.mark.parametrize("deed", ["changed", "symlink", "folder"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_law_6_a_change_while_turning_back_goes_back_under_its_name(case: Case, deed: str) -> None:
+    told = [tell() for tell in stories(case, deed, 99, broken)]
+    turned = [story for story in told if story and story.fault != NEVER]
+    assert len(turned) > 2
+    for story in turned:
+        theirs = [node for node in story.world.files.values() if node in story.meddler.brought]
+        assert theirs == story.meddler.brought
+        assert story.world.lost(story.meddler) == []
 
 
 def test_law_6_a_new_file_changed_a_moment_before_it_is_taken_back_is_kept() -> None:

@@ -17,7 +17,7 @@ from assent.core.journal import (
 )
 from assent.core.motion import Layout, motions
 from assent.core.operation import MoveFile, footprint
-from assent.core.paths import inside
+from assent.core.paths import TREE, inside
 from assent.execute.executor import Executor
 from assent.store.memory import MemoryBlobs
 from assent.testing.memory_journal import MemoryJournal
@@ -77,6 +77,11 @@ class World:
         return {path: node for path, node in self.hands.disk.files.items() if is_slot(path)}
 
     @property
+    def folders(self) -> set[bytes]:
+        """The person's folders, without Assent's own."""
+        return {folder for folder in self.hands.disk.folders if not inside(folder, TREE)}
+
+    @property
     def named(self) -> set[bytes]:
         """The slots that the person is told about."""
         last = self.journal.read("run")[-1]
@@ -84,6 +89,11 @@ class World:
         if isinstance(last, Finished):
             return set(last.kept)
         return {conflict.kept for conflict in halts[-1].conflicts} if halts else set()
+
+    def calm_down(self) -> None:
+        """From here on nobody disturbs the hands."""
+        self.hands.before.clear()
+        self.hands.after.clear()
 
     @property
     def spent(self) -> int:

@@ -223,6 +223,7 @@ def test_the_review_as_json() -> None:
         "text": "# Add login\n\nBecause.\n",
         "content_hash": "c" * 64,
         "operations_hash": "e" * 64,
+        "risks": [],
         "scope": {"files": ["src/*"], "commands": ["make"]},
         "relied_on": [{"path": "setup.py", "digest": "f" * 64}],
     }

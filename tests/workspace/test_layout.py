@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from tests.house.source import ROOT
 from tests.workspace.across import NO_MOUNT
-from tests.workspace.doubles import failing, file_state, put, tree
+from tests.workspace.doubles import content_of, failing, file_state, put, tree
 
 from assent.core.motion import Layout
-from assent.core.operation import DeleteFile, MoveFile, WriteFile
+from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile
 from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
 from assent.workspace.layout import mounts_below
@@ -60,16 +60,36 @@ def test_nothing_is_tried_where_nothing_is_replaced(tmp_path: Path) -> None:
     disk = failing("rename_exchange", errno.EINVAL)
     hands = LocalHands(os.fsencode(tmp_path), disk)
     assert hands.layout("run", OPERATIONS[1:]) == Layout("run")
-    assert (tree(tmp_path), disk.calls["rename_exchange"]) == ({}, 0)
+    assert tree(tmp_path / ".opencode/assent") == {b"stage": None}
+    assert disk.calls["rename_exchange"] == 0
 
 
-@pytest.mark.parametrize("link", [".opencode", ".opencode/assent"])
-def test_the_state_folder_is_no_symlink(tmp_path: Path, link: str) -> None:
+@pytest.mark.parametrize("operations", [OPERATIONS, OPERATIONS[1:], ()])
+@pytest.mark.parametrize("link", [".opencode", ".opencode/assent", ".opencode/assent/stage"])
+def test_the_state_folder_is_no_symlink(
+    tmp_path: Path, link: str, operations: tuple[FileOperation, ...]
+) -> None:
     (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / link).symlink_to(tmp_path)
     with pytest.raises(OSError, match="symlink") as refused:
-        LocalHands(os.fsencode(tmp_path)).layout("run", OPERATIONS)
+        LocalHands(os.fsencode(tmp_path)).layout("run", operations)
     assert refused.value.errno == errno.ELOOP
+
+
+@pytest.mark.parametrize("file", [b".opencode", b".opencode/assent", b".opencode/assent/stage"])
+def test_the_state_folder_is_no_file(tmp_path: Path, file: bytes) -> None:
+    put(tmp_path, file, b"mine")
+    with pytest.raises(NotADirectoryError):
+        LocalHands(os.fsencode(tmp_path)).layout("run", OPERATIONS[1:])
+    assert content_of(tmp_path, file) == b"mine"
+
+
+def test_a_workspace_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    hands = LocalHands(os.fsencode(tmp_path / "gone"))
+    with pytest.raises(FileNotFoundError):
+        hands.layout("run", OPERATIONS)
+    with pytest.raises(FileNotFoundError):
+        hands.make_folder(b"a/b")
 
 
 class MountedDisk(Disk):

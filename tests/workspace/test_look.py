@@ -8,13 +8,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.workspace.doubles import WatchedDisk, failing, file_state, link_state, put
+from tests.workspace.doubles import (
+    WatchedDisk,
+    an_hour_later,
+    edit_unseen,
+    failing,
+    file_state,
+    link_state,
+    put,
+)
 
 from assent.core.errors import Refused, WorkspaceError
+from assent.core.motion import Fill
 from assent.core.operation import FileState
 from assent.ports import Files, Hands, Looks
 from assent.workspace.hands import LocalHands
 from assent.workspace.local import LocalFiles
+from assent.workspace.states import Digests
+
+SLOT = b".opencode/assent/stage/run/0.new"
 
 
 def hands_on(root: Path, disk: WatchedDisk | None = None) -> Hands:
@@ -102,14 +114,56 @@ def test_a_large_file_needs_little_memory(tmp_path: Path) -> None:
     assert peak < 4 << 20
 
 
-def test_content_is_read_once_and_a_rename_changes_nothing(tmp_path: Path) -> None:
-    put(tmp_path, b"a", b"text")
+def test_content_is_read_once_and_again_after_a_rename(tmp_path: Path) -> None:
+    full = put(tmp_path, b"a", b"text")
     disk = WatchedDisk()
-    hands = hands_on(tmp_path, disk)
-    seen = hands.look([b"a"])[b"a"]
-    hands.rename(b"a", b"b")
-    assert hands.look([b"b"])[b"b"] == seen == file_state(b"text")
+    hands = LocalHands(os.fsencode(tmp_path), disk, digests=Digests(an_hour_later))
+    for _ in range(2):
+        assert hands.look([b"a"]) == {b"a": file_state(b"text")}
     assert disk.calls["read"] == 1
+    made = os.stat(full).st_ctime_ns
+    while os.stat(full).st_ctime_ns == made:  # until the system's clock ticks
+        hands.rename(b"a", b"b")
+        hands.rename(b"b", b"a")
+    assert hands.look([b"a"]) == {b"a": file_state(b"text")}
+    assert disk.calls["read"] == 2
+
+
+def test_an_edit_that_hides_in_its_times_is_seen_after_the_exchange(tmp_path: Path) -> None:
+    full = put(tmp_path, b"a", b"old")
+    hands = LocalHands(os.fsencode(tmp_path), digests=Digests(an_hour_later))
+    hands.create(Fill(0, SLOT, file_state(b"new"), b"a"), [b"new"])
+    before = hands.look([b"a", SLOT])
+    edit_unseen(full, b"mad")
+    hands.exchange(SLOT, b"a")
+    assert before == {b"a": file_state(b"old"), SLOT: file_state(b"new")}
+    assert hands.look([b"a", SLOT]) == {b"a": file_state(b"new"), SLOT: file_state(b"mad")}
+
+
+def test_an_edit_that_hides_in_its_times_is_seen_by_whoever_shares_digests(tmp_path: Path) -> None:
+    full = put(tmp_path, b"a", b"old")
+    root, disk, digests = os.fsencode(tmp_path), WatchedDisk(), Digests(an_hour_later)
+    files = LocalFiles(root, root, disk, digests=digests)
+    hands = LocalHands(root, disk, digests=digests)
+    assert files.look([b"a"]) == hands.look([b"a"]) == {b"a": file_state(b"old")}
+    assert disk.calls["read"] == 1
+    edit_unseen(full, b"mad")
+    assert hands.look([b"a"]) == files.look([b"a"]) == {b"a": file_state(b"mad")}
+    edit_unseen(full, b"odd")
+    hands.rename(b"a", b"b")
+    assert files.look([b"b"]) == hands.look([b"b"]) == {b"b": file_state(b"odd")}
+
+
+@pytest.mark.parametrize(("age", "reads"), [(1_999_999_999, 2), (2_000_000_000, 1)])
+def test_a_digest_is_remembered_two_seconds_after_the_last_change(
+    tmp_path: Path, age: int, reads: int
+) -> None:
+    changed = os.stat(put(tmp_path, b"a", b"text")).st_ctime_ns
+    disk = WatchedDisk()
+    hands = LocalHands(os.fsencode(tmp_path), disk, digests=Digests(lambda: changed + age))
+    for _ in range(2):
+        assert hands.look([b"a"]) == {b"a": file_state(b"text")}
+    assert disk.calls["read"] == reads
 
 
 def test_a_mode_is_never_remembered(tmp_path: Path) -> None:
@@ -143,17 +197,28 @@ def test_a_young_file_is_read_every_time(tmp_path: Path) -> None:
 
 def test_a_file_that_changes_while_read_is_read_again(tmp_path: Path) -> None:
     full = put(tmp_path, b"a", b"old")
-    contents = iter([b"newer content", b"newest"])
+    contents = [b"newest", b"newer content"]
 
     def meddle(call: str) -> None:
-        if call == "stat" and os.path.exists(full) and disk.calls["read"]:
+        if call == "stat" and contents and disk.calls["read"]:
             with open(full, "wb") as file:
-                file.write(next(contents, b"newest"))
+                file.write(contents.pop())
             os.utime(full, (2_000_000, 2_000_000))
 
     disk = WatchedDisk(meddle)
     assert hands_on(tmp_path, disk).look([b"a"]) == {b"a": file_state(b"newest")}
     assert disk.calls["read"] == 3
+
+
+def test_an_edit_while_reading_is_seen_though_its_time_is_set_back(tmp_path: Path) -> None:
+    full = put(tmp_path, b"a", b"old")
+
+    def meddle(call: str) -> None:
+        if call == "stat" and disk.calls["read"] == 1:
+            edit_unseen(full, b"mad")
+
+    disk = WatchedDisk(meddle)
+    assert hands_on(tmp_path, disk).look([b"a"]) == {b"a": file_state(b"mad")}
 
 
 def test_a_file_that_never_rests_is_an_error(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.workspace.doubles import WatchedDisk, content_of, failing, put, tree
 
 from assent.core.errors import BadPlan, Refused, UsageError, WorkspaceError
 from assent.ports import PlanFile, Projection
+from assent.workspace.disk import Disk
 from assent.workspace.projection import LocalProjection, hiding_state
 from assent.workspace.tree import LIMIT
 
@@ -108,14 +110,58 @@ def test_plans_are_found_newest_first(tmp_path: Path, own: Projection) -> None:
                  b"a/plan_a.md", b"a/PLAN_a.md.orig", b"a/PLAN_\xff.md", b"\xff/PLAN_a.md",
                  b"a/.PLAN_a.md.1.2", b"a/PLAN_a\n.md"):  # fmt: skip
         put(tmp_path, b".opencode/plans/" + path)
-    (tmp_path / ".opencode/plans/a/PLAN_folder.md").mkdir()
-    os.mkfifo(tmp_path / ".opencode/plans/a/PLAN_pipe.md")
     assert own.find_plans() == [
         PlanFile("other", "a", b".opencode/plans/other/PLAN_a.md", 5.0),
         PlanFile("other", "b", b".opencode/plans/other/PLAN_b.md", 5.0),
         PlanFile("add-login", "one", b".opencode/plans/add-login/PLAN_one.md", 3.0),
         PlanFile("", "flat", b".opencode/plans/PLAN_flat.md", 2.0),
     ]
+
+
+BAD_PLANS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "s/PLAN_b.md": (lambda bad: bad.symlink_to("PLAN_good.md"), "is a symlink"),
+    "s/PLAN_c.md": (lambda bad: bad.hardlink_to(bad.parents[1] / "other"), "has 2 names"),
+    "s/PLAN_d.md": (lambda bad: bad.write_bytes(b"x" * (LIMIT + 1)), "a plan has at most 1048576"),
+    "s/PLAN_e.md": (Path.mkdir, "is no plain file"),
+    "s/PLAN_f.md": (os.mkfifo, "is no plain file"),
+    "PLAN_g.md": (lambda bad: bad.symlink_to("nowhere"), "is a symlink"),
+    "t": (lambda bad: bad.symlink_to("s"), "is a symlink"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_PLANS)
+def test_a_bad_plan_does_not_hide_the_others(tmp_path: Path, own: Projection, bad: str) -> None:
+    put(tmp_path, b".opencode/plans/s/PLAN_good.md", b"text")
+    put(tmp_path, b".opencode/plans/other")
+    make, why = BAD_PLANS[bad]
+    full = tmp_path / ".opencode/plans" / bad
+    make(full)
+    for _ in range(2):
+        assert [plan.name for plan in own.find_plans()] == ["good"]
+        (message,) = own.skipped()
+        assert message.startswith(f"Skipped among the plans: .opencode/plans/{bad} ")
+        assert why in message
+    path = os.fsencode(f".opencode/plans/{bad}" if "PLAN" in bad else ".opencode/plans/t/PLAN_a.md")
+    with pytest.raises((Refused, BadPlan), match=why):
+        own.read_plan(path)
+    full.rename(tmp_path / "away")
+    assert ([plan.name for plan in own.find_plans()], own.skipped()) == (["good"], [])
+
+
+@pytest.mark.parametrize("hidden", [b"PLAN_bad.md", b"s"])
+def test_a_plan_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path, hidden: bytes) -> None:
+    class ForbiddingDisk(Disk):
+        def open(self, name: bytes, flags: int, mode: int = 0o666, at: int | None = None) -> int:
+            if name == hidden:
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), name)
+            return super().open(name, flags, mode, at)
+
+    put(tmp_path, b".opencode/plans/PLAN_good.md")
+    put(tmp_path, b".opencode/plans/s/PLAN_bad.md")
+    own = LocalProjection(os.fsencode(tmp_path), disk=ForbiddingDisk())
+    assert [plan.name for plan in own.find_plans()] == ["good"]
+    (message,) = own.skipped()
+    assert "Permission denied" in message
 
 
 def test_text_goes_out_and_comes_back(tmp_path: Path, own: Projection) -> None:
@@ -177,10 +223,45 @@ def test_no_plan_is_larger_than_a_person_can_read(tmp_path: Path, own: Projectio
     ],
 )
 def test_only_plan_files_are_read_and_written(tmp_path: Path, own: Projection, path: bytes) -> None:
-    for call in (own.read_plan, own.delete_plan, lambda path: own.write_plan(path, b"x")):
-        with pytest.raises(Refused, match="is not where plans lie"):
-            call(path)
+    with pytest.raises(Refused, match="is not where plans lie"):
+        own.write_plan(path, b"x")
+    assert own.read_plan(path) is None
+    own.delete_plan(path)
     assert tree(tmp_path) == {}
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"), [(b"docs/plans", b"docs"), (b"docs", b"docs/plans"), (b"a", b"b")]
+)
+def test_a_plan_made_before_plan_dir_changed_is_gone(
+    tmp_path: Path, was: bytes, becomes: bytes
+) -> None:
+    earlier = LocalProjection(os.fsencode(tmp_path), was)
+    path = earlier.plan_path("add-login", "one")
+    earlier.write_plan(path, b"text")
+    own = LocalProjection(os.fsencode(tmp_path), becomes)
+    assert own.read_plan(path) is None
+    own.delete_plan(path)
+    with pytest.raises(Refused, match=rf"plan\.dir changed to {becomes.decode()} since") as refused:
+        own.write_plan(path, b"other")
+    assert refused.value.next == "assent plan new NAME"
+    assert earlier.read_plan(path) == b"text"
+
+
+def test_a_large_ignore_file_is_not_called_a_plan(tmp_path: Path, own: Projection) -> None:
+    put(tmp_path, IGNORE, b"x" * (LIMIT + 1))
+    with pytest.raises(WorkspaceError) as large:
+        own.prepare()
+    assert large.value.message == (
+        ".opencode/.gitignore has 1048577 bytes, and Assent reads at most 1048576 of such a file. "
+        "Make it smaller; nothing was changed."
+    )
+
+
+@pytest.mark.parametrize("plan_dir", [b"", b".", b"./", b"a/..", b"/tmp", b"../plans"])
+def test_a_place_that_is_no_folder_inside_is_named_so(tmp_path: Path, plan_dir: bytes) -> None:
+    with pytest.raises(Refused, match=r"^plan\.dir must name a folder inside the workspace; "):
+        LocalProjection(os.fsencode(tmp_path), plan_dir)
 
 
 def test_the_last_plan_takes_its_folder_along(tmp_path: Path, own: Projection) -> None:

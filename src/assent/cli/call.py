@@ -12,6 +12,9 @@ from assent.core.lifecycle import State
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
 
+# A project whose configuration is broken must not keep its user from looking and going back.
+LENIENT = ("assent status", "assent log", "assent undo", "assent recover")
+
 
 class Call:
     """One invocation of a command."""
@@ -28,7 +31,7 @@ class Call:
         """Opens the engine for the folder, when the first verb needs it."""
         from assent.app import open_engine
 
-        engine, self._warnings = open_engine(self.folder)
+        engine, self._warnings = open_engine(self.folder, lenient=self.lenient)
         return engine
 
     @functools.cached_property
@@ -36,12 +39,17 @@ class Call:
         """Whether the user's own configuration lets a full digest approve by itself."""
         from assent.app import may_approve_without_terminal
 
-        return may_approve_without_terminal(self.folder)
+        return may_approve_without_terminal(self.folder, lenient=self.lenient)
 
     @property
     def command(self) -> str:
         """The command as it was called, for the next one to type."""
         return click.get_current_context().command_path
+
+    @property
+    def lenient(self) -> bool:
+        """Whether the command also works with a project's configuration that does not."""
+        return self.command in LENIENT
 
     def record(self) -> PlanRecord:
         """Returns the plan that the command is about."""

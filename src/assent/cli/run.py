@@ -50,19 +50,17 @@ def undo(call: Call, run: str, dry_run: bool, digest: str) -> int:
 
 
 @click.command(epilog=examples("assent recover\nassent recover --roll-back"))
-@click.option("--resume", "way", flag_value="resume", help="Go on where it stopped.")
-@click.option("--roll-back", "way", flag_value="roll_back", help="Put everything back.")
-@click.option("--accept", "way", flag_value="accept", help="Keep everything as it stands now.")
+@click.option("--resume", is_flag=True, help="Go on where it stopped.")
+@click.option("--roll-back", is_flag=True, help="Put everything back.")
+@click.option("--accept", is_flag=True, help="Keep everything as it stands now.")
 @takes_call
-def recover(call: Call, way: str | None) -> int:
+def recover(call: Call, resume: bool, roll_back: bool, accept: bool) -> int:
     """Finish or revert an interrupted run; with a way, decide one that waits for you."""
-    ways: dict[str | None, Way] = {
-        None: "auto",
-        "resume": "resume",
-        "roll_back": "roll_back",
-        "accept": "accept",
-    }
-    return _answer(call, _watched(call, call.engine.runs.recover(ways[way])))
+    named: dict[Way, bool] = {"resume": resume, "roll_back": roll_back, "accept": accept}
+    ways = [way for way, wanted in named.items() if wanted]
+    if len(ways) > 1:
+        raise UsageError("Give one of --resume, --roll-back and --accept.", "assent recover")
+    return _answer(call, _watched(call, call.engine.runs.recover(ways[0] if ways else "auto")))
 
 
 def build_and_answer(call: Call, plan_id: str) -> int:

@@ -1,14 +1,19 @@
 """Loading: the user's file over the defaults, then the project's where it may speak."""
 
-import tomllib
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from assent.config.reading import Opener, Source, edit, named, read, wrong
 from assent.config.settings import USER_ONLY, Settings
-from assent.core.errors import UsageError
+from assent.config.trust import doubt
+from assent.core.errors import AssentError, Refused
+
+PROJECT = ".opencode/assent.toml"
+NOT_YOURS = "which only the user's configuration may; it is ignored."
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -18,25 +23,61 @@ class Loaded(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def load(user: Path, project: Path) -> Loaded:
-    """Reads both files; a missing one is empty."""
-    of_user, of_project = _table(user), _table(project)
-    refused = [key for key in USER_ONLY if key in of_project]
-    warnings = tuple(
-        f"{project} sets [{key}], which only the user's configuration may; it is ignored."
-        for key in refused
-    )
-    allowed = {key: value for key, value in of_project.items() if key not in refused}
-    return Loaded(_checked(_merged(of_user, allowed), user, project), warnings)
+class Loader(msgspec.Struct, frozen=True):
+    """What loading needs: the user's file, the workspace, and two things that others know."""
+
+    user: Path
+    root: bytes
+    opener: Opener
+    check_plan_dir: Callable[[str], object]  # raises Refused
+
+    def load(self, *, lenient: bool = False) -> Loaded:
+        """Reads both files; a missing one is empty, and leniently a broken project's is, too."""
+        of_user, warnings = self._of_user()
+        try:
+            of_project, more = self._of_project()
+        except AssentError as error:
+            if not lenient:
+                raise
+            of_project, more = {}, (f"{error.message} It counts as empty here.",)
+        merged = _merged(of_user, of_project)
+        return Loaded(msgspec.convert(merged, Settings), (*warnings, *more))
+
+    def _of_user(self) -> tuple[dict[str, Any], tuple[str, ...]]:
+        source = read(self.user, self.opener, follow=True)
+        _settings(source.path, source.table)
+        why = doubt(source, self.root) if _user_only(source) else ""
+        return _parted(source, f"which is ignored: {why}.") if why else (source.table, ())
+
+    def _of_project(self) -> tuple[dict[str, Any], tuple[str, ...]]:
+        source = read(Path(os.fsdecode(self.root)) / PROJECT, self.opener, follow=False)
+        table, warnings = _parted(source, NOT_YOURS)
+        settings = _settings(source.path, table)
+        if "plan" in table:
+            try:
+                self.check_plan_dir(settings.plan.dir)
+            except Refused as error:
+                raise Refused(f"{named(source.path)}: {error.message}", edit(source.path)) from None
+        return table, warnings
 
 
-def _table(path: Path) -> dict[str, Any]:
+def _user_only(source: Source) -> list[str]:
+    return [key for key in USER_ONLY if key in source.table]
+
+
+def _parted(source: Source, remark: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Takes out what only a user may say, with a warning for each table."""
+    refused = _user_only(source)
+    allowed = {key: value for key, value in source.table.items() if key not in refused}
+    return allowed, tuple(f"{named(source.path)} sets [{key}], {remark}" for key in refused)
+
+
+def _settings(path: Path, table: Mapping[str, Any]) -> Settings:
+    """Checks one file by itself, so that the error names the right one."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path} cannot be read: {error}.") from None
+        return msgspec.convert(table, Settings)
+    except msgspec.ValidationError as error:
+        raise wrong(path, str(error)) from None
 
 
 def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,10 +86,3 @@ def _merged(under: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]
         both = isinstance(value, dict) and isinstance(merged.get(key), dict)
         merged[key] = _merged(merged[key], value) if both else value
     return merged
-
-
-def _checked(table: Mapping[str, Any], user: Path, project: Path) -> Settings:
-    try:
-        return msgspec.convert(table, Settings)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{user} or {project}: {error}.", "docs/configuration.md") from None

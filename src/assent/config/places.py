@@ -1,5 +1,6 @@
 """Places: where state and the user's configuration lie on this machine."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +13,11 @@ class Places(msgspec.Struct, frozen=True):
     state: Path
     config: Path
 
+    @property
+    def file(self) -> Path:
+        """The user's configuration."""
+        return self.config / "config.toml"
+
 
 def places(environment: Mapping[str, str], home: Path) -> Places:
     """Follows the XDG variables; a relative path in one of them does not count."""
@@ -19,6 +25,31 @@ def places(environment: Mapping[str, str], home: Path) -> Places:
         _folder(environment.get("XDG_STATE_HOME", ""), home / ".local" / "state") / "assent",
         _folder(environment.get("XDG_CONFIG_HOME", ""), home / ".config") / "assent",
     )
+
+
+def within(root: bytes, path: bytes) -> bytes | None:
+    """Returns where a path leads, as seen from the workspace's root; None if not into it."""
+    here, below = os.path.realpath(path), b""
+    while not _same(here, root):
+        above, name = os.path.split(here)
+        if above == here:
+            return None
+        here, below = above, os.path.join(name, below) if below else name
+    return below
+
+
+def private_paths(here: Places, root: bytes) -> tuple[bytes, ...]:
+    """Returns where state and the user's configuration lie in a workspace, if they do."""
+    found = [within(root, os.fsencode(path)) for path in (here.state, here.config, here.file)]
+    return tuple(dict.fromkeys(path for path in found if path is not None))
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    """Tells whether two names are one folder: without case, it has many spellings."""
+    try:
+        return one == other or os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def _folder(named: str, otherwise: Path) -> Path:

@@ -56,6 +56,7 @@ class Halted(msgspec.Struct, frozen=True, tag="halted"):
     """Reversing was not possible everywhere; a person decides (`recover`)."""
 
     conflicts: tuple[Conflict, ...]
+    undone: tuple[int, ...] = ()  # operations that were put back
 
 
 class Settled(msgspec.Struct, frozen=True, tag="settled"):
@@ -64,6 +65,7 @@ class Settled(msgspec.Struct, frozen=True, tag="settled"):
     outcome: Literal["done", "rolled_back"]
     made: tuple[bytes, ...] = ()
     accepted: bool = False
+    undone: tuple[int, ...] = ()  # operations that were put back
 
 
 class Finished(msgspec.Struct, frozen=True, tag="finished"):
@@ -154,9 +156,10 @@ def results(entries: Sequence[Entry], motions: Sequence[Motion], count: int) -> 
     abort = next((e for e in reversed(entries) if isinstance(e, Aborted)), None)
     halt = next((e for e in reversed(entries) if isinstance(e, Halted)), None)
     found = list(_all("not_started", count))
+    put_back = {i for e in entries if isinstance(e, Halted | Settled) for i in e.undone}
+    for index in put_back.union(motion.index for motion in motions[: abort.at if abort else 0]):
+        found[index] = "undone"
     if abort:
-        for motion in motions[: abort.at]:
-            found[motion.index] = "undone"
         found[abort.index] = abort.result
     if halt and (last_settled is None or last_settled.accepted):
         for conflict in halt.conflicts:

@@ -3,6 +3,7 @@
 from assent.core.errors import Refused
 
 GIT = b".git"
+GIT_ON_NTFS = b"git~1"  # its short name; dots and blanks at the end do not count there either
 TREE = b".opencode"
 STATE = b".opencode/assent"
 STAGE = b".opencode/assent/stage"
@@ -73,12 +74,12 @@ def one_line(path: bytes) -> str:
     )
 
 
-def refuse_ours(path: bytes, plan_dir: bytes) -> None:
+def refuse_ours(path: bytes, plan_dir: bytes, private: tuple[bytes, ...] = ()) -> None:
     """Refuses what no plan may touch: git's data, the plans, and Assent's own state."""
     low = folded(path)
-    if GIT in low.split(b"/"):
+    if any(part.rstrip(b". ") == GIT or part == GIT_ON_NTFS for part in low.split(b"/")):
         raise Refused(f"{shown(path)} is git's own; a plan never touches it.")
-    if inside(low, STATE):
+    if inside(low, STATE) or any(inside(low, folded(own)) for own in private):
         raise Refused(f"{shown(path)} is Assent's own; a plan never touches it.")
     if inside(low, folded(plan_dir)):
         raise Refused(f"{shown(path)} lies among the plans.", "assent plan write FILE")

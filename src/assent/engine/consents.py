@@ -122,7 +122,8 @@ class Consents:
 
     def is_approved(self, record: PlanRecord) -> bool:
         """Tells whether an unspent, unexpired approval of the current digest exists."""
-        return bool(record.digest) and record.usable(self._doors.clock.now()) is not None
+        awaited = record.state is State.AWAITING_APPROVAL
+        return awaited and record.usable(self._doors.clock.now()) is not None
 
     def genuine(self, approval: Approval) -> bool:
         """Tells whether this machine's key signed the approval."""

@@ -29,3 +29,4 @@ class Place(msgspec.Struct, frozen=True):
     plan_dir: bytes
     user: str
     expires_s: int = 0
+    private: tuple[bytes, ...] = ()  # state and configuration, where they lie in the workspace

@@ -6,7 +6,7 @@ import msgspec
 
 from assent.core.digest import operation_ids, sha256
 from assent.core.draft import Net, check_tree, net, stage
-from assent.core.errors import Impossible, NoMatch, NotFound, UsageError
+from assent.core.errors import Busy, Impossible, Moved, NoMatch, NotFound, UsageError
 from assent.core.event import DraftChanged
 from assent.core.motion import Seen, prunable
 from assent.core.operation import (
@@ -27,6 +27,7 @@ from assent.engine.plans import Plans
 from assent.engine.projections import Projections
 
 DEFAULT_MODE = 0o644
+TRIES = 20  # at a draft that others are changing, too
 LINK_MODE = 0o777
 
 
@@ -43,6 +44,7 @@ class Drafts:
     def __init__(self, doors: Doors, place: Place, plans: Plans, projections: Projections) -> None:
         self._doors = doors
         self._plan_dir = place.plan_dir
+        self._private = place.private
         self._plans = plans
         self._projections = projections
         self._contents = Contents(doors)
@@ -140,7 +142,12 @@ class Drafts:
 
     def stage(self, record: PlanRecord, operations: Sequence[Operation]) -> Staged:
         """Adds operations to the draft, composed with what is there, their contents kept first."""
-        return self._replace(record, stage(self.operations(record), operations))
+        for _ in range(TRIES):
+            try:
+                return self._replace(record, stage(self.operations(record), operations))
+            except Moved:  # somebody else staged meanwhile; that is no reason to give up
+                record = self._plans.ledger().load(record.plan_id)
+        raise Busy("Others keep changing this plan; nothing was staged.", "assent stage list")
 
     def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
         """Returns what is staged."""
@@ -176,7 +183,7 @@ class Drafts:
 
     def _path(self, argument: bytes) -> bytes:
         path = self._doors.files.locate(argument)
-        refuse_ours(path, self._plan_dir)
+        refuse_ours(path, self._plan_dir, self._private)
         return path
 
     def _is_folder(self, record: PlanRecord, path: bytes) -> bool:
@@ -207,7 +214,7 @@ class Drafts:
         staged = {p: after for p, (_, after) in draft.items() if inside(p, path)}
         below = [p for p in self._doors.files.below(path) if p not in staged]
         for file in below:
-            refuse_ours(file, self._plan_dir)
+            refuse_ours(file, self._plan_dir, self._private)
         looked: dict[bytes, Seen] = {**self._doors.files.look(below), **staged}
         files = [(p, s) for p, s in sorted(looked.items()) if isinstance(s, FileState)]
         if not files:

@@ -40,6 +40,8 @@ class Ledger:
 
     def all(self) -> list[PlanRecord]:
         """Returns every plan of the workspace, newest first."""
+        if not self.workspace:
+            return []
         streams = self._doors.store.streams(f"plan/{self.workspace}/")
         records = [self._load(stream) for stream in sorted(streams, reverse=True)]
         return [record for record in records if record is not None]

@@ -36,7 +36,7 @@ class Plans:
         path = self._doors.projection.plan_path(session, name)
         if self._doors.projection.read_plan(path) is not None:
             raise IllegalStep(f"{shown(path)} exists.", f"assent plan use {session}/{name}")
-        ledger = self.ledger()
+        ledger = Ledger(self._doors, self._workspaces.open().workspace)
         alive = [record for record in ledger.all() if record.state is not State.DISCARDED]
         self.delete([record for record in alive if record.path == path])  # its file was deleted
         self._doors.projection.prepare()
@@ -100,10 +100,11 @@ class Plans:
     def all(self, *, everything: bool = False) -> list[PlanRecord]:
         """Returns the plans, newest first; discarded ones and deleted files only on demand."""
         found = {file.path: file for file in self._doors.projection.find_plans()}
+        self._projections.warnings += self._doors.projection.skipped()
         home = self._workspaces.find()
         if home is None and not found:
             return []
-        ledger = self.ledger()
+        ledger = Ledger(self._doors, (home or self._workspaces.open()).workspace)
         records = [record for record in ledger.all() if not record.undoes]
         shown_ones = [
             r for r in records if everything or (r.path in found and r.state is not State.DISCARDED)
@@ -140,9 +141,11 @@ class Plans:
 
     def sessions(self) -> dict[str, str]:
         """Returns the session of each plan, by plan id."""
-        if self._workspaces.find() is None:
-            return {}
-        return {record.plan_id: record.session for record in self.ledger().all()}
+        return {record.plan_id: record.session for record in self.records()}
+
+    def records(self) -> list[PlanRecord]:
+        """Returns every plan that the log knows here, undo plans too."""
+        return self.ledger().all()
 
     def delete(self, records: list[PlanRecord]) -> list[PlanRecord]:
         """Discards plans and removes their files; what their runs did can still be undone."""
@@ -176,7 +179,9 @@ class Plans:
             )
 
     def ledger(self) -> Ledger:
-        return Ledger(self._doors, self._workspaces.open().workspace)
+        """Returns the plans of this workspace: none, in a folder that is no workspace yet."""
+        home = self._workspaces.find()
+        return Ledger(self._doors, home.workspace if home else "")
 
     def _create(self, ledger: Ledger, file: PlanFile, text: bytes, goal: str = "") -> PlanRecord:
         plan_id = self._doors.clock.new_id()

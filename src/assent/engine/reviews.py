@@ -3,7 +3,7 @@
 import msgspec
 
 from assent.core.digest import operation_ids, operations_hash, sha256
-from assent.core.errors import AssentError
+from assent.core.errors import AssentError, BadPlan
 from assent.core.lifecycle import State
 from assent.core.operation import (
     FileState,
@@ -15,7 +15,7 @@ from assent.core.operation import (
     reversibility,
 )
 from assent.core.paths import name, parent
-from assent.core.plan import Plan, declared_scope
+from assent.core.plan import Plan, Scope, declared_scope
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors
 from assent.engine.plans import Plans
@@ -24,7 +24,7 @@ from assent.ports import Facts
 from assent.views.diff import LIMIT, operation_diff
 from assent.views.lookalike import NOBODY, Siblings, skeletons
 from assent.views.review import OperationReview, Review
-from assent.views.risks import RiskInput, risks
+from assent.views.risks import RiskInput, risks, text_risks
 
 
 class Reviews:
@@ -60,12 +60,13 @@ class Reviews:
     def _draft(self, record: PlanRecord) -> Plan:
         text = self.text(record)
         operations = self._plans.ledger().operations(record)
-        return Plan(text, operations, declared_scope(text), (), record.workspace)
+        return Plan(text, operations, _scope_if_readable(text), (), record.workspace)
 
     def _review(self, record: PlanRecord, plan: Plan, digest: str) -> Review:
         ids = operation_ids(plan.operations)
         around = _Around(self._doors, plan)
-        approved = record.usable(self._doors.clock.now())
+        awaited = record.state is State.AWAITING_APPROVAL
+        approved = awaited and record.usable(self._doors.clock.now()) is not None
         return Review(
             record.plan_id,
             record.session,
@@ -73,13 +74,14 @@ class Reviews:
             record.path,
             record.state,
             digest,
-            bool(approved and digest),
+            approved and digest == record.digest,
             plan.text,
             sha256(plan.text),
             operations_hash(ids),
             plan.scope,
             plan.relied_on,
             tuple(around.review(i, op) for i, op in zip(ids, plan.operations, strict=True)),
+            text_risks(plan.text),
         )
 
 
@@ -145,6 +147,14 @@ class _Around:
         if isinstance(op, WriteFile) and op.before is not None:
             return self._doors.files.facts(op.path)
         return Facts()
+
+
+def _scope_if_readable(text: bytes) -> Scope:
+    """A draft is shown even if its front matter cannot be read yet; proposing it is refused."""
+    try:
+        return declared_scope(text)
+    except BadPlan:
+        return Scope()
 
 
 def _new_path(op: Operation) -> bytes | None:

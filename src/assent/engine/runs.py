@@ -1,6 +1,6 @@
 """Runs: building an approved plan, recovering an unfinished run, and saying how it ended."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
 import msgspec
 
@@ -8,6 +8,7 @@ from assent.core.approval import approved
 from assent.core.errors import OtherWorkspace, Unsettled
 from assent.core.journal import (
     Aborted,
+    Entry,
     Finished,
     Halted,
     Outcome,
@@ -17,6 +18,7 @@ from assent.core.journal import (
     results,
     started,
 )
+from assent.core.lifecycle import Moment, advance
 from assent.core.motion import motions
 from assent.core.operation import FileOperation
 from assent.core.paths import shown
@@ -60,10 +62,14 @@ class Runs:
     def build(self, plan_id: str) -> Working:
         """Applies a plan that was approved, once, after everything was checked under the lock."""
         ledger = self.ledger()
+        ledger.load(plan_id)  # another workspace's plan, or none, needs no lock
         with self._doors.locks.hold(ledger.workspace, f"assent build {plan_id}"):
-            yield from self._settle(ledger)
+            settled = yield from self._settle(ledger)
             record = ledger.load(plan_id)
+            if settled and settled.run in [note.run for note in record.runs]:
+                return settled  # the yes that this build would ask for was spent by that run
             approval = self._consents.usable(record)
+            advance(record.state, Moment.BUILD)
             self._plans.check_live(record)
             plan = ledger.plan(record)
             if plan.workspace and plan.workspace != ledger.workspace:
@@ -78,9 +84,12 @@ class Runs:
 
     def recover(self, way: Way = "auto") -> Working:
         """Takes up the workspace's unfinished run, if there is one."""
+        found = self.unfinished()
+        if found is None:
+            return NOTHING
         ledger = self.ledger()
         with self._doors.locks.hold(ledger.workspace, "assent recover"):
-            found = self.unfinished()
+            found = self.unfinished()  # somebody else may have been faster
             if found is None:
                 return NOTHING
             _, note = found
@@ -90,7 +99,7 @@ class Runs:
 
     def unfinished(self) -> tuple[PlanRecord, RunNote] | None:
         """Returns the run that has begun and not ended, with its plan."""
-        for record in self.ledger().all():
+        for record in self._plans.records():
             if record.unfinished:
                 return record, record.unfinished
         return None
@@ -102,12 +111,13 @@ class Runs:
         first, last = started(entries), entries[-1]
         self._projections.plan(ledger.load(first.plan_id))
         if isinstance(last, Finished):
-            self._projections.backups(first.plan_id, run, operations, last)
+            if last.outcome == "done":
+                self._projections.backups(first.plan_id, run, operations, last)
             found, outcome = last.results, last.outcome
             notes = tuple(f"Kept, because it exists nowhere else: {shown(p)}" for p in last.kept)
         else:
             found = results(entries, motions(operations, first.layout), len(operations))
-            outcome, notes = "needs_you", _ways_on(last)
+            outcome, notes = "needs_you", _ways_on(entries)
         aborts = [entry for entry in entries if isinstance(entry, Aborted)]
         told = tuple(f"{shown(abort.path)}: {abort.reason}." for abort in aborts)
         rows = tuple(zip(plan.ids, found, strict=True))
@@ -118,27 +128,35 @@ class Runs:
 
     def settle(self) -> Generator[Progress, None, None]:
         """Recovers an unfinished run, or says that it waits for a person."""
+        if self.unfinished() is None:
+            return
         ledger = self.ledger()
         with self._doors.locks.hold(ledger.workspace, "assent recover"):
             yield from self._settle(ledger)
 
-    def _settle(self, ledger: Ledger) -> Generator[Progress, None, None]:
+    def _settle(self, ledger: Ledger) -> Generator[Progress, None, RunReport | None]:
         found = self.unfinished()
         if found is None:
-            return
+            return None
         _, note = found
         plan = ledger.plan(note)
         yield from self._executor(ledger).recover(plan, note.run, "auto")
-        if self.report(ledger, note.run, plan).outcome == "needs_you":
+        report = self.report(ledger, note.run, plan)
+        if report.outcome == "needs_you":
             raise Unsettled(f"Run {note.run} waits for your decision.", "assent recover")
+        told = f"Run {note.run} had been interrupted; it is now {report.outcome}."
+        self._projections.warnings.append(told)
+        return report
 
     def _executor(self, ledger: Ledger) -> Executor:
         return self._doors.executor(StoreJournal(self._doors, ledger))
 
 
-def _ways_on(last: object) -> tuple[str, ...]:
-    conflicts = last.conflicts if isinstance(last, Halted) else ()
+def _ways_on(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Names every place that waits, and where the bytes are that were to stand there."""
+    halts = [entry for entry in entries if isinstance(entry, Halted)]
     return tuple(
-        f"{shown(c.path)}: {c.reason}; what was to stand there is kept in {shown(c.kept)}."
-        for c in conflicts
+        f"{shown(c.path)}: {c.reason}"
+        + (f"; what was to stand there is kept in {shown(c.kept)}." if c.kept else ".")
+        for c in (halts[-1].conflicts if halts else ())
     )

@@ -49,11 +49,14 @@ class Undoing:
         ledger = self._runs.ledger()
         record, note = self._find(ledger, reference, plan_id)
         plan = ledger.plan(note)
-        operations = file_operations(plan)
         last = StoreJournal(self._doors, ledger).read(note.run)[-1]
-        made = last.made if isinstance(last, Finished) else ()
-        inversion = invert(operations, made, self._seen(operations), self._doors.files.below)
-        ids = plan.ids
+        assert isinstance(last, Finished), "only a run that is over can be found"
+        # In a run that a person accepted half-done, only what was done can be taken back.
+        rows = zip(file_operations(plan), plan.ids, last.results, strict=True)
+        applied = [(op, name) for op, name, result in rows if result in ("done", "unknown")]
+        operations = tuple(op for op, _ in applied)
+        ids = tuple(name for _, name in applied)
+        inversion = invert(operations, last.made, self._seen(operations), self._doors.files.below)
         text = undo_text(note.run, record.name, inversion, ids)
         inverse = Plan(text, tuple(op for _, op in inversion.operations), workspace=plan.workspace)
         return Undo(note.run, inverse, operations, ids, inversion, record)

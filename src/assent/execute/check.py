@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from assent.core.errors import Drift, Refused
+from assent.core.errors import Drift, Refused, StoreError
 from assent.core.motion import Seen, needed_folders
 from assent.core.operation import FileOperation, FileState, MoveFile, RunCommand, footprint
 from assent.core.paths import ancestors, folded, shown
 from assent.core.plan import Plan
-from assent.ports import Blobs, Looks
+from assent.ports import WHOLE, Blobs, Looks
 
 NAMED = 20  # differences spelled out in one message
 
@@ -39,7 +39,9 @@ def check_disk(plan: Plan, operations: Sequence[FileOperation], disk: Looks) -> 
         return
     lines = [f"{shown(d.path)}: expected {d.expected}, found {d.found}." for d in found[:NAMED]]
     more = f" And {len(found) - NAMED} more." if len(found) > NAMED else ""
-    raise Drift("Files changed since the plan was made. " + " ".join(lines) + more, "assent review")
+    raise Drift(
+        "Files changed since the plan was made. " + " ".join(lines) + more, "assent propose"
+    )
 
 
 def differences(
@@ -67,17 +69,28 @@ def differences(
 
 
 def check_blobs(operations: Iterable[FileOperation], blobs: Blobs) -> None:
-    """Refuses to start unless the old content is kept, so that undo can give it back."""
-    for op in operations:
-        for path, before, after in footprint(op):
-            kept = before is None or isinstance(op, MoveFile) or blobs.has(before.digest)
-            if not kept or not (
-                after is None or isinstance(op, MoveFile) or blobs.has(after.digest)
-            ):
-                raise Drift(
-                    f"The stored content of {shown(path)} is gone; nothing was changed.",
-                    "assent stage list",
-                )
+    """Refuses to start unless new content is there and old content is kept, whole and sound.
+
+    What a run displaces is thrown away at its end, so undo rests on these copies alone.
+    """
+    written = [op for op in operations if not isinstance(op, MoveFile)]
+    for path, before, after in [step for op in written for step in footprint(op)]:
+        if any(state and not blobs.has(state.digest) for state in (before, after)):
+            raise StoreError(
+                f"The stored content of {shown(path)} is gone; nothing was changed.",
+                "assent stage list",
+            )
+        if before is not None:
+            _read_through(blobs, before)
+
+
+def _read_through(blobs: Blobs, state: FileState) -> None:
+    """Reads stored content to its end, where the store says whether it is sound."""
+    if state.size <= WHOLE:
+        blobs.read(state.digest)
+        return
+    for _ in blobs.chunks(state.digest):
+        pass
 
 
 def told(seen: Seen | str) -> str:

@@ -5,10 +5,9 @@ from collections.abc import Generator, Iterable, Sequence
 from assent.core.errors import StoreError
 from assent.core.journal import Aborted, Committed
 from assent.core.motion import Fill
-from assent.ports import Blobs, Hands
+from assent.ports import WHOLE, Blobs, Hands
 
 PACE = 64  # files between two reports of progress
-WHOLE = 1 << 20  # content up to this size is read at once
 
 
 def prepare(

@@ -11,26 +11,33 @@ from assent.ports import Hands
 def reverse(hands: Hands, motions: Sequence[Motion], folders: Sequence[bytes]) -> Settled | Halted:
     """Puts everything back; what somebody else changed since stays, and is named."""
     conflicts = []
+    undone: dict[int, None] = {}
     folders_left = list(reversed(folders))
     for motion in reversed(motions):
         if isinstance(motion, Take | Clear):
             _remove(hands, folders_left)
         reason = _take_back(hands, motion)
-        if reason:
-            conflicts.append(Conflict(motion.index, motion.path, motion.slot, reason))
+        if reason is None:
+            undone[motion.index] = None
+        elif reason:
+            kept = _kept(hands, motion.slot)
+            conflicts.append(Conflict(motion.index, motion.path, kept, reason))
     _remove(hands, folders_left)
     if conflicts:
-        return Halted(tuple(conflicts))
+        return Halted(tuple(conflicts), tuple(undone))
     try:
         hands.sync()
     except OSError as error:
         unsynced = f"what was put back is not safely on disk ({error.strerror})"
-        return Halted((Conflict(0, b"", b"", unsynced),))
-    return Settled("rolled_back")
+        return Halted((Conflict(0, b"", b"", unsynced),), tuple(undone))
+    return Settled("rolled_back", undone=tuple(undone))
 
 
-def _take_back(hands: Hands, motion: Motion) -> str:
-    """Reverses one motion if the disk says that it happened; returns why that was not possible."""
+def _take_back(hands: Hands, motion: Motion) -> str | None:
+    """Reverses one motion if the disk says that it happened.
+
+    Returns None if it did, an empty text if there was nothing to do, or why it was not possible.
+    """
     try:
         seen = hands.look(places(motion))
         match backward(motion, seen):
@@ -39,34 +46,43 @@ def _take_back(hands: Hands, motion: Motion) -> str:
             case Status.CONFLICT:
                 return "it was changed after the run wrote it"
             case Status.TODO if seen[motion.path] is None:
-                return _give_back(hands, motion)
+                _give_back(hands, motion)
+                return None
             case Status.TODO:
                 return _undo_rename(hands, motion)
     except OSError as error:
         return error.strerror or str(error)
 
 
-def _give_back(hands: Hands, motion: Motion) -> str:
+def _give_back(hands: Hands, motion: Motion) -> None:
     hands.make_folder(parent(motion.path))
     hands.rename(motion.slot, motion.path)
-    return ""
 
 
-def _undo_rename(hands: Hands, motion: Motion) -> str:
+def _undo_rename(hands: Hands, motion: Motion) -> str | None:
     match motion:
         case Take() | Clear():
-            return _give_back(hands, motion)
+            _give_back(hands, motion)
+            return None
         case Put():
             hands.rename(motion.path, motion.slot)
             if hands.look((motion.slot,))[motion.slot] == motion.after:
-                return ""
+                return None
             hands.rename(motion.slot, motion.path)
         case Swap():
             hands.exchange(motion.slot, motion.path)
             if hands.look((motion.slot,))[motion.slot] == motion.after:
-                return ""
+                return None
             hands.exchange(motion.slot, motion.path)
     return "it changed a moment before it was put back"
+
+
+def _kept(hands: Hands, slot: bytes) -> bytes:
+    """Returns the slot if it holds something, so that nobody is sent to an empty place."""
+    try:
+        return slot if hands.look((slot,))[slot] is not None else b""
+    except OSError:
+        return slot
 
 
 def _remove(hands: Hands, folders: list[bytes]) -> None:

@@ -1,6 +1,7 @@
 """Sweeping: empties the slots of a settled run; bytes that exist nowhere else are kept."""
 
 from collections.abc import Iterable, Sequence
+from errno import ELOOP
 
 from assent.core.journal import Settled
 from assent.core.motion import Clear, Layout, Motion, Swap, Take, fills, prunable
@@ -69,10 +70,10 @@ def _is_only(hands: Hands, motion: Motion, op: FileOperation, blobs: set[FileSta
 def _gone(hands: Hands, slot: bytes) -> bool:
     try:
         hands.remove(slot)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return True
-    except OSError:
-        return False
+    except OSError as error:
+        return error.errno == ELOOP  # the stage folder is somebody's symlink: nothing of ours
     return True
 
 

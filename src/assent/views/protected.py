@@ -44,10 +44,10 @@ PROTECTED: Final = (
             ".azure-pipelines", ".travis.yml",
             ".drone.yml", "bitbucket-pipelines.yml", ".buildkite", ".woodpecker", ".woodpecker.yml",
             ".forgejo/workflows", ".gitea/workflows", "appveyor.yml", ".appveyor.yml",
-            ".cirrus.yml",
+            ".cirrus.yml", ".ci",
         ),
         (".github/workflows/ci.yml", "x/.GITHUB/Actions/a/action.yml", ".gitlab-ci.yml",
-         ".circleci/config.yml", "ci/Jenkinsfile", "Jenkinsfile.release"),
+         ".circleci/config.yml", "ci/Jenkinsfile", "Jenkinsfile.release", ".ci/run"),
         ("docs/github/workflows.md", "my.travis.yml", ".github/ISSUE_TEMPLATE/bug.md"),
     ),
     Protected(

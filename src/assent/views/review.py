@@ -51,6 +51,7 @@ class Review(msgspec.Struct, frozen=True):
     scope: Scope = Scope()
     relied_on: tuple[ReliedOn, ...] = ()
     operations: tuple[OperationReview, ...] = ()
+    risks: tuple[str, ...] = ()  # of the text
 
 
 NEXT: Final[dict[State, str]] = {
@@ -67,7 +68,7 @@ _WIDEST: Final = max(map(len, RISKS))
 def review_lines(review: Review, *, asking: bool = False) -> Iterator[Line]:
     """Renders a review: risks, text, every operation in full, then the digest and what is next."""
     yield from _title(review)
-    yield from _risks(review.operations)
+    yield from _risks(review)
     yield Line("heading", "Text")
     yield from foreign(shown(review.text))
     yield BLANK
@@ -91,6 +92,7 @@ def review_json(review: Review) -> Row:
         "text": shown(review.text),
         "content_hash": review.content_hash,
         "operations_hash": review.operations_hash,
+        "risks": list(review.risks),
         "scope": {"files": list(review.scope.files), "commands": list(review.scope.commands)},
         "relied_on": [
             {**path_fields("path", file.path), "digest": file.digest} for file in review.relied_on
@@ -147,14 +149,18 @@ def _title(review: Review) -> Iterator[Line]:
     yield BLANK
 
 
-def _risks(operations: tuple[OperationReview, ...]) -> Iterator[Line]:
+def _risks(review: Review) -> Iterator[Line]:
+    operations = review.operations
     risky: dict[str, list[str]] = {code: [] for code in RISKS}
+    for code in review.risks:
+        risky[code].append("the plan's text")
     for number, operation in enumerate(operations, 1):
         for code in operation.risks:
             risky[code].append(f"{number}. {subject(operation.op)}")
     count = sum(1 for operation in operations if operation.risks)
     found = f"{count} of {len(operations)}" if count else f"none found in {len(operations)}"
-    yield Line("heading", f"Risks: {found} operations")
+    text = ", and the plan's text" if review.risks else ""
+    yield Line("heading", f"Risks: {found} operations{text}")
     for code, places in risky.items():
         for place in places:
             yield from wrapped("risk", f"{code:<{_WIDEST}}  {place}: {RISKS[code]}")

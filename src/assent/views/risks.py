@@ -79,6 +79,13 @@ def risks(op: Operation, look: RiskInput) -> tuple[str, ...]:
     return tuple([code for code, applies in _RULES.items() if applies(case)])
 
 
+def text_risks(text: bytes) -> tuple[str, ...]:
+    """Returns the codes that apply to a plan's text."""
+    told = text.decode("utf-8", "backslashreplace")
+    found = {"secret": secret(told) is not None, "hidden_text": bool(hidden(told))}
+    return tuple(code for code, applies in found.items() if applies)
+
+
 def _deletes(case: _Case) -> bool:
     return isinstance(case.op, DeleteFile)
 

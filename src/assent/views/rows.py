@@ -39,7 +39,7 @@ def operation_row(name: str, op: Operation) -> Row:
 def run_row(run: str, outcome: Outcome, results: Iterable[tuple[str, Result]]) -> Row:
     """Returns a run as one object: what came of it, and of each operation."""
     operations = [{"id": name, "result": result} for name, result in results]
-    return {"run": run, "outcome": outcome, "operations": operations}
+    return {"run": run or None, "outcome": outcome, "operations": operations}
 
 
 def path_fields(field: str, path: bytes | None) -> Row:

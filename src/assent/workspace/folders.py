@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from stat import S_ISLNK
 
-from assent.core.paths import STAGE, inside, parent
+from assent.core.paths import STAGE, ancestors, inside, parent
 from assent.workspace.disk import Disk, Kind
 from assent.workspace.failure import symlinked
 
@@ -66,18 +66,20 @@ class Folders:
 
     def make(self, folder: bytes) -> list[bytes]:
         """Makes a folder and those above it; returns those that were missing, outermost first."""
+        if self._exists(folder):
+            return []
         missing: list[bytes] = []
-        while not self._exists(folder):
-            missing.append(folder)
-            folder = parent(folder)
-        for path in reversed(missing):
+        for path in (*reversed(ancestors(folder)), folder):
+            if not missing and self._exists(path):
+                continue
+            missing.append(path)
             above, _, name = path.rpartition(b"/")
             # Only the person may look into slots: they hold contents before modes are set.
             mode = 0o700 if inside(path, STAGE) else 0o777
             with suppress(FileExistsError):  # somebody was faster; what it is shows next
                 self._disk.mkdir(name, mode, self.open(above))
             self.open(path)
-        return missing[::-1]
+        return missing
 
     def below(self, folder: bytes) -> Iterator[tuple[bytes, Kind]]:
         """Yields everything below a folder, outer folders first; nothing if it is no folder."""

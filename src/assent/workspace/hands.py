@@ -53,6 +53,7 @@ class LocalHands:
         """Decides where the slots of a run lie and which kernel calls serve there."""
         self._folders.forget()
         self._slots.forget()
+        self.make_folder(STAGE)  # what is wrong with it shows before the run starts
         layout = lay_out(self._folders, mounts_below(self._disk, self._root), run, operations)
         replaces = any(isinstance(op, WriteFile) and op.before for op in operations)
         if replaces and not self._can_exchange():
@@ -179,7 +180,6 @@ class LocalHands:
 
     def _can_exchange(self) -> bool:
         """Tries it on two files of our own: asking costs less than finding out in the middle."""
-        self.make_folder(STAGE)
         at = self._folders.open(STAGE)
         for probe in _PROBES:
             self._disk.close(self._disk.open(probe, _PROBE, 0o600, at))

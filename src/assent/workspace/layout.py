@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.motion import Layout, prunable
 from assent.core.operation import DeleteFile, FileOperation, MoveFile
-from assent.core.paths import STATE, ancestors, inside, parent
+from assent.core.paths import STATE, ancestors, parent
 from assent.workspace.disk import Disk
 from assent.workspace.folders import Folders
 
@@ -70,21 +70,27 @@ class _Places:
 
     def __init__(self, folders: Folders, mounts: Sequence[bytes]) -> None:
         self._folders = folders
-        self._mounts = mounts
-        self._known: dict[bytes, Place] = {}
+        self._mounts = frozenset(mounts)
+        self._known = {b"": Place(b"", folders.device(b""), b"")}
 
     def of(self, folder: bytes) -> Place:
-        if folder not in self._known:
-            self._known[folder] = self._find(folder)
-        return self._known[folder]
+        asked = []
+        while folder not in self._known:
+            asked.append(folder)
+            folder = parent(folder)
+        place = self._known[folder]
+        for path in reversed(asked):
+            place = self._known[path] = self._find(path, place)
+        return place
 
-    def _find(self, folder: bytes) -> Place:
+    def _find(self, folder: bytes, above: Place) -> Place:
+        if above.folder != parent(folder):
+            return above  # in a folder that is missing itself
         try:
             device = self._folders.device(folder)
         except (FileNotFoundError, NotADirectoryError):
-            return self.of(parent(folder))
-        mounts = [mount for mount in self._mounts if inside(folder, mount)]
-        return Place(folder, device, max(mounts, key=len, default=b""))
+            return above
+        return Place(folder, device, folder if folder in self._mounts else above.mount)
 
 
 class _Doomed:

@@ -1,16 +1,17 @@
 """Assent's place in a workspace: plans, readable copies of state, a line of .gitignore (law 1)."""
 
+import os
 import re
 from collections.abc import Callable, Mapping
 
 import msgspec
 
-from assent.core.errors import AssentError, Refused, UsageError
+from assent.core.errors import AssentError, BadPlan, Refused, UsageError
 from assent.core.ids import plan_name, session_name
 from assent.core.paths import GIT, STATE, TREE, folded, inside, normal, shown
 from assent.ports import PlanFile
-from assent.workspace.disk import Disk
-from assent.workspace.tree import Tree, check_size
+from assent.workspace.disk import Disk, Kind
+from assent.workspace.tree import LIMIT, Tree
 
 PLANS = b".opencode/plans"
 
@@ -35,6 +36,7 @@ class LocalProjection:
     def __init__(self, root: bytes, plan_dir: bytes = PLANS, disk: Disk | None = None) -> None:
         self._plans = _checked(plan_dir)
         self._tree = Tree(root, disk or Disk())
+        self._skipped: list[str] = []
 
     def prepare(self) -> None:
         """Makes the tree and the .gitignore line if they are missing."""
@@ -52,28 +54,40 @@ class LocalProjection:
         return self._plans + b"/" + below.encode()
 
     def find_plans(self) -> list[PlanFile]:
-        """Lists the plan files, newest first."""
-        found = self._plans_in("")
-        for entry, kind in self._tree.entries(self._plans):
+        """Lists the plan files, newest first; those that cannot be used are skipped."""
+        self._skipped.clear()
+        entries = self._tree.entries(self._plans)
+        found = self._plans_among("", entries)
+        for entry, kind in entries:
             session = _name(session_name, entry)
             if session and kind in ("folder", "link"):
-                found += self._plans_in(session)
+                found += self._plans_of(session)
         return sorted(found, key=lambda plan: (-plan.changed, plan.path))
 
+    def skipped(self) -> list[str]:
+        """Says which plan files could not be used at the last look, and why."""
+        return list(self._skipped)
+
     def read_plan(self, path: bytes) -> bytes | None:
-        """Returns a plan file's bytes, or None if it is gone."""
-        self._session_of(path)
-        return self._tree.read(path)
+        """Returns a plan file's bytes, or None if it is gone; so is one outside plan.dir."""
+        return None if self._session_of(path) is None else self._tree.read(path, _check_text)
 
     def write_plan(self, path: bytes, text: bytes) -> None:
         """Replaces a plan file."""
-        self._session_of(path)
-        check_size(path, len(text))
+        if self._session_of(path) is None:
+            raise Refused(
+                f"{shown(path)} is not where plans lie: plan.dir changed to {shown(self._plans)} "
+                "since the plan was made. Nothing was written.",
+                "assent plan new NAME",
+            )
+        _check_text(path, len(text))
         self._tree.replace(path, text)
 
     def delete_plan(self, path: bytes) -> None:
         """Removes a plan file, and its session's folder if that is left empty."""
         session = self._session_of(path)
+        if session is None:
+            return  # what lies outside plan.dir is not ours to remove
         self._tree.remove(path)
         if session:
             self._tree.remove_folder(self._plans + b"/" + session.encode())
@@ -112,28 +126,48 @@ class LocalProjection:
         """Lets the tree carry the workspace's id."""
         self._tree.replace(_MARKER, msgspec.json.encode(_Marker(workspace)) + b"\n")
 
-    def _plans_in(self, session: str) -> list[PlanFile]:
-        folder = self._plans + b"/" + session.encode() if session else self._plans
+    def _plans_of(self, session: str) -> list[PlanFile]:
+        try:
+            entries = self._tree.entries(self._plans + b"/" + session.encode())
+        except AssentError as error:
+            self._skip(error)
+            return []
+        return self._plans_among(session, entries)
+
+    def _plans_among(self, session: str, entries: list[tuple[bytes, Kind]]) -> list[PlanFile]:
         found = []
-        for entry, kind in self._tree.entries(folder):
+        for entry, _ in entries:
             match = _PLAN_FILE.fullmatch(entry)
             name = _name(plan_name, match[1]) if match else ""
-            if not name or kind not in ("file", "link"):
+            if not name:
                 continue
-            path = folder + b"/" + entry
-            status = self._tree.find(path)
+            path = self.plan_path(session, name)
+            try:
+                status = self._usable(path)
+            except AssentError as error:
+                self._skip(error)
+                continue
             if status is not None:
                 found.append(PlanFile(session, name, path, status.st_mtime))
         return found
 
-    def _session_of(self, path: bytes) -> str:
-        """Returns the session in a plan file's path; refuses any other path."""
+    def _usable(self, path: bytes) -> os.stat_result | None:
+        status = self._tree.probe(path)
+        if status is not None:
+            _check_text(path, status.st_size)
+        return status
+
+    def _skip(self, error: AssentError) -> None:
+        self._skipped.append(f"Skipped among the plans: {error.message}")
+
+    def _session_of(self, path: bytes) -> str | None:
+        """Returns the session in a plan file's path; None if no plan can lie there."""
         below = path.removeprefix(self._plans + b"/")
         session, _, file = below.rpartition(b"/")
         match = _PLAN_FILE.fullmatch(file)
         known = not session or _name(session_name, session)
         if below == path or not match or not _name(plan_name, match[1]) or not known:
-            raise Refused(f"{shown(path)} is not where plans lie ({shown(self._plans)}).")
+            return None
         return session.decode()
 
 
@@ -147,11 +181,24 @@ def hiding_state(text: bytes) -> bytes:
     return text + gap + b"assent/" + newline
 
 
+def _check_text(path: bytes, size: int) -> None:
+    """Refuses a text that no person can review."""
+    if size > LIMIT:
+        raise BadPlan(f"{shown(path)} has {size} bytes; a plan has at most {LIMIT}.")
+
+
 def _checked(plan_dir: bytes) -> bytes:
     """Refuses a place for plans outside the workspace, in git's data, or around our own state."""
-    path = normal(plan_dir)
+    try:
+        path = normal(plan_dir)
+    except Refused:
+        path = b""
+    if not path:
+        raise Refused(
+            f"plan.dir must name a folder inside the workspace; {shown(PLANS)} is the usual place."
+        )
     low = folded(path)
-    if not path or GIT in low.split(b"/") or inside(low, STATE) or inside(STATE, low):
+    if GIT in low.split(b"/") or inside(low, STATE) or inside(STATE, low):
         raise Refused(f"plan.dir cannot be {shown(plan_dir)}; {shown(PLANS)} is the usual place.")
     return path
 

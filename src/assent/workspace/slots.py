@@ -8,6 +8,7 @@ from stat import S_ISGID, S_ISREG
 
 from assent.core.digest import sha256
 from assent.core.motion import Fill
+from assent.core.paths import ancestors
 from assent.workspace.attributes import Rights, copy_attributes, new_owner
 from assent.workspace.disk import Disk
 from assent.workspace.folders import Folders
@@ -72,10 +73,12 @@ class Slots:
         return True
 
     def _group(self, folder: bytes) -> int:
-        try:
-            found = self._disk.stat(self._folders.open(folder))
-        except (FileNotFoundError, NotADirectoryError):
-            return self._group(folder.rpartition(b"/")[0])  # a folder to be made inherits, too
+        found = self._disk.stat(self._folders.open(b""))
+        for path in (*reversed(ancestors(folder)), folder):
+            try:
+                found = self._disk.stat(self._folders.open(path))
+            except (FileNotFoundError, NotADirectoryError):
+                break  # a folder to be made inherits, too
         return found.st_gid if found.st_mode & S_ISGID else -1
 
     def _take_over(self, like: bytes, fd: int, made: os.stat_result) -> bool:

@@ -4,6 +4,7 @@ import errno
 import hashlib
 import os
 import time
+from collections.abc import Callable
 from stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFLNK, S_IFMT, S_IFREG, S_IFSOCK
 
 from assent.core.digest import sha256
@@ -17,7 +18,7 @@ CHUNK = 1 << 20  # read at once
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 _TRIES = 5  # for a file that changes while it is read
-_SETTLED = 50_000_000  # ns: a later change surely gives a file of this age another time
+_SETTLED = 2_000_000_000  # ns: some file systems keep times in steps of two seconds
 _MANY = 1 << 18  # digests remembered
 
 _ODD = {
@@ -30,28 +31,30 @@ _ODD = {
 
 
 class Digests:
-    """Digests of files, remembered as long as size and time of a file stay the same.
+    """Digests of files, remembered by inode while size, mtime and ctime of a file stay the same.
 
-    They are remembered by inode: a rename changes neither content nor size nor modification time.
+    What is trusted is that the system sets ctime with every change: anybody can set mtime back,
+    nobody ctime, short of setting the clock or writing to the device. Two changes escape: one on a
+    file system that keeps no ctime of its own, and one through a memory map that was written to
+    before, until the system flushes it. A rename sets ctime too, so what a run displaced is read.
     """
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[int, int], tuple[int, int, str]] = {}
+    def __init__(self, clock: Callable[[], int] = time.time_ns) -> None:
+        self.now = clock
+        self._known: dict[tuple[int, int], tuple[tuple[int, int, int], str]] = {}
 
     def recall(self, found: os.stat_result) -> str | None:
-        """Returns the digest of a file that surely is as it was."""
+        """Returns the digest of a file that is as it was, as far as its times can tell."""
         known = self._known.get((found.st_dev, found.st_ino))
-        if known and known[0] == found.st_size and known[1] == found.st_mtime_ns:
-            return known[2]
-        return None
+        return known[1] if known and known[0] == _times(found) else None
 
     def remember(self, found: os.stat_result, digest: str, began: int) -> None:
-        """Keeps a digest. A younger file could change again without its time changing."""
-        if began - found.st_mtime_ns < _SETTLED:
+        """Keeps a digest. A younger file could change again without its times changing."""
+        if began - max(found.st_mtime_ns, found.st_ctime_ns) < _SETTLED:
             return
         if len(self._known) >= _MANY:
             self._known.clear()
-        self._known[found.st_dev, found.st_ino] = (found.st_size, found.st_mtime_ns, digest)
+        self._known[found.st_dev, found.st_ino] = (_times(found), digest)
 
 
 class States:
@@ -99,7 +102,7 @@ class States:
         known = self._digests.recall(found)
         if known is not None:
             return known
-        began = time.time_ns()
+        began = self._digests.now()
         digest = self._hashed(name, at, found)
         self._digests.remember(found, digest, began)
         return digest
@@ -145,5 +148,9 @@ def _moving(error: OSError) -> Exception:
     return _Moving() if replaced else error
 
 
-def _version(found: os.stat_result) -> tuple[int, int, int, int]:
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+def _times(found: os.stat_result) -> tuple[int, int, int]:
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _version(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_dev, found.st_ino, *_times(found)

@@ -3,10 +3,11 @@
 import errno
 import os
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from stat import S_ISLNK, S_ISREG
 
-from assent.core.errors import BadPlan, Refused
+from assent.core.errors import Refused, WorkspaceError
 from assent.core.paths import shown
 from assent.workspace.disk import Disk, Kind
 from assent.workspace.failure import failure, symlinked, telling
@@ -16,6 +17,15 @@ from assent.workspace.states import READ
 LIMIT = 1 << 20  # bytes of one file
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def check_size(path: bytes, size: int) -> None:
+    """Refuses a file that is larger than any of Assent's own."""
+    if size > LIMIT:
+        raise WorkspaceError(
+            f"{shown(path)} has {size} bytes, and Assent reads at most {LIMIT} of such a file. "
+            "Make it smaller; nothing was changed."
+        )
 
 
 class Tree:
@@ -52,21 +62,21 @@ class Tree:
         _refuse_links(path, found)
         return found
 
-    def read(self, path: bytes) -> bytes | None:
-        """Returns a file's content, or None if there is none; BadPlan if it is too large."""
+    def probe(self, path: bytes) -> os.stat_result | None:
+        """Returns what stands under a name, or None; refuses what could not be read."""
         if self.find(path) is None:
             return None
-        folder, _, name = path.rpartition(b"/")
-        with telling(path):
-            fd = self._disk.open(name, READ, 0, self._folders.open(folder))
-            try:
-                found = self._disk.stat(fd)
-                _refuse_links(path, found)
-                check_size(path, found.st_size)
-                content = b"".join(iter(lambda: self._disk.read(fd, LIMIT), b""))
-            finally:
-                self._disk.close(fd)
-        check_size(path, len(content))
+        with self._opened(path) as (_, found):
+            return found
+
+    def read(self, path: bytes, check: Callable[[bytes, int], None] = check_size) -> bytes | None:
+        """Returns a file's content, or None if there is none; `check` refuses its size."""
+        if self.find(path) is None:
+            return None
+        with self._opened(path) as (fd, found):
+            check(path, found.st_size)
+            content = b"".join(iter(lambda: self._disk.read(fd, LIMIT), b""))
+        check(path, len(content))
         return content
 
     def replace(self, path: bytes, content: bytes, *, durable: bool = True) -> None:
@@ -106,6 +116,18 @@ class Tree:
                 if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOENT):
                     raise
 
+    @contextmanager
+    def _opened(self, path: bytes) -> Iterator[tuple[int, os.stat_result]]:
+        folder, _, name = path.rpartition(b"/")
+        with telling(path):
+            fd = self._disk.open(name, READ, 0, self._folders.open(folder))
+            try:
+                found = self._disk.stat(fd)
+                _refuse_links(path, found)
+                yield fd, found
+            finally:
+                self._disk.close(fd)
+
     def _write(
         self, name: bytes, at: int, content: bytes, like: os.stat_result | None, *, durable: bool
     ) -> None:
@@ -120,12 +142,6 @@ class Tree:
                 self._disk.fsync(fd)
         finally:
             self._disk.close(fd)
-
-
-def check_size(path: bytes, size: int) -> None:
-    """Refuses a text that no person can review."""
-    if size > LIMIT:
-        raise BadPlan(f"{shown(path)} has {size} bytes; a plan has at most {LIMIT}.")
 
 
 def _refuse_links(path: bytes, found: os.stat_result) -> None:

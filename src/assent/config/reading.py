@@ -1,0 +1,89 @@
+"""Reading: the table in one configuration file, if that is a plain file of modest size."""
+
+import errno
+import os
+import shlex
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any, TypeAlias
+
+import msgspec
+
+from assent.core.errors import UsageError
+from assent.core.paths import shown
+
+Opener: TypeAlias = Callable[[bytes, int], int]
+
+LIMIT = 64 * 1024
+_AT_ONCE = os.O_NONBLOCK | os.O_NOCTTY  # a pipe with no writer must not make anybody wait
+_SAID = {
+    errno.EISDIR: "it is a folder",
+    errno.ELOOP: "it is a symlink, which is not followed here",
+    errno.ENXIO: "it is no regular file",
+}
+
+
+class Source(msgspec.Struct, frozen=True):
+    """A configuration file as it was read; one that is missing has an empty table."""
+
+    path: Path
+    table: dict[str, Any] = {}
+    owner: int = 0
+    mode: int = 0
+
+
+def read(path: Path, opener: Opener, *, follow: bool) -> Source:
+    """Reads one file; `follow` allows its name to be a symlink."""
+    flags = _AT_ONCE if follow else _AT_ONCE | os.O_NOFOLLOW
+
+    def careful(name: str, how: int) -> int:
+        return opener(os.fsencode(name), how | flags)
+
+    try:
+        with open(path, "rb", opener=careful) as file:
+            found = os.fstat(file.fileno())
+            if not S_ISREG(found.st_mode):
+                raise _misplaced(path, "it is no regular file")
+            text = file.read(LIMIT + 1)
+    except FileNotFoundError:
+        return Source(path)
+    except OSError as error:
+        raise _misplaced(path, _SAID.get(error.errno or 0, str(error.strerror))) from None
+    return Source(path, _parsed(path, text), found.st_uid, found.st_mode)
+
+
+def wrong(path: Path, why: str) -> UsageError:
+    """Returns the error about a file that its owner has to edit."""
+    return UsageError(f"{named(path)} cannot be used: {why}. Nothing was changed.", edit(path))
+
+
+def edit(path: Path) -> str:
+    """Returns the command that opens a file for editing."""
+    return f"$EDITOR {shlex.quote(named(path))}"
+
+
+def named(path: Path) -> str:
+    """Returns a path as messages show it."""
+    return shown(os.fsencode(path))
+
+
+def _parsed(path: Path, text: bytes) -> dict[str, Any]:
+    if len(text) > LIMIT:
+        raise wrong(path, f"it is longer than {LIMIT} bytes")
+    try:
+        return tomllib.loads(text.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise wrong(path, f"byte {error.start} is not UTF-8") from None
+    except ValueError as error:
+        raise wrong(path, str(error)) from None
+    except RecursionError:
+        raise wrong(path, "it is nested too deeply") from None
+
+
+def _misplaced(path: Path, why: str) -> UsageError:
+    """Returns the error about something that no editor can put right."""
+    quoted = shlex.quote(named(path))
+    message = f"{named(path)} cannot be read: {why}. Nothing was changed."
+    return UsageError(message, f"ls -ld {quoted}")

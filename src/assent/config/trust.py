@@ -1,0 +1,25 @@
+"""Trust: whether a file may speak for the user, or somebody else could have written it."""
+
+import os
+import shlex
+from pathlib import Path
+from stat import S_IWGRP, S_IWOTH
+
+from assent.config.places import within
+from assent.config.reading import Source, named
+
+
+def doubt(source: Source, root: bytes) -> str:
+    """Says why a file cannot speak for its user in this workspace; empty if it can."""
+    path = Path(os.path.abspath(source.path))
+    if any(within(root, os.fsencode(way)) is not None for way in (path, *path.parents)):
+        return "it lies in the workspace, where plans and agents write"
+    if source.owner not in (0, os.geteuid()):
+        return "it belongs to somebody else"
+    if source.mode & (S_IWGRP | S_IWOTH):
+        return f"others can write it; `chmod go-w {_quoted(source.path)}` changes that"
+    return ""
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(named(path))

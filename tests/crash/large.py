@@ -1,0 +1,81 @@
+"""Writes, replaces and takes back one file of a given size, and says how much memory that took.
+
+    python -m tests.crash.large MEGABYTES FOLDER
+
+The answer is one JSON object on stdout: the peak of resident memory in bytes, and what came of it.
+"""
+
+import hashlib
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from assent.engine.engine import Engine
+from assent.testing.engines import Site, finished, open_site
+
+MEGABYTE = 1 << 20
+PATH = b"large.bin"
+
+
+class Peak(msgspec.Struct, frozen=True):
+    """The most memory that was used, and the outcomes and digests on the way."""
+
+    memory: int
+    outcomes: list[str]
+    digests: list[str]
+
+
+def content(seed: int, megabytes: int) -> Iterator[bytes]:
+    """Yields content that neither repeats nor compresses away."""
+    block = hashlib.shake_256(b"%d" % seed).digest(MEGABYTE - 8)
+    for number in range(megabytes):
+        yield number.to_bytes(8, "big") + block
+
+
+def main(megabytes: int, folder: Path) -> Peak:
+    site = Site(folder / "work", folder / "state")
+    site.root.mkdir()
+    outcomes, digests = [], []
+    for seed in (1, 2):
+        engine = open_site(site)
+        outcomes.append(_written(engine, seed, megabytes))
+        digests.append(_digest(site))
+    for _ in range(2):
+        engine = open_site(site)
+        outcomes.append(finished(engine.undoing.apply(engine.undoing.preview(), "test")).outcome)
+        digests.append(_digest(site))
+    return Peak(_peak(), outcomes, digests)
+
+
+def _written(engine: Engine, seed: int, megabytes: int) -> str:
+    record = engine.plans.new(f"plan_{seed}", "large")
+    record = engine.drafts.write(record, PATH, content(seed, megabytes), None).record
+    record = engine.consents.propose(record)
+    engine.reviews.review(record)
+    record = engine.consents.approve(record, record.digest, "", "test")
+    return finished(engine.runs.build(record.plan_id)).outcome
+
+
+def _digest(site: Site) -> str:
+    path = site.root / os.fsdecode(PATH)
+    if not path.exists():
+        return ""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _peak() -> int:
+    """Returns the peak since this program began; getrusage would count what came before it too."""
+    status = Path("/proc/self/status").read_text("utf-8")
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    assert found
+    return int(found[1]) * 1024
+
+
+if __name__ == "__main__":
+    size, folder = sys.argv[1:]
+    sys.stdout.buffer.write(msgspec.json.encode(main(int(size), Path(folder))))

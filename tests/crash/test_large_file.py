@@ -1,0 +1,38 @@
+"""F145: a file of hundreds of megabytes is written, replaced and taken back with flat memory."""
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.crash.large import MEGABYTE, Peak, content
+
+LARGE, SMALL = 300, 1  # megabytes
+ALLOWED = 32 * MEGABYTE
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    small, large = _peak(tmp_path / "small", SMALL), _peak(tmp_path / "large", LARGE)
+    assert large.outcomes == ["done"] * 4
+    first, second = (_digest(seed) for seed in (1, 2))
+    assert large.digests == [first, second, first, ""]
+    assert large.memory - small.memory < ALLOWED
+
+
+def _peak(folder: Path, megabytes: int) -> Peak:
+    folder.mkdir()
+    command = [sys.executable, "-m", "tests.crash.large", str(megabytes), str(folder)]
+    ran = subprocess.run(command, capture_output=True, timeout=110, check=False)
+    subprocess.run(["rm", "-rf", folder], check=True)  # more than a gigabyte by now
+    assert ran.returncode == 0, ran.stderr.decode()
+    return msgspec.json.decode(ran.stdout, type=Peak)
+
+
+def _digest(seed: int) -> str:
+    digest = hashlib.sha256()
+    for chunk in content(seed, LARGE):
+        digest.update(chunk)
+    return digest.hexdigest()

@@ -1,0 +1,86 @@
+"""Paths with more folders than Python nests calls: no call here goes deeper with each level."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.workspace.doubles import file_state
+
+from assent.core.motion import Fill, Layout
+from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile
+from assent.core.paths import ancestors
+from assent.workspace.disk import Disk
+from assent.workspace.folders import LIMIT, Folders
+from assent.workspace.hands import LocalHands
+from assent.workspace.local import LocalFiles
+
+LEVELS = 1500
+DEEP = b"/".join([b"d"] * LEVELS)
+FILE = DEEP + b"/file"
+SLOT = b".opencode/assent/stage/run/0.new"
+IS = file_state(b"x")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Iterator[bytes]:
+    """A workspace that is removed by a program that does not nest calls either."""
+    work = tmp_path / "work"
+    work.mkdir()
+    yield os.fsencode(work)
+    subprocess.run(["rm", "-rf", str(work)], check=True)
+
+
+def put_deep(root: bytes) -> LocalHands:
+    """Writes the file as a run does."""
+    hands = LocalHands(root)
+    hands.create(Fill(0, SLOT, IS, None, None, DEEP), [b"x"])
+    assert hands.make_folder(DEEP) is True
+    hands.rename(SLOT, FILE)
+    return hands
+
+
+@pytest.mark.parametrize("there", [0, LEVELS // 2, LEVELS])
+def test_a_run_is_laid_out(root: bytes, there: int) -> None:
+    LocalHands(root).make_folder(b"/".join([b"d"] * there))
+    for operation in (WriteFile(FILE, None, IS), DeleteFile(FILE, IS, LEVELS)):
+        operations: tuple[FileOperation, ...] = (operation, MoveFile(b"a", DEEP + b"/b", IS))
+        assert LocalHands(root).layout("run", operations) == Layout("run")
+
+
+def test_missing_folders_are_counted(root: bytes) -> None:
+    folders = (*reversed(ancestors(DEEP)), DEEP)
+    assert LocalHands(root).missing(folders) == folders
+
+
+def test_a_file_is_written_found_and_removed(root: bytes) -> None:
+    hands = put_deep(root)
+    files = LocalFiles(root, root)
+    assert files.look([FILE]) == hands.look([FILE]) == {FILE: IS}
+    assert files.below(b"") == files.below(b"d") == [FILE]
+    assert hands.holds_files(b"d") is True
+    assert hands.remove_folder(b"d") is False
+    hands.remove(FILE)
+    assert hands.remove_folder(b"d") is True
+    hands.sync()
+    assert files.names(b"") == [b".opencode"]
+
+
+def test_what_is_typed_is_located(root: bytes) -> None:
+    files = LocalFiles(root, root)
+    for _ in range(2):
+        assert [files.locate(typed) for typed in (FILE, b"./" + FILE, DEEP + b"/d/../file")] == (
+            3 * [FILE]
+        )
+        LocalHands(root).make_folder(DEEP)
+
+
+def test_descriptors_stay_few(root: bytes) -> None:
+    folders = Folders(Disk(), root)
+    made = folders.make(DEEP)
+    assert (len(made), made[0], made[-1]) == (LEVELS, b"d", DEEP)
+    before = len(os.listdir("/proc/self/fd"))
+    assert os.fstat(folders.open(DEEP)).st_ino == os.stat(root + b"/" + DEEP).st_ino
+    folders.forget()
+    assert before - LIMIT - 1 <= len(os.listdir("/proc/self/fd")) < before
