@@ -7,7 +7,16 @@ import pytest
 from tests.cli.world import World
 
 PLAN = ["plan_id", "session", "name", "path", "state", "digest", "approved"]
-REVIEW = [*PLAN, "text", "content_hash", "operations_hash", "risks", "scope", "relied_on", "operations"]
+REVIEW = [
+    *PLAN,
+    "text",
+    "content_hash",
+    "operations_hash",
+    "risks",
+    "scope",
+    "relied_on",
+    "operations",
+]
 OPERATION = ["id", "kind", "path", "to"]
 RUN = ["run", "outcome", "operations"]
 DIGEST = re.compile(r"[0-9a-f]{64}")

@@ -1,4 +1,4 @@
-"""Laws 5 and 6: apply, undo and recovery are cut at every moment, and every time all or nothing remains."""
+"""Laws 5 and 6: apply, undo and recovery are cut at every moment; all or nothing remains."""
 
 import itertools
 from collections.abc import Callable

@@ -8,7 +8,7 @@ import pytest
 from tests.engine.world import PassedOn, World, ended
 
 from assent.core.digest import sha256
-from assent.core.errors import Busy, Drift, Spent, StoreError, WorkspaceError
+from assent.core.errors import Busy, Spent, StoreError, WorkspaceError
 from assent.core.journal import Step
 from assent.core.paths import STAGE
 from assent.ports import PlanFile, Projection

@@ -134,6 +134,18 @@ def test_a_run_makes_and_removes_the_folders_that_the_plan_says(case: Case) -> N
     assert world.folders == wanted
 
 
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_run_that_fails_at_its_last_rename_leaves_no_folder_behind(case: Case) -> None:
+    calm = World(case)
+    calm.apply()
+    last = [call for call in calm.hands.calls if call.verb in ("rename", "exchange")][-1]
+    world = World(case)
+    world.hands.before.append(failing(EIO, lambda call: call.number == last.number))
+    world.apply()
+    wanted = MemoryHands(world.start).folders
+    assert (world.outcome, world.files, world.folders) == ("rolled_back", world.start, wanted)
+
+
 def test_a_resumed_run_still_knows_which_folders_it_made() -> None:
     world = World(CREATE)
     world.hands.before.append(crashing("rename"))

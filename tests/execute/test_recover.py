@@ -7,7 +7,8 @@ from tests.execute.hands import failing
 from tests.execute.meddler import DEEDS, THEIRS, Deed, delete, replace
 from tests.execute.world import World
 
-from assent.core.journal import Way
+from assent.core.journal import Halted, Way
+from assent.core.paths import STAGE
 from assent.testing.memory_workspace import Node
 from assent.testing.plans import single_cases, together
 
@@ -40,6 +41,10 @@ def test_g5_a_change_after_the_run_wrote_a_file_waits_for_a_person(name: str) ->
     assert (world.outcome, world.results) == ("needs_you", ("conflict", "failed"))
     assert world.files == {**world.start, b"w/one_a": THEIRS}
     assert world.lost() == []
+    last = world.journal.read("run")[-1]
+    assert isinstance(last, Halted)
+    wanted = b"" if name == "create" else STAGE + b"/run/0.new"  # nobody is sent to an empty place
+    assert [conflict.kept for conflict in last.conflicts] == [wanted]
 
 
 @pytest.mark.parametrize("name", ["replace", "chmod", "create", "file_by_link"])

@@ -5,13 +5,13 @@ from errno import EIO, ELOOP, ENOENT, ENOSPC, ENOTDIR
 
 import pytest
 from tests.execute.hands import Call, failing
-from tests.execute.meddler import DEEDS, THEIRS, Meddler, fill_folder
+from tests.execute.meddler import DEEDS, THEIRS, Meddler, fill_folder, is_slot
 from tests.execute.world import World
 
 from assent.core.journal import Finished
 from assent.core.motion import Layout
 from assent.testing.fuse import Crash, Fuse
-from assent.testing.memory_workspace import Node
+from assent.testing.memory_workspace import MemoryHands, Node
 from assent.testing.plans import single_cases
 
 CASES = {case.name: case for case in single_cases(b"w/one")}
@@ -89,25 +89,35 @@ def test_g5_a_stage_that_somebody_took_away_holds_nothing_of_ours(error: int) ->
     assert (world.outcome, world.files, world.named) == ("done", world.finish, set())
 
 
-class BrokenFuse(Fuse):
-    """Breaks the disk in the middle of the first file that is written."""
+class TearingFuse(Fuse):
+    """Breaks the disk when the first slot is half written."""
+
+    def __init__(self, disk: MemoryHands) -> None:
+        super().__init__()
+        self.disk = disk
+        self.torn: dict[bytes, Node] = {}
 
     def burn(self) -> None:
-        self.count += 1
-        if self.count == TORN:
+        if not self.torn and any(is_slot(path) for path in self.disk.files):
+            self.torn = {path: node for path, node in self.disk.files.items() if is_slot(path)}
             raise OSError(ENOSPC, "full")
-
-
-TORN = 5  # three folders of the stage, the start of a file, its middle
 
 
 def test_g5_a_torn_slot_is_swept_and_not_taken_for_the_only_copy() -> None:
     world = World(CASES["replace"])
-    world.hands.disk.fuse = BrokenFuse()
+    fuse = world.hands.disk.fuse = TearingFuse(world.hands.disk)
     world.apply()
-    creates = [call for call in world.hands.calls if call.verb == "create"]
-    assert (len(creates), world.outcome) == (1, "rolled_back")
-    assert (world.files, world.slots, world.named) == (world.start, {}, set())
+    assert fuse.torn == {S + b"0.new": Node(b"new of")}
+    assert (world.outcome, world.files) == ("rolled_back", world.start)
+    assert (world.slots, world.named) == ({}, set())
+
+
+def test_g5_an_accepted_run_leaves_folders_alone() -> None:
+    world = World(CASES["prune"])
+    folders = world.folders
+    breaking(world, "sync", 2)
+    world.apply()
+    assert accepted(world).folders == folders
 
 
 def test_g5_a_folder_that_cannot_be_removed_harms_nobody() -> None:
