@@ -83,9 +83,9 @@ class Sweep:
         self.rig.restore(self.ready)
         states = set()
         while killed(self._verb, Moments(at=report.killed, act=kill)):
-            left = self.rig.save()
-            self._judge(report, f"killed at {report.killed}")
-            if depth > 1 and (state := self._state(left)) not in states:
+            if depth == 1:
+                self._judge(report, f"killed at {report.killed}")
+            elif (state := self._state(left := self.rig.save())) not in states:
                 states.add(state)
                 self._again(report, left)
             report.killed += 1

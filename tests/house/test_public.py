@@ -1,0 +1,41 @@
+"""The public list: what faces may call and what the world must offer; adding is conscious."""
+
+import inspect
+
+import pytest
+
+from assent import ports
+from assent.engine.consents import Consents
+from assent.engine.drafts import Drafts
+from assent.engine.engine import Engine
+from assent.engine.plans import Plans
+from assent.engine.reviews import Reviews
+from assent.engine.runs import Runs
+from assent.engine.undoing import Undoing
+
+VERBS = {
+    Engine: "close init log status warnings",
+    Plans: (
+        "all check_live delete difference draft find ledger live new of_session records select "
+        "sessions taken_in text use write"
+    ),
+    Drafts: "clear delete edit link move operations remove stage write",
+    Consents: (
+        "approve check_files freeze genuine is_approved proposal propose reject sign usable"
+    ),
+    Reviews: "approved_text review text undo_review",
+    Runs: "build ledger recover report settle unfinished",
+    Undoing: "apply preview",
+}
+DOORS = "Batch Blobs Clock Facts Files Hands Journal Locks Looks PlanFile Projection Signer Store"
+
+
+@pytest.mark.parametrize("noun", VERBS, ids=lambda noun: noun.__name__)
+def test_the_verbs_of_each_noun(noun: type) -> None:
+    assert sorted(name for name in vars(noun) if not name.startswith("_")) == VERBS[noun].split()
+
+
+def test_the_doors() -> None:
+    named = inspect.getmembers(ports, inspect.isclass)
+    found = [name for name, door in named if door.__module__ == ports.__name__]
+    assert found == DOORS.split()
