@@ -18,6 +18,8 @@ from bench.storing import digesting, storing
 # Kept over a restart, so on a real disk, where the folder for temporary files may be in memory.
 USUAL = Path("/var/tmp")
 
+BUSY = 0.9  # load for each processor; the bench itself is one, and not all the time
+
 GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
     "start": starting,
     "apply": applying,
@@ -45,8 +47,7 @@ def main() -> int:
             print(figure_line(figure), flush=True)
             missed += [figure] if figure.missed else []
     print(f"\n{time.monotonic() - began:.0f} s in all.")
-    if not git_is_here():
-        print("git is not installed, so nothing was compared with it.")
+    _print_doubts()
     _print_missed(missed)
     return 1 if missed and options.strict else 0
 
@@ -57,6 +58,16 @@ def _figures(only: list[str], work: Path, scale: Scale) -> Iterator[Figure]:
         folder.mkdir()
         spread(folder)
         yield from GROUPS[group](folder, scale)
+
+
+def _print_doubts() -> None:
+    """Says what makes the figures less than they should be."""
+    if not git_is_here():
+        print("git is not installed, so nothing was compared with it.")
+    load, processors = os.getloadavg()[0], os.cpu_count() or 1
+    if load > BUSY * processors:
+        busy = f"load {load:.1f} on {processors} processors"
+        print(f"Others kept this machine busy ({busy}): measure again when it is quiet.")
 
 
 def _print_missed(missed: list[Figure]) -> None:

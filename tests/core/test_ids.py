@@ -19,7 +19,7 @@ from assent.core.ids import plan_name, session_name, slug, spelled
         ("", "untitled"),
         ("../../etc", "etc"),
         ("a" * 48, "a" * 48),
-        ("a" * 49, "untitled"),
+        ("a" * 49, "a" * 48),
         ("one " + "b" * 45, "one"),
         ("one " + "b" * 44, "one-" + "b" * 44),
     ],

@@ -4,7 +4,7 @@
 
 This process only forks: it holds no engine, and a fork costs far less than a start. VERB is build,
 undo, or approve, which means to approve and build at once; DEPTH 1 kills it at every moment,
-DEPTH 2 also every recovery from it. The report is one JSON object on stdout.
+DEPTH 2 kills every recovery from there too. The report is one JSON object on stdout.
 """
 
 import gc

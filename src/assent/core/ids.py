@@ -10,6 +10,7 @@ _SESSION = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 NO_WORDS = "untitled"
 SLUG_LENGTH = 48
+_WORD = re.compile(rf"[a-z0-9]{{1,{SLUG_LENGTH}}}")
 NAME_LENGTH = 80
 
 
@@ -22,7 +23,7 @@ def spelled(milliseconds: int, noise: int) -> str:
 def slug(text: str) -> str:
     """Makes a kebab-case session name from a goal: its first words, at most 48 characters."""
     kept: list[str] = []
-    for word in re.findall(r"[a-z0-9]+", text.casefold()):
+    for word in _WORD.findall(text.casefold()):
         if len("-".join([*kept, word])) > SLUG_LENGTH:
             break
         kept.append(word)

@@ -156,7 +156,7 @@ def _ways_on(entries: Sequence[Entry]) -> tuple[str, ...]:
     """Names every place that waits, and where the bytes are that were to stand there."""
     halts = [entry for entry in entries if isinstance(entry, Halted)]
     return tuple(
-        f"{shown(c.path)}: {c.reason}"
+        (f"{shown(c.path)}: {c.reason}" if c.path else c.reason)
         + (f"; what was to stand there is kept in {shown(c.kept)}." if c.kept else ".")
         for c in (halts[-1].conflicts if halts else ())
     )
