@@ -34,6 +34,7 @@ A = TypeVar("A")
 class Ended(msgspec.Struct, frozen=True):
     """What the process that recovered found, and what a further try to build met."""
 
+    journal: list[str]  # what the run had written before it was killed
     recovery: str
     run: str  # the outcome of the run in question, or "not started"
     approved: bool
@@ -66,6 +67,8 @@ class Sweep:
             rig.build()
         self.ready = rig.proposed if verb == "approve" else rig.save()
         self.ends: Counter[str] = Counter()
+        self._earlier = 0
+        self._earlier = len(self._journal(rig.open()))
 
     def do(self, engine: Engine) -> None:
         """Does what the sweep is about."""
@@ -99,6 +102,7 @@ class Sweep:
         held = {
             "recovery ends": end.recovery in ("done", "rolled_back", "nothing"),
             "run ends": end.run in ("done", "rolled_back", "not started"),
+            "forward once committed, else back": end.run == _promised(end.journal),
             "tree is as the outcome says": end.tree == wanted,
             "approval is spent if and only if the run started": end.spent
             == (end.run != "not started"),
@@ -137,6 +141,7 @@ class Sweep:
 
     def _recover(self) -> Ended:
         engine = self.rig.open()
+        journal = self._journal(engine)
         recovery = finished(engine.runs.recover()).outcome
         record = engine.plans.ledger().load(self._plan(engine))
         spent = any(consent.run for consent in record.consents)
@@ -149,9 +154,15 @@ class Sweep:
         else:
             again = exit_code(engine, record.plan_id)
         return Ended(
-            recovery, run, bool(record.consents), spent, tree, self.rig.leftovers(), again,
+            journal, recovery, run, bool(record.consents), spent, tree, self.rig.leftovers(), again,
             self.rig.tree(),
         )  # fmt: skip
+
+    def _journal(self, engine: Engine) -> list[str]:
+        """Returns the kinds of entries that the verb has written."""
+        events = [one.event for one in engine.log()]
+        entries = [event.entry for event in events if isinstance(event, JournalWritten)]
+        return [type(entry).__name__ for entry in entries[self._earlier :]]
 
     def _plan(self, engine: Engine) -> str:
         """Returns the plan that the verb builds: the story's own, or the undo plan."""
@@ -161,16 +172,23 @@ class Sweep:
         return undo[-1].rpartition("/")[2]
 
     def _state(self, left: Moment) -> bytes:
-        """Returns what a recovery decides from, with the names of this very run taken out."""
+        """Returns what a recovery decides from, with the name of this very run taken out."""
         engine = self.rig.open()
-        journal = [e for e in engine.log() if isinstance(e.event, JournalWritten)]
+        journal = self._journal(engine)
+        runs = [one.stream for one in engine.log() if one.stream.startswith("run/")]
         engine.close()
-        runs = {event.stream.rpartition("/")[2].encode() for event in journal}
-        kinds = [type(event.event.entry).__name__ for event in journal]  # type: ignore[union-attr]
         tree = repr(sorted(left.tree.items())).encode()
-        for run in runs:
+        for run in {stream.rpartition("/")[2].encode() for stream in runs}:
             tree = tree.replace(run, b"RUN")
-        return b" ".join([tree, *[kind.encode() for kind in kinds]])
+        return b" ".join([tree, *[kind.encode() for kind in journal]])
+
+
+def _promised(journal: list[str]) -> str:
+    """Says how a run that was cut off must end."""
+    if not journal:
+        return "not started"
+    forward = "Committed" in journal and "Aborted" not in journal
+    return "done" if forward else "rolled_back"
 
 
 def decides(moment: str) -> bool:

@@ -28,7 +28,7 @@ def forge(world: World, change: Callable[[Approval], Approval]) -> PlanRecord:
     """Puts an approval into the log that nobody gave, made from a real one of another plan."""
     record = world.propose(FILES)
     engine = world.engine()
-    real = engine.consents.sign(record, engine.plans.ledger().plan(record), "", "test")
+    real = engine.consents.sign(record.plan_id, engine.plans.ledger().plan(record), "", "test")
     forged = engine.plans.ledger().append(record, record.plan_id, PlanApproved(change(real)))
     assert engine.consents.is_approved(forged)
     return forged

@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from typing import TextIO
 
 import click
@@ -19,6 +20,8 @@ from assent.views.review import diff_lines
 from assent.views.visible import fold_long, visible_line
 
 UNSHOWN = "not shown, because they are binary or too large."
+
+BATCH = 500  # lines written at once
 
 
 class Output:
@@ -38,8 +41,9 @@ class Output:
     def lines(self, lines: Iterable[Line]) -> None:
         """Prints lines, in colour on a terminal."""
         with _reader():
-            for text in ansi(lines, color=colored(sys.stdout)):
-                sys.stdout.write(text + "\n")
+            texts = ansi(lines, color=colored(sys.stdout))
+            while batch := list(islice(texts, BATCH)):
+                sys.stdout.write("\n".join([*batch, ""]))
 
     def paged(self, lines: Iterable[Line]) -> None:
         """Prints lines through a pager where a person sits at a terminal and they are many."""

@@ -66,7 +66,7 @@ class Consents:
             raise OtherDigest(f"The plan changed: it {now}, not {digest}.", "assent review")
         advance(record.state, Moment.APPROVE)
         self._plans.check_live(record)
-        approval = self.sign(record, self._plans.ledger().plan(record), note, channel)
+        approval = self.sign(record.plan_id, self._plans.ledger().plan(record), note, channel)
         approved = self._plans.ledger().append(record, record.plan_id, PlanApproved(approval))
         self._projections.plan(approved)
         return approved
@@ -75,13 +75,13 @@ class Consents:
         """Refuses a proposed plan whose files are not as it saw them."""
         self._check_files(self._plans.ledger().plan(record))
 
-    def sign(self, record: PlanRecord, plan: Plan, note: str, channel: str) -> Approval:
+    def sign(self, plan_id: str, plan: Plan, note: str, channel: str) -> Approval:
         """Makes the signed record of a yes."""
         clock = self._doors.clock
         expires_at = clock.later(self._place.expires_s) if self._place.expires_s else ""
         approval = Approval(
             clock.new_id(),
-            record.plan_id,
+            plan_id,
             plan.content_hash,
             plan.operations_hash,
             plan.digest,

@@ -2,7 +2,6 @@
 
 import msgspec
 
-from assent.core.digest import operation_ids, operations_hash, sha256
 from assent.core.errors import AssentError, BadPlan
 from assent.core.lifecycle import State
 from assent.core.operation import (
@@ -63,7 +62,7 @@ class Reviews:
         return Plan(text, operations, _scope_if_readable(text), (), record.workspace)
 
     def _review(self, record: PlanRecord, plan: Plan, digest: str) -> Review:
-        ids = operation_ids(plan.operations)
+        ids = plan.ids
         around = _Around(self._doors, plan)
         awaited = record.state is State.AWAITING_APPROVAL
         approved = awaited and record.usable(self._doors.clock.now()) is not None
@@ -76,8 +75,8 @@ class Reviews:
             digest,
             approved and digest == record.digest,
             plan.text,
-            sha256(plan.text),
-            operations_hash(ids),
+            plan.content_hash,
+            plan.operations_hash,
             plan.scope,
             plan.relied_on,
             tuple(around.review(i, op) for i, op in zip(ids, plan.operations, strict=True)),

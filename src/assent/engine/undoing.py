@@ -101,16 +101,16 @@ class Undoing:
         created = PlanCreated(
             plan_id, ledger.workspace, source.session, source.name, b"", undoes=undo.run
         )
-        draft = ledger.keep_draft(undo.plan.operations)
-        events = (
+        # One transaction: an undo plan without its yes would wait for nobody.
+        return ledger.append(
+            None,
+            plan_id,
             created,
             TextRevised(text, size),
-            DraftChanged(draft, (), undo.plan.operations),
+            DraftChanged(ledger.keep_draft(undo.plan.operations), (), undo.plan.operations),
             self._consents.proposal(undo.plan),
+            PlanApproved(self._consents.sign(plan_id, undo.plan, note, channel)),
         )
-        record = ledger.append(None, plan_id, *events)
-        approval = self._consents.sign(record, undo.plan, note, channel)
-        return ledger.append(record, plan_id, PlanApproved(approval))
 
     def _find(self, ledger: Ledger, reference: str, plan_id: str) -> tuple[PlanRecord, RunNote]:
         """Finds a run by id or its start; or the newest that changed files and still counts."""

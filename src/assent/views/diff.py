@@ -123,11 +123,23 @@ def _body(before: bytes, after: bytes, old: bytes | None, new: bytes | None) -> 
         return None
     if before == after:
         return []
+    if not before or not after:
+        return _whole(before or after, b"+" if after else b"-", old, new)
     old_lines, new_lines = _lines(before), _lines(after)
     body = [b"--- " + _label(old), b"+++ " + _label(new)]
     for group in _groups(changes(old_lines, new_lines)):
         body += _hunk(old_lines, new_lines, group)
     return body
+
+
+def _whole(content: bytes, sign: bytes, old: bytes | None, new: bytes | None) -> Lines:
+    """Returns the body of a diff that makes or removes all of a text; nothing has to be matched."""
+    complete = content.endswith(b"\n")
+    body = content.removesuffix(b"\n")
+    some, none = _span(0, body.count(b"\n") + 1), _span(0, 0)
+    hunk = (none, some) if sign == b"+" else (some, none)
+    signed = sign + body.replace(b"\n", b"\n" + sign) + (b"" if complete else _INCOMPLETE)
+    return [b"--- " + _label(old), b"+++ " + _label(new), b"@@ -%b +%b @@" % hunk, signed]
 
 
 def _label(name: bytes | None) -> bytes:
