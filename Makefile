@@ -50,7 +50,7 @@ fmt: $(STAMP) ## format the code and mend what ruff can mend
 check: $(STAMP) ## the quick gate: format, lint, types, floors, core and house tests
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
-	$(BIN)/mypy --strict src $(QUICK) tools
+	$(BIN)/mypy --strict src $(QUICK) tools bench demo
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest $(QUICK)
 

@@ -87,7 +87,8 @@ class Sweep:
         states = set()
         while killed(self._verb, Moments(at=report.killed, act=kill)):
             if depth == 1:
-                self._judge(report, f"killed at {report.killed}")
+                end = in_child(self._recover, Ended)
+                self._judge(report, end, f"killed at {report.killed}")
             elif (state := self._state(left := self.rig.save())) not in states:
                 states.add(state)
                 self._again(report, left)
@@ -119,11 +120,11 @@ class Sweep:
             self.rig.restore(left)
             if not killed(self._settle, Moments(decides, at=at, act=kill)):
                 return
-            self._judge(report, f"killed at {report.killed}, and its recovery at {at}")
+            where = f"killed at {report.killed}, and its recovery at {at}"
+            self._judge(report, self._recover(), where)
             report.killed_again += 1
 
-    def _judge(self, report: Report, where: str) -> None:
-        end = in_child(self._recover, Ended)
+    def _judge(self, report: Report, end: Ended, where: str) -> None:
         self.ends[end.run] += 1
         report.complaints += [f"{where}: {complaint}" for complaint in self.complaints(end)]
 
@@ -153,6 +154,7 @@ class Sweep:
             again = 0
         else:
             again = exit_code(engine, record.plan_id)
+        engine.close()
         return Ended(
             journal, recovery, run, bool(record.consents), spent, tree, self.rig.leftovers(), again,
             self.rig.tree(),
