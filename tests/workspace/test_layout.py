@@ -105,15 +105,15 @@ class MountedDisk(Disk):
 def test_mount_points_are_read_with_their_odd_names() -> None:
     table = (
         b"22 1 8:1 / / rw - ext4 /dev/sda rw\n"
-        b"23 22 0:5 / /work rw shared:1 - tmpfs none rw\n"
-        b"24 22 0:6 / /work/a\\040b\\012\\134c rw - tmpfs none rw\n"
-        b"25 22 0:7 / /workshop/x rw - tmpfs none rw\n"
+        b"23 22 0:5 / /home rw shared:1 - tmpfs none rw\n"
+        b"24 22 0:6 / /home/a\\040b\\012\\134c rw - tmpfs none rw\n"
+        b"25 22 0:7 / /homestead/x rw - tmpfs none rw\n"
     )
-    assert mounts_below(MountedDisk(table), b"/work") == [b"a b\n\\c"]
+    assert mounts_below(MountedDisk(table), b"/home") == [b"a b\n\\c"]
 
 
 def test_without_a_table_of_mounts_devices_decide() -> None:
-    assert mounts_below(failing("open", errno.ENOENT), b"/work") == []
+    assert mounts_below(failing("open", errno.ENOENT), b"/home") == []
 
 
 def across(root: Path) -> dict[str, Any]:
