@@ -52,7 +52,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True):
         return STAGE + b"/" + self.run.encode()
 
 
-class Take(msgspec.Struct, frozen=True):
+class Take(msgspec.Struct, frozen=True, gc=False):
     """Moves what stands under a name into a slot; of a moved file, `to` is where it goes next."""
 
     index: int
@@ -62,7 +62,7 @@ class Take(msgspec.Struct, frozen=True):
     to: bytes | None = None
 
 
-class Clear(msgspec.Struct, frozen=True):
+class Clear(msgspec.Struct, frozen=True, gc=False):
     """Moves a folder that the takes left empty into a slot, because a file comes in its place."""
 
     index: int
@@ -70,7 +70,7 @@ class Clear(msgspec.Struct, frozen=True):
     slot: bytes
 
 
-class Put(msgspec.Struct, frozen=True):
+class Put(msgspec.Struct, frozen=True, gc=False):
     """Moves a slot's content to a free name; of a moved file, `origin` is where it came from."""
 
     index: int
@@ -80,7 +80,7 @@ class Put(msgspec.Struct, frozen=True):
     origin: bytes | None = None
 
 
-class Swap(msgspec.Struct, frozen=True):
+class Swap(msgspec.Struct, frozen=True, gc=False):
     """Exchanges new content in a slot with the old under the name, in one step."""
 
     index: int
@@ -101,7 +101,7 @@ class Status(Enum):
     CONFLICT = "conflict"
 
 
-class Fill(msgspec.Struct, frozen=True):
+class Fill(msgspec.Struct, frozen=True, gc=False):
     """New content that has to lie in a slot before the run may commit."""
 
     index: int

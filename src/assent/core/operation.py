@@ -6,8 +6,11 @@ import msgspec
 
 Kind = Literal["file", "link"]
 
+# A plan can hold many thousands of these and none refers back to another, so the collector of
+# cycles need not look at them: `gc=False` here and in `motion`.
 
-class FileState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+
+class FileState(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """What stands under a name: content digest, size, permission bits, file or symlink.
 
     A symlink's content is its target; its mode is always 0o777.
@@ -19,7 +22,7 @@ class FileState(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: Kind = "file"
 
 
-class WriteFile(msgspec.Struct, frozen=True, tag="write", forbid_unknown_fields=True):
+class WriteFile(msgspec.Struct, frozen=True, gc=False, tag="write", forbid_unknown_fields=True):
     """Makes or replaces a file or symlink. `before` is None where nothing stood."""
 
     path: bytes
@@ -27,7 +30,7 @@ class WriteFile(msgspec.Struct, frozen=True, tag="write", forbid_unknown_fields=
     after: FileState
 
 
-class DeleteFile(msgspec.Struct, frozen=True, tag="delete", forbid_unknown_fields=True):
+class DeleteFile(msgspec.Struct, frozen=True, gc=False, tag="delete", forbid_unknown_fields=True):
     """Removes a file or symlink, and up to `prune` folders above it if they are left empty."""
 
     path: bytes
@@ -35,7 +38,7 @@ class DeleteFile(msgspec.Struct, frozen=True, tag="delete", forbid_unknown_field
     prune: int = 0
 
 
-class MoveFile(msgspec.Struct, frozen=True, tag="move", forbid_unknown_fields=True):
+class MoveFile(msgspec.Struct, frozen=True, gc=False, tag="move", forbid_unknown_fields=True):
     """Renames a file or symlink to a free name; `prune` as for a deletion."""
 
     path: bytes

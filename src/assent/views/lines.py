@@ -10,7 +10,7 @@ from assent.views.visible import fold_long, visible
 Style = Literal["heading", "risk", "added", "removed", "hunk", "dim", "plain", "digest"]
 
 
-class Line(msgspec.Struct, frozen=True):
+class Line(msgspec.Struct, frozen=True, gc=False):
     """A line for a person. Its text has no line feed and nothing in it that hides."""
 
     style: Style
