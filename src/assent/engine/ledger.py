@@ -10,6 +10,7 @@ from assent.core.operation import Operation
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord, RunNote, fold, fold_all
 from assent.engine.doors import Doors
+from assent.engine.heads import readable
 from assent.ports import Batch
 
 _decode = msgspec.json.Decoder(PlanRecord).decode
@@ -84,13 +85,5 @@ class Ledger:
 
     def _load(self, stream: str) -> PlanRecord | None:
         kept = self._doors.store.head(stream)
-        record = _read(kept[1]) if kept else None
+        record = readable(kept, _decode)
         return fold_all(record, self._doors.store.read(stream, record.seq if record else 0))
-
-
-def _read(head: bytes) -> PlanRecord | None:
-    """Reads a kept fold; one that is damaged is no loss, for the events can be folded anew."""
-    try:
-        return _decode(head)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None

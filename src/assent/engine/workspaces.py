@@ -4,6 +4,7 @@ import msgspec
 
 from assent.core.event import Event, PlanSelected, WorkspaceMinted, WorkspaceMoved
 from assent.engine.doors import Doors, Place
+from assent.engine.heads import readable
 from assent.ports import Batch
 
 
@@ -73,7 +74,7 @@ class Workspaces:
         found = []
         for stream in self._doors.store.streams("workspace/"):
             kept = self._doors.store.head(stream)
-            home = _read(kept[1]) if kept else None
+            home = readable(kept, _decode)
             for recorded in self._doors.store.read(stream, home.seq if home else 0):
                 home = _folded(home, recorded.event)
             if home is not None:
@@ -91,11 +92,3 @@ def _folded(home: Home | None, event: Event) -> Home:
             return msgspec.structs.replace(home, current=plan_id, seq=home.seq + 1)
         case _:
             raise AssertionError("not a workspace's event")
-
-
-def _read(head: bytes) -> Home | None:
-    """Reads a kept fold; one that is damaged is no loss, for the events can be folded anew."""
-    try:
-        return _decode(head)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
-        return None
