@@ -68,7 +68,10 @@ class LateSigner:
         self._path = path
         self._signer: Signer | None = None
 
-    def sign(self, payload: bytes) -> tuple[str, str]:
+    def key(self) -> str:
+        return self._real().key()
+
+    def sign(self, payload: bytes) -> str:
         return self._real().sign(payload)
 
     def verify(self, key: str, payload: bytes, signature: str) -> bool:

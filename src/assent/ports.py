@@ -63,8 +63,11 @@ class Blobs(Protocol):
 class Signer(Protocol):
     """The key that says which machine's person approved; it never leaves the state directory."""
 
-    def sign(self, payload: bytes) -> tuple[str, str]:
-        """Returns the public key and the signature, both as hex."""
+    def key(self) -> str:
+        """Returns the public key as hex; the first call makes the pair."""
+
+    def sign(self, payload: bytes) -> str:
+        """Returns the signature as hex."""
 
     def verify(self, key: str, payload: bytes, signature: str) -> bool:
         """Tells whether this machine's key made the signature."""

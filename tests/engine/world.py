@@ -50,11 +50,14 @@ class NamedSigner:
     def __init__(self, name: str = "ours") -> None:
         self.name = name
 
-    def sign(self, payload: bytes) -> tuple[str, str]:
-        return self.name, sha256(self.name.encode() + payload)
+    def key(self) -> str:
+        return self.name
+
+    def sign(self, payload: bytes) -> str:
+        return sha256(self.name.encode() + payload)
 
     def verify(self, key: str, payload: bytes, signature: str) -> bool:
-        return (key, signature) == self.sign(payload)
+        return (key, signature) == (self.name, self.sign(payload))
 
 
 class OpenLocks:

@@ -89,10 +89,9 @@ class Consents:
             note,
             clock.now(),
             expires_at,
+            self._doors.signer.key(),
         )
-        key, _ = self._doors.signer.sign(b"")
-        approval = msgspec.structs.replace(approval, key=key)
-        _, signature = self._doors.signer.sign(signed_bytes(approval))
+        signature = self._doors.signer.sign(signed_bytes(approval))
         return msgspec.structs.replace(approval, signature=signature)
 
     def reject(self, record: PlanRecord, note: str) -> PlanRecord:

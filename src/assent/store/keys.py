@@ -24,10 +24,14 @@ class FileSigner:
         self._path = os.path.abspath(path)
         self._pair: tuple[bytes, bytes] | None = None
 
-    def sign(self, payload: bytes) -> tuple[str, str]:
-        """Returns the public key and the signature as hex; makes the key if there is none."""
-        public, secret = self._loaded() or self._made()
-        return public.hex(), crypto_sign(payload, secret)[:_SIGNATURE].hex()
+    def key(self) -> str:
+        """Returns the public key as hex; makes the pair if there is none."""
+        return (self._loaded() or self._made())[0].hex()
+
+    def sign(self, payload: bytes) -> str:
+        """Returns the signature as hex; makes the pair if there is none."""
+        _, secret = self._loaded() or self._made()
+        return crypto_sign(payload, secret)[:_SIGNATURE].hex()
 
     def verify(self, key: str, payload: bytes, signature: str) -> bool:
         """Tells whether this machine's key made the signature; of garbage it did not."""
