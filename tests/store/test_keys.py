@@ -33,9 +33,11 @@ def test_signature_verifies_here_and_by_any_other_library(tmp_path: Path) -> Non
 
 
 def test_key_stays_the_same(tmp_path: Path) -> None:
-    signed = FileSigner(tmp_path / "key").sign(b"payload")
-    assert FileSigner(tmp_path / "key").sign(b"payload") == signed
-    assert FileSigner(tmp_path / "key").verify(signed[0], b"payload", signed[1])
+    first, second = FileSigner(tmp_path / "key"), FileSigner(tmp_path / "key")
+    assert (first.key(), first.sign(b"payload")) == (second.key(), second.sign(b"payload"))
+    other = FileSigner(tmp_path / "other")
+    assert (other.key(), other.sign(b"payload")) != (first.key(), first.sign(b"payload"))
+    assert other.key() != first.key()
 
 
 def test_key_is_one_private_file(tmp_path: Path) -> None:
