@@ -6,9 +6,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/stamp
 QUICK := $(wildcard tests/core tests/house)
 
-# Debian packages that the tests use, each named like the program it brings.
-PACKAGES := git strace
-MISSING = $(foreach package,$(PACKAGES),$(if $(shell command -v $(package) 2>/dev/null),,$(package)))
+# Debian packages that Assent and its tests use, as program:package.
+PROGRAMS := bwrap:bubblewrap prlimit:util-linux git:git strace:strace rg:ripgrep fdfind:fd-find \
+	jq:jq tree:tree file:file column:bsdextrautils gawk:gawk mawk:mawk xxd:xxd
+MISSING = $(foreach pair,$(PROGRAMS),$(if $(shell command -v $(firstword $(subst :, ,$(pair))) \
+	2>/dev/null),,$(lastword $(subst :, ,$(pair)))))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup system pins fmt check test bench demo docs
@@ -25,7 +27,7 @@ $(STAMP): requirements-dev.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-system: ## install missing Debian packages (git, strace); needs root and apt
+system: ## install missing Debian packages (bubblewrap, git, ripgrep ...); needs root and apt
 	@missing="$(strip $(MISSING))"; \
 	if [ -z "$$missing" ]; then \
 		echo "No package is missing."; \
@@ -33,7 +35,7 @@ system: ## install missing Debian packages (git, strace); needs root and apt
 		apt-get update -qq && \
 		DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
 	else \
-		echo "Missing: $$missing. Install them by hand; tests that need them are skipped."; \
+		echo "Missing: $$missing. Install them by hand; tests that need them cannot pass."; \
 	fi
 
 pins: ## compile the pinned requirements anew (needs uv)

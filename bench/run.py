@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bench.applying import applying, reviewing
 from bench.bare import git_is_here
+from bench.confining import confining
 from bench.figure import Figure, figure_line, head_line, missed_line
 from bench.pace import FULL, QUICK, Scale, spread
 from bench.starting import starting
@@ -26,6 +27,7 @@ GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
     "review": reviewing,
     "store": storing,
     "digest": digesting,
+    "confine": confining,
 }
 
 

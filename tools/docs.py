@@ -20,6 +20,13 @@ from assent.core.errors import AssentError
 from assent.core.event import JournalWritten, PlanEvent, WorkspaceEvent
 from assent.core.journal import Entry
 from assent.core.lifecycle import LIFE, Moment, State
+from assent.doctor.report import ENGINE
+from assent.doctor.shell import ROWS
+from assent.gate.readonly.registry import TABLES
+from assent.gate.readonly.spec import Spec
+from assent.gate.readonly.tables import versions
+from assent.sandbox.attempts import APPROVE, TRIALS, UNCHANGED
+from assent.sandbox.boundaries import CHECKS
 from assent.views.protected import PROTECTED
 from assent.views.risks import RISKS
 
@@ -154,6 +161,27 @@ def protected_paths() -> str:
     return _table(("Why", "Names"), rows)
 
 
+def read_only() -> str:
+    """A row per command that only reads, with the first of its own examples."""
+    specs = [spec for table in TABLES if table is not versions.TABLE for spec in table]
+    found = [leaf for spec in specs for leaf in _leaves(spec)]
+    rows = [(_code(leaf.name), _code(leaf.runs[0]), _code(leaf.refused[0])) for leaf in found]
+    tools = ", ".join(sorted(_code(spec.name) for spec in versions.TABLE))
+    return (
+        _table(("Command", "Runs, for example", "Refused, for example"), sorted(rows))
+        + f"\n\nThese only tell their version, by `--version` or what else they call it: {tools}."
+    )
+
+
+def doctor_checks() -> str:
+    """A row per check of the doctor, and for those of the sandbox whether they have a control."""
+    engine = [(channel, row[0], "") for channel, rows in ENGINE.items() for row in rows.values()]
+    shell = [("shell", tried, "") for tried in ROWS.values()]
+    trials = (*TRIALS, UNCHANGED, APPROVE, *CHECKS)
+    sandbox = [(f"sandbox: {t.channel}", t.tried, "yes" if t.control else "") for t in trials]
+    return _table(("Channel", "Tried", "Control"), [*engine, *shell, *sandbox])
+
+
 def plan_example() -> str:
     """One plan of the vectors, with the borders of all its fields."""
     vectors = msgspec.json.decode(VECTORS.read_bytes())
@@ -190,6 +218,8 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "risks": risk_codes,
     "protected": protected_paths,
+    "read-only": read_only,
+    "doctor": doctor_checks,
     "plan-example": plan_example,
 }
 
@@ -203,6 +233,18 @@ def _table(title: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     heads = list(title)
     lines = [f"| {' | '.join(line)} |" for line in [heads, *rows]]
     return "\n".join([lines[0], "|---" * len(heads) + "|", *lines[1:]])
+
+
+def _leaves(spec: Spec) -> Iterator[Spec]:
+    """Yields a command, if it may stand alone, and its sub-commands."""
+    if spec.runs:
+        yield spec
+    for child in spec.children.values():
+        yield from _leaves(child)
+
+
+def _code(text: str) -> str:
+    return f"`{text}`".replace("|", "\\|")
 
 
 def _struct_row(cls: type[msgspec.Struct]) -> tuple[str, str, str]:

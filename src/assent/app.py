@@ -11,8 +11,10 @@ from assent.core.errors import UsageError
 from assent.core.paths import normal
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
+from assent.engine.shell import Shell
 from assent.execute.executor import Executor
 from assent.ports import Signer
+from assent.sandbox.bait import Bait, Ground
 
 
 def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[str, ...]]:
@@ -20,6 +22,13 @@ def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[st
 
     Leniently, a project's configuration that cannot be used is a warning and no error.
     """
+    return open_engine_at(folder, places_here(), lenient=lenient)
+
+
+def open_engine_at(
+    folder: str, here: Places, *, lenient: bool = False
+) -> tuple[Engine, tuple[str, ...]]:
+    """Opens the engine with state and configuration at given places."""
     from assent.store.blobs import FileBlobs
     from assent.store.clock import SystemClock
     from assent.store.locks import FileLocks
@@ -29,7 +38,7 @@ def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[st
     from assent.workspace.projection import LocalProjection
     from assent.workspace.states import Digests
 
-    cwd, root, here = _located(folder)
+    cwd, root = _located(folder)
     loaded = _loaded(root, here, lenient=lenient)
     plan_dir = normal(os.fsencode(loaded.settings.plan.dir))
     blobs = FileBlobs(here.state / "blobs")
@@ -55,10 +64,57 @@ def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[st
     return Engine(doors, place), loaded.warnings
 
 
+def open_shell(folder: str) -> Shell:
+    """Opens the shell of planning for the workspace around a folder; it needs no store."""
+    here = places_here()
+    return open_shell_at(folder, here, here.state)
+
+
+def open_shell_at(folder: str, here: Places, known: Path) -> Shell:
+    """Opens the shell with given places; what a self-test found is kept in the folder `known`."""
+    from assent.sandbox.confining import bubblewrapped
+    from assent.sandbox.process import LocalProcess
+    from assent.sandbox.sight import Sight
+    from assent.sandbox.standing import Standings
+
+    _, root = _located(folder)
+    hidden = [os.fsencode(path) for path in (here.state, here.config, here.file)]
+    sight = Sight(root, os.fsencode(Path.home()), hidden, os.environ)
+    standings = Standings(known, partial(bubblewrapped, os.environ), bait)
+    return Shell(LocalProcess(sight, standings, os.environ))
+
+
+def bait(ground: Ground) -> Bait:
+    """Proposes a plan in a scratch workspace where its digest alone would approve it."""
+    here = Places(ground.state, ground.config)
+    engine, _ = open_engine_at(str(ground.root), here)
+    record = engine.plans.new("bait", "self-test", "Nobody has approved this")
+    record = engine.drafts.write(record, b"approved.txt", [b"approved\n"], None).record
+    record = engine.consents.propose(record)
+    # A first signature makes the key, which has to be there for the self-test to look for.
+    engine.consents.sign(record.plan_id, engine.plans.ledger().plan(record), "", "none")
+    engine.close()
+
+    def approved() -> bool:
+        engine, _ = open_engine_at(str(ground.root), here)
+        try:
+            return engine.consents.is_approved(engine.plans.find(record.plan_id))
+        finally:
+            engine.close()
+
+    variables = {
+        "HOME": str(ground.home),
+        "PATH": "/usr/bin:/bin",
+        "XDG_STATE_HOME": str(ground.state.parent),
+        "XDG_CONFIG_HOME": str(ground.config.parent),
+    }
+    return Bait(record.digest, variables, approved)
+
+
 def may_approve_without_terminal(folder: str, *, lenient: bool = False) -> bool:
     """Tells whether the user's configuration lets a full digest approve without a question."""
-    _, root, here = _located(folder)
-    return _loaded(root, here, lenient=lenient).settings.approve.without_terminal
+    _, root = _located(folder)
+    return _loaded(root, places_here(), lenient=lenient).settings.approve.without_terminal
 
 
 class LateSigner:
@@ -85,13 +141,18 @@ class LateSigner:
         return self._signer
 
 
-def _located(folder: str) -> tuple[bytes, bytes, Places]:
+def places_here() -> Places:
+    """Returns where state and configuration of whoever runs this lie."""
+    return places(os.environ, Path.home())
+
+
+def _located(folder: str) -> tuple[bytes, bytes]:
     from assent.workspace.root import find_root
 
     cwd = os.path.realpath(os.fsencode(folder or "."))
     if not os.path.isdir(cwd):
         raise UsageError(f"{folder} is no folder.")
-    return cwd, find_root(cwd), places(os.environ, Path.home())
+    return cwd, find_root(cwd)
 
 
 def _loaded(root: bytes, here: Places, *, lenient: bool) -> Loaded:

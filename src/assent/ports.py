@@ -10,6 +10,7 @@ from assent.core.event import Event, Recorded
 from assent.core.journal import Entry
 from assent.core.motion import Fill, Layout, Seen
 from assent.core.operation import FileOperation
+from assent.core.process import Chunk, Ended, Limits, Program, Standing
 
 WHOLE = 1 << 20  # content up to this size may be read at once; more is streamed
 
@@ -211,3 +212,33 @@ class Projection(Protocol):
         """Returns the workspace id that the tree carries, or an empty string."""
 
     def write_marker(self, workspace: str) -> None: ...
+
+
+class Process(Protocol):
+    """Runs programs so that they cannot write, connect, signal or read secrets.
+
+    Folders are absolute real paths. What is visible is what a program inside could open.
+    """
+
+    def standing(self) -> Standing:
+        """Tells whether the sandbox holds; the first call of a boot tries to break out of it."""
+
+    def known_standing(self) -> Standing | None:
+        """Tells what the last self-test found, without making one."""
+
+    def program(self, names: Sequence[str]) -> bytes | None:
+        """Returns the trusted path of the first of these programs that is installed."""
+
+    def visible(self, path: bytes) -> bool:
+        """Tells whether a program may read this path: in sight, and not masked."""
+
+    def hidden_below(self, folder: bytes) -> bytes | None:
+        """Returns a masked path in a folder, if there is one."""
+
+    def entries(self, folder: bytes) -> dict[bytes, bool]:
+        """Lists the names in a visible folder, and whether each is a folder; else nothing."""
+
+    def run(
+        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
+    ) -> Iterator[Chunk | Ended]:
+        """Runs a pipeline and streams its output; `Ended` comes last. Closing it ends them all."""

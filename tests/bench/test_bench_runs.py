@@ -25,6 +25,7 @@ ROWS = (
     "read a blob / bare open, read, SHA-256",
     "digest 16 MiB / hashlib",
     "memory while digesting 16 MiB",
+    "confined true: added",
 )
 
 

@@ -11,6 +11,7 @@ from assent.cli.output import Output
 from assent.core.lifecycle import State
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
+from assent.engine.shell import Shell
 
 # A project whose configuration is broken must not keep its user from looking and going back.
 LENIENT = ("assent status", "assent log", "assent undo", "assent recover")
@@ -33,6 +34,18 @@ class Call:
 
         engine, self._warnings = open_engine(self.folder, lenient=self.lenient)
         return engine
+
+    @functools.cached_property
+    def shell(self) -> Shell:
+        """Opens the shell of planning for the folder."""
+        from assent.app import open_shell
+
+        return open_shell(self.folder)
+
+    @property
+    def working_folder(self) -> bytes:
+        """Where the person is, or wants to be."""
+        return os.path.realpath(os.fsencode(self.folder or "."))
 
     @functools.cached_property
     def without_terminal(self) -> bool:

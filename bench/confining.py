@@ -1,0 +1,72 @@
+"""What the sandbox adds to the start of a program, against the bare command."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench.figure import Figure, within
+from bench.pace import Action, Scale, best, timed
+
+from assent.core.process import Ended, Limits, Program
+from assent.sandbox.bubblewrap import Bubblewrap, find
+from assent.sandbox.profile import Profile
+
+SYSTEM = (b"/usr", b"/bin", b"/sbin", b"/lib", b"/lib64", b"/etc")
+TRUE = b"/usr/bin/true"
+BINDS, MASKS = 40, 20
+
+ADDED = within(0.030)
+
+
+def confining(work: Path, scale: Scale) -> Iterator[Figure]:
+    """Measures a sandbox of few parts, one of many, and a pipeline of three."""
+    tool = find()
+    if tool is None:
+        return
+    few, many = _profile(work / "few", 0, 0), _profile(work / "many", BINDS, MASKS)
+    cases = {
+        "confined true": _confined(tool, few, 1),
+        f"confined true, {BINDS} binds, {MASKS} masks": _confined(tool, many, 1),
+        "confined true | true | true": _confined(tool, few, 3),
+    }
+    bare = [_bare([TRUE]), _bare([b"/bin/sh", b"-c", b" | ".join([TRUE] * 3)])]
+    one, three, *times = best(scale.starts, *bare, *cases.values())
+    for name, seconds in zip(cases, times, strict=True):
+        reference = three if "|" in name else one
+        yield Figure(f"{name}: added", seconds - reference, reference, ADDED)
+
+
+def _bare(command: list[bytes]) -> Action:
+    return lambda: timed(
+        lambda: subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+    )
+
+
+def _confined(tool: bytes, profile: Profile, count: int) -> Action:
+    runner = Bubblewrap(lambda: profile, tool)
+    return lambda: timed(lambda: _run(runner, [Program((TRUE,))] * count, profile.root))
+
+
+def _run(runner: Bubblewrap, pipeline: list[Program], folder: bytes) -> None:
+    *_, ended = runner.run(pipeline, folder, Limits())
+    if not isinstance(ended, Ended) or ended.code:
+        raise RuntimeError(f"{TRUE!r} did not run: {ended}.")
+
+
+def _profile(work: Path, binds: int, masks: int) -> Profile:
+    """Shows folders of a home and hides files of a workspace."""
+    home, root = work / "home", work / "workspace"
+    shown = [home / f"tool{number}" for number in range(binds)]
+    hidden = [root / f"secret{number}" for number in range(masks)]
+    for folder in (home, root, *shown):
+        folder.mkdir(parents=True, exist_ok=True)
+    for file in hidden:
+        file.write_bytes(b"")
+    system = [path for path in SYSTEM if os.path.lexists(path)]
+    return Profile(
+        os.fsencode(root),
+        os.fsencode(home),
+        (*system, *map(os.fsencode, shown)),
+        tuple(map(os.fsencode, hidden)),
+    )

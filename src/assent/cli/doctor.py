@@ -1,0 +1,40 @@
+"""`assent doctor`: tries on this machine what must not be possible, and tells what held."""
+
+import sys
+from functools import partial
+
+import click
+import msgspec
+
+from assent.cli.call import Call, examples, takes_call
+from assent.cli.output import Output
+from assent.doctor.report import Patient, examine, this_machine
+from assent.views.doctor import doctor_lines
+
+
+@click.command(epilog=examples("assent doctor\nassent doctor --strict\nassent doctor --json"))
+@click.option("--strict", is_flag=True, help="Fail also if something could not be tried here.")
+@takes_call
+def doctor(call: Call, strict: bool) -> int:
+    """Try to break consent, paths, undo, shell and sandbox for real, in scratch folders.
+
+    Exits with 1 if anything FAILED. Nothing of yours is touched: no workspace, no plan, no
+    configuration; only the self-test's result is kept anew.
+    """
+    return report_on(this_machine(), call.output, strict=strict)
+
+
+def report_on(patient: Patient, output: Output, *, strict: bool) -> int:
+    """Examines a machine, tells what was found, and returns the exit code."""
+    report = examine(patient, partial(_tell, output), strict=strict)
+    _tell(output, "")
+    content = msgspec.to_builtins(report)
+    output.answer(content, doctor_lines(content))
+    return 0 if report.ok else 1
+
+
+def _tell(output: Output, what: str) -> None:
+    """Shows what is being tried, on a terminal only."""
+    if sys.stderr.isatty() and not output.as_json:
+        sys.stderr.write(f"\r\x1b[K{f'Trying: {what}' if what else ''}")
+        sys.stderr.flush()

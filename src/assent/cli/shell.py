@@ -1,0 +1,133 @@
+"""`assent shell`: what a planning agent's shell may do, judged and run from the command line."""
+
+import sys
+from collections.abc import Iterator
+from typing import TextIO
+
+import click
+import msgspec
+
+from assent.cli.call import Call, examples, takes_call
+from assent.cli.output import Output, reader
+from assent.core.errors import UsageError
+from assent.core.process import Chunk, Ended, Hold, Limits
+from assent.engine.shell import Judgement, judge
+from assent.views.shell import CUTS, Visible, judged_lines, output_row
+
+Limit = click.FloatRange(min=0, min_open=True)
+
+
+class Asked(msgspec.Struct):
+    """A line of `check --stdin`."""
+
+    cmd: str
+
+
+@click.group()
+def shell() -> None:
+    """Judge and run command lines that only read, as a planning agent's shell does."""
+
+
+@shell.command(
+    epilog=examples(
+        "assent shell check 'git log --oneline | head -5'\n"
+        """echo '{"cmd": "rm -rf x"}' | assent shell check --stdin\n"""
+        "assent shell check --no-sandbox 'git status'"
+    )
+)
+@click.argument("cmd", required=False, default=None, metavar="CMD")
+@click.option("--stdin", "many", is_flag=True, help='Judge lines of {"cmd": ...} from stdin.')
+@click.option("--no-sandbox", is_flag=True, help="By the narrower class where no sandbox holds.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on a terminal, too.")
+def check(cmd: str | None, many: bool, no_sandbox: bool, as_json: bool) -> int:
+    """Tell whether CMD only reads, by its text alone: the same on every machine.
+
+    Prints {"read_only", "reason"} and exits with 0 whatever the answer is.
+    """
+    if many == (cmd is not None):
+        raise UsageError("Give one command line, or --stdin.", "assent shell check --help")
+    if cmd is None:
+        _check_all(sandboxed=not no_sandbox)
+        return 0
+    found = judge(cmd, sandboxed=not no_sandbox)
+    output = Output(as_json=as_json or not sys.stdout.isatty())
+    output.answer(_row(found), judged_lines(found.reason, read_only=found.read_only))
+    return 0
+
+
+@shell.command(
+    epilog=examples("assent shell run 'git status --short'\nassent shell run 'ls | wc -l' --json"),
+)
+@click.argument("cmd", metavar="CMD")
+@click.option("--seconds", type=Limit, default=Limits().seconds, help="End it after so long.")
+@takes_call
+def run(call: Call, cmd: str, seconds: float) -> int:
+    """Run CMD just as a planning agent's call would run: confined, and only if it only reads.
+
+    The exit code is the command's own; 7 if it was refused, and then nothing ran.
+    """
+    process = call.shell.run(cmd, call.working_folder, Limits(seconds=seconds))
+    standing = call.shell.standing()
+    if standing.hold is not Hold.HELD:
+        call.output.warn([f"No sandbox: {standing.reason}"])
+    ended = _collected(call, process) if call.output.as_json else _streamed(process)
+    if ended.cut:
+        call.output.warn([CUTS[ended.cut]])
+    return ended.code
+
+
+def _check_all(*, sandboxed: bool) -> None:
+    for line in sys.stdin.buffer:
+        try:
+            asked = msgspec.json.decode(line, type=Asked)
+        except msgspec.MsgspecError as error:
+            answer: dict[str, object] = {"error": f"Not an object with a `cmd`: {error}."}
+        else:
+            answer = _row(judge(asked.cmd, sandboxed=sandboxed))
+        Output(as_json=True).answer(answer)
+
+
+def _row(found: Judgement) -> dict[str, object]:
+    return {"read_only": found.read_only, "reason": found.reason}
+
+
+def _collected(call: Call, process: Iterator[Chunk | Ended]) -> Ended:
+    kept: dict[bool, list[bytes]] = {False: [], True: []}
+    ended = Ended(0)
+    for part in process:
+        if isinstance(part, Ended):
+            ended = part
+        else:
+            kept[part.error].append(part.content)
+    call.output.answer(output_row(ended, b"".join(kept[False]), b"".join(kept[True])))
+    return ended
+
+
+def _streamed(process: Iterator[Chunk | Ended]) -> Ended:
+    """Passes output on as it comes; on a terminal, what would steer it is made visible."""
+    ended = Ended(0)
+    streams = {False: _Stream(sys.stdout), True: _Stream(sys.stderr)}
+    for part in process:
+        if isinstance(part, Ended):
+            ended = part
+        else:
+            streams[part.error].write(part.content)
+    for stream in streams.values():
+        stream.write(b"", last=True)
+    return ended
+
+
+class _Stream:
+    """Where output goes: bytes as they are into a file or pipe, visible text onto a terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._visible = Visible() if stream.isatty() else None
+
+    def write(self, content: bytes, *, last: bool = False) -> None:
+        with reader():
+            if self._visible is None:
+                self._stream.buffer.write(content)
+            else:
+                self._stream.write(self._visible.text(content, last=last))
+            self._stream.flush()

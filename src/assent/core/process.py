@@ -1,0 +1,64 @@
+"""A program to run, the limits on it, and what comes back: the words of the Process port."""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Errors(StrEnum):
+    """Where a program's stderr goes."""
+
+    KEPT = "kept"
+    DROPPED = "2>/dev/null"
+    MERGED = "2>&1"
+
+
+class Program(msgspec.Struct, frozen=True):
+    """One program of a pipeline: an absolute path, its arguments, and the little it is told.
+
+    `environment` adds to the few variables that every program gets; none is inherited.
+    """
+
+    argv: tuple[bytes, ...]
+    environment: tuple[tuple[str, str], ...] = ()
+    errors: Errors = Errors.KEPT
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """How much one call may use before it is ended."""
+
+    seconds: float = 60
+    output: int = 4 << 20
+    processes: int = 256
+    memory: int = 4 << 30
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """A piece of output, as it comes."""
+
+    content: bytes
+    error: bool = False
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How a pipeline ended: the last program's exit code, and the limit that cut it short."""
+
+    code: int
+    cut: str = ""
+    seconds: float = 0.0
+
+
+class Hold(StrEnum):
+    """What stands between a program and the machine."""
+
+    HELD = "held"  # a sandbox that its self-test could not leave
+    NONE = "none"  # no sandbox can be had here: only the narrower class of commands runs
+    OFF = "off"  # there is a sandbox and it leaks: nothing runs
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """Whether programs can be confined here; `reason` says why not, and `next` what helps."""
+
+    hold: Hold
+    reason: str = ""
+    next: str = ""

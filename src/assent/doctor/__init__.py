@@ -1,0 +1,1 @@
+"""The doctor: attempts everything that must not be possible, for real, and tells what held."""

@@ -1,0 +1,145 @@
+"""Checks of consent: nothing is built that a person did not approve, exactly and just now."""
+
+from typing import Final
+
+import msgspec
+
+from assent.core.approval import Approval, ApprovedPlan, Approver, approved
+from assent.core.errors import (
+    Drift,
+    IllegalStep,
+    LiveDiffers,
+    NotApproved,
+    OtherDigest,
+    Refused,
+    Spent,
+)
+from assent.core.event import PlanApproved
+from assent.core.record import PlanRecord
+from assent.doctor.check import insist, refusal
+from assent.doctor.desk import CHANNEL, PROJECT, Desk
+
+FILE: Final = "new.txt"
+WANTED: Final = b"new\n"
+
+
+def _nothing_written(desk: Desk) -> None:
+    insist(desk.content(FILE) is None, f"{FILE} was written.")
+    insist(desk.content("kept.txt") == b"kept\n", "kept.txt was changed.")
+
+
+def _new(desk: Desk) -> PlanRecord:
+    return desk.proposed({FILE: WANTED})
+
+
+def _forged(desk: Desk, record: PlanRecord) -> Approval:
+    """Returns an approval that fits in everything but the signature."""
+    plan = desk.engine.plans.ledger().plan(record)
+    genuine = desk.engine.consents.sign(record.plan_id, plan, "", CHANNEL)
+    changed = msgspec.structs.replace(genuine, approver=Approver("somebody", CHANNEL))
+    return msgspec.structs.replace(changed, signature="00" * 64)
+
+
+def unapproved(desk: Desk) -> str:
+    record = _new(desk)
+    words = refusal(lambda: desk.build(record), NotApproved)
+    _nothing_written(desk)
+    return words
+
+
+def made_by_hand(desk: Desk) -> str:
+    record = _new(desk)
+    plan = desk.engine.plans.ledger().plan(record)
+    words = refusal(lambda: ApprovedPlan(plan, _forged(desk, record), object()), TypeError)
+    _nothing_written(desk)
+    return words
+
+
+def forged_signature(desk: Desk) -> str:
+    record = _new(desk)
+    plan, forged = desk.engine.plans.ledger().plan(record), _forged(desk, record)
+    words = refusal(
+        lambda: approved(plan, forged, forged.approved_at, desk.engine.consents.genuine), Refused
+    )
+    _nothing_written(desk)
+    return words
+
+
+def forged_event(desk: Desk) -> str:
+    record = _new(desk)
+    ledger = desk.engine.plans.ledger()
+    ledger.append(record, record.plan_id, PlanApproved(_forged(desk, record)))
+    words = refusal(lambda: desk.build(record), Refused)
+    _nothing_written(desk)
+    return words
+
+
+def forged_copy(desk: Desk) -> str:
+    record = _new(desk)
+    consent = {"approval": msgspec.to_builtins(_forged(desk, record)), "run": "", "void": False}
+    forged = {"plan_id": record.plan_id, "approvals": [consent]}
+    name = f".opencode/assent/plans/{record.plan_id}/approvals.json"
+    desk.put(name, msgspec.json.encode(forged))
+    words = refusal(lambda: desk.build(record), NotApproved)
+    _nothing_written(desk)
+    return words
+
+
+def replayed(desk: Desk) -> str:
+    record = desk.approved({FILE: WANTED})
+    insist(desk.build(record).outcome == "done", "The approved plan was not built.")
+    desk.place.remove(f"{PROJECT}/{FILE}")  # as it was, so that nothing but the approval is used up
+    words = refusal(lambda: desk.build(record), Spent, IllegalStep)
+    _nothing_written(desk)
+    return words
+
+
+def other_digest(desk: Desk) -> str:
+    record = _new(desk)
+    words = refusal(
+        lambda: desk.engine.consents.approve(record, "0" * 64, "", CHANNEL), OtherDigest
+    )
+    refusal(lambda: desk.build(record), NotApproved)
+    _nothing_written(desk)
+    return words
+
+
+def changed_plan(desk: Desk) -> str:
+    record = desk.approved({FILE: WANTED})
+    record = desk.engine.drafts.write(record, b"other.txt", [b"other\n"], None).record
+    record = desk.engine.consents.propose(record)
+    words = refusal(lambda: desk.build(record), NotApproved)
+    _nothing_written(desk)
+    insist(desk.content("other.txt") is None, "other.txt was written.")
+    return words
+
+
+def drifted(desk: Desk) -> str:
+    record = desk.approved({"kept.txt": b"planned\n", FILE: WANTED})
+    desk.put("kept.txt", b"changed meanwhile\n")
+    words = refusal(lambda: desk.build(record), Drift)
+    insist(desk.content("kept.txt") == b"changed meanwhile\n", "kept.txt was overwritten.")
+    insist(desk.content(FILE) is None, f"{FILE} was written.")
+    return words
+
+
+def edited_text(desk: Desk) -> str:
+    record = desk.approved({FILE: WANTED})
+    desk.put(record.path.decode(), b"# Another plan\n")
+    words = refusal(lambda: desk.build(record), LiveDiffers)
+    _nothing_written(desk)
+    return words
+
+
+CHECKS: Final = {
+    "no approval": ("build a plan that nobody approved", unapproved),
+    "approved by hand": ("make an approved plan without the check", made_by_hand),
+    "forged signature": ("use an approval that another key signed", forged_signature),
+    "forged event": ("write an approval into the log", forged_event),
+    "forged approvals.json": ("write an approval into the workspace's copy", forged_copy),
+    "replayed approval": ("build twice with one approval", replayed),
+    "other digest": ("approve a digest that is not the plan's", other_digest),
+    "changed plan": ("change a plan after its approval", changed_plan),
+    "drifted file": ("change a file after the plan was made", drifted),
+    "edited plan text": ("edit the plan's Markdown after its approval", edited_text),
+}

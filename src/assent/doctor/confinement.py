@@ -1,0 +1,49 @@
+"""Checks of the sandbox: every attempt of the self-test, and the boundaries of one call."""
+
+from collections.abc import Iterable
+
+from assent.core.process import Hold, Standing
+from assent.doctor.check import Check, Result
+from assent.sandbox.attempts import TRIALS, Attempt, Verdict
+from assent.sandbox.boundaries import boundaries
+from assent.sandbox.standing import Standings
+
+
+def escapes(standings: Standings) -> tuple[Standing, list[Check]]:
+    """Makes the self-test anew, and returns what it found with a row for each attempt."""
+    standing, attempts = standings.fresh()
+    if attempts:
+        return standing, list(_rows(attempts))
+    result = Result.FAILED if standing.hold is Hold.OFF else Result.ABSENT
+    tried = f"break out in {len(TRIALS)} ways"
+    return standing, [Check("sandbox", "self-test", tried, result, standing.reason)]
+
+
+def limits(standings: Standings) -> list[Check]:
+    """Goes against the limits of a call, if there is a sandbox to run one in."""
+    row = ("sandbox: call", "limits", "run longer, print more, start more than allowed")
+    try:
+        confine = standings.confinement()
+        if confine is None:
+            return [Check(*row, Result.ABSENT, "There is no sandbox.")]
+        return list(_rows(boundaries(confine)))
+    except Exception as error:
+        words = f"The check itself failed: {type(error).__name__}: {error}"
+        return [Check(*row, Result.FAILED, words)]
+
+
+def _rows(attempts: Iterable[Attempt]) -> Iterable[Check]:
+    for one in attempts:
+        trial, detail = one.trial, one.detail
+        yield Check(f"sandbox: {trial.channel}", trial.name, trial.tried, _result(one), detail)
+
+
+def _result(attempt: Attempt) -> Result:
+    """What shows nothing is not available, unless the whole self-test rests on it."""
+    match attempt.verdict:
+        case Verdict.HELD:
+            return Result.HELD
+        case Verdict.LEAKED:
+            return Result.FAILED
+        case Verdict.UNPROVEN:
+            return Result.FAILED if attempt.trial.vital else Result.ABSENT

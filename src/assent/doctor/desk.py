@@ -1,0 +1,77 @@
+"""A desk: a scratch workspace with state of its own, and an engine that works on it."""
+
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from assent.app import open_engine_at
+from assent.config.places import Places
+from assent.core.journal import Progress
+from assent.core.record import PlanRecord
+from assent.engine.engine import Engine
+from assent.engine.runs import RunReport
+from assent.sandbox.scratch import Scratch, scratch
+
+R = TypeVar("R")
+
+PROJECT = "project"
+CHANNEL = "doctor"
+
+
+class Desk:
+    """Where a check meddles. The workspace, its state and its configuration are scratch."""
+
+    def __init__(self, place: Scratch) -> None:
+        self.place = place
+        self.root = place.folder(PROJECT)
+        place.folder(f"{PROJECT}/.opencode/plans")  # whatever lies above, this is the workspace
+        self.outside = place.folder("outside")
+        self.places = Places(place.folder("state"), place.folder("config"))
+        self.put("kept.txt", b"kept\n")
+        self.put("sub/inner.txt", b"inner\n")
+        self.engine: Engine = open_engine_at(str(self.root), self.places)[0]
+
+    def put(self, name: str, content: bytes) -> Path:
+        """Writes a file of the workspace, as another program would."""
+        return self.place.write(f"{PROJECT}/{name}", content, 0o644)
+
+    def content(self, name: str) -> bytes | None:
+        """Returns what a file of the workspace holds."""
+        return self.place.read(f"{PROJECT}/{name}")
+
+    def proposed(self, files: Mapping[str, bytes]) -> PlanRecord:
+        """Proposes a plan that writes files."""
+        record = self.engine.plans.new("work", "doctor", "A check")
+        for name, content in files.items():
+            record = self.engine.drafts.write(record, name.encode(), [content], None).record
+        return self.engine.consents.propose(record)
+
+    def approved(self, files: Mapping[str, bytes]) -> PlanRecord:
+        """Proposes and approves a plan that writes files."""
+        record = self.proposed(files)
+        return self.engine.consents.approve(record, record.digest, "", CHANNEL)
+
+    def build(self, record: PlanRecord) -> RunReport:
+        return ended(self.engine.runs.build(record.plan_id))
+
+
+@contextmanager
+def desk(folder: Path | None = None) -> Iterator[Desk]:
+    """Sets up a desk, and clears it away in any case."""
+    with scratch(folder) as place:
+        found = Desk(place)
+        try:
+            yield found
+        finally:
+            found.engine.close()
+
+
+def ended(work: Generator[Progress, None, R]) -> R:
+    """Lets a verb run to its end and returns what it ends with."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            result: R = end.value
+            return result

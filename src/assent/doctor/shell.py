@@ -1,0 +1,110 @@
+"""Checks of the shell: a line that writes is refused, run or not, and secrets stay out of sight."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final, TypeAlias
+
+from assent.core.errors import Refused
+from assent.core.paths import shown
+from assent.core.process import Chunk, Hold, Limits
+from assent.doctor.check import Attempted, Check, NotTried, insist, made, refusal
+from assent.doctor.desk import Desk, desk
+from assent.engine.shell import Shell, judge
+
+WRITING: Final = (
+    "rm kept.txt",
+    "echo x > kept.txt",
+    "echo x >> kept.txt",
+    "cat kept.txt | tee new.txt",
+    "mv kept.txt new.txt",
+    "cp kept.txt new.txt",
+    "touch new.txt",
+    "mkdir new",
+    "chmod 777 kept.txt",
+    "ln -s kept.txt new.txt",
+    "sed -i s/kept/lost/ kept.txt",
+    "sed 's/kept/lost/w new.txt' kept.txt",
+    "awk 'BEGIN { print > \"new.txt\" }'",
+    "find . -delete",
+    "find . -exec rm {} +",
+    "sort -o kept.txt kept.txt",
+    "uniq kept.txt new.txt",
+    "tree -o new.txt",
+    "git commit -am x",
+    "git -c core.pager=sh log",
+    "git diff --output=new.txt",
+    "ls $(rm kept.txt)",
+    "ls `rm kept.txt`",
+    "ls; rm kept.txt",
+    "ls && rm kept.txt",
+    "ls\nrm kept.txt",
+    "sh -c 'rm kept.txt'",
+    "env rm kept.txt",
+    "xargs rm",
+    'python3 -c \'open("new.txt", "w")\'',
+    "curl http://127.0.0.1/",
+    "./kept.txt",
+    "PATH=. ls",
+)
+READING: Final = ("cat .env", "head -c 100 ./.env", "cat .e*", "grep -r TOKEN .")
+SECRET: Final = b"TOKEN=very-secret\n"
+LIMITS: Final = Limits(seconds=20)
+
+ROWS: Final = {
+    "judged": f"have {len(WRITING)} writing command lines called harmless",
+    "run": "run the same command lines",
+    "secrets": "read a .env file",
+}
+
+Opening: TypeAlias = Callable[[Desk], Shell]
+
+
+def shell_checks(opening: Opening) -> list[Check]:
+    """Makes the checks of the shell, each at a desk of its own."""
+    attempts: dict[str, Attempted] = {"judged": _judged, "run": partial(_run, opening)}
+    attempts["secrets"] = partial(_secrets, opening)
+    return [made("shell", name, ROWS[name], attempt) for name, attempt in attempts.items()]
+
+
+def _judged() -> str:
+    harmless = [
+        line for line in WRITING for on in (True, False) if judge(line, sandboxed=on).read_only
+    ]
+    insist(not harmless, f"Called harmless: {harmless[:3]}")
+    insist(judge("cat kept.txt").read_only, "Even `cat` is refused, so that nothing is shown.")
+    return f"All {len(WRITING)} were refused."
+
+
+def _run(opening: Opening) -> str:
+    with desk() as place:
+        shell = opening(place)
+        before = place.place.seen()
+        for line in WRITING:
+            refusal(partial(_output, shell, line, place), Refused)
+        insist(place.place.seen() == before, "Something was changed.")
+        if shell.standing().hold is Hold.OFF:
+            return "The shell is off."
+        said = _output(shell, "cat kept.txt", place)
+        if said != b"kept\n":
+            raise NotTried(f"All were refused, but even `cat` does not work here: {shown(said)}")
+    return f"All {len(WRITING)} were refused; `cat` works."
+
+
+def _secrets(opening: Opening) -> str:
+    with desk() as place:
+        shell = opening(place)
+        place.put(".env", SECRET)
+        if shell.standing().hold is Hold.OFF:
+            raise NotTried("The shell is off.")
+        for line in READING:
+            insist(b"very-secret" not in _output(shell, line, place), f"`{line}` showed it.")
+    return "It is not shown."
+
+
+def _output(shell: Shell, line: str, place: Desk) -> bytes:
+    pieces = shell.run(line, _folder(place), LIMITS)
+    return b"".join(piece.content for piece in pieces if isinstance(piece, Chunk))
+
+
+def _folder(place: Desk) -> bytes:
+    return str(place.root).encode()

@@ -1,0 +1,159 @@
+"""The shell of planning: runs command lines that only read, without any shell interpreter."""
+
+import os
+from collections.abc import Iterator
+from functools import partial
+
+import msgspec
+
+from assent.core.errors import Refused
+from assent.core.globs import expand
+from assent.core.paths import shown
+from assent.core.process import Chunk, Ended, Errors, Hold, Limits, Program, Standing
+from assent.core.shell import Command, Joint
+from assent.core.shell_words import Word
+from assent.gate.readonly.judge import Admitted, Enter, Judgement, Reading, admit, judge, read
+from assent.ports import Process
+
+__all__ = ["Judgement", "Shell", "judge"]  # faces judge through the engine, too
+
+MISSING, FORBIDDEN = 127, 126  # exit codes as shells have them
+
+
+class Shell:
+    """What a planning agent's shell call does, for whoever makes it."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    def standing(self) -> Standing:
+        """Tells whether programs can be confined here."""
+        return self._process.standing()
+
+    def known_standing(self) -> Standing | None:
+        """Tells what the last self-test found, without making one."""
+        return self._process.known_standing()
+
+    def run(
+        self, text: str, folder: bytes, limits: Limits | None = None
+    ) -> Iterator[Chunk | Ended]:
+        """Runs a command line in a folder; raises Refused before anything has run."""
+        standing = self.standing()
+        if standing.hold is Hold.OFF:
+            raise Refused(f"The shell is off: {standing.reason}", standing.next)
+        sandboxed = standing.hold is Hold.HELD
+        stages = admit(text, sandboxed=sandboxed)
+        return _Call(self._process, folder, limits or Limits(), sandboxed=sandboxed).run(stages)
+
+
+class _Call:
+    """One command line while it runs: where it is, and what is left of its limits."""
+
+    def __init__(self, process: Process, folder: bytes, limits: Limits, *, sandboxed: bool) -> None:
+        self._process = process
+        self._folder = folder
+        self._left = limits
+        self._sandboxed = sandboxed
+        self._last = Ended(0)
+
+    def run(self, stages: tuple[Admitted, ...]) -> Iterator[Chunk | Ended]:
+        for stage in stages:
+            if self._last.cut:
+                break
+            if stage.joint is Joint.IF_IT_WORKED and self._last.code:
+                continue
+            if stage.joint is Joint.IF_IT_FAILED and not self._last.code:
+                continue
+            yield from self._stage(stage.work)
+        yield self._last
+
+    def _stage(self, work: tuple[Reading, ...] | Enter) -> Iterator[Chunk]:
+        if isinstance(work, Enter):
+            yield from self._enter(work)
+            return
+        try:
+            pipeline = [self._program(reading, fed=place > 0) for place, reading in enumerate(work)]
+        except _NotRun as not_run:
+            self._last = Ended(not_run.code)
+            yield from _said(str(not_run), work[-1].errors)
+            return
+        for part in self._process.run(pipeline, self._folder, self._left):
+            if isinstance(part, Ended):
+                self._last = part
+                seconds = max(0.0, self._left.seconds - part.seconds)
+                self._left = msgspec.structs.replace(self._left, seconds=seconds)
+            else:
+                output = max(0, self._left.output - len(part.content))
+                self._left = msgspec.structs.replace(self._left, output=output)
+                yield part
+
+    def _enter(self, work: Enter) -> Iterator[Chunk]:
+        folder = os.path.realpath(os.path.join(self._folder, _encoded(work.folder)))
+        if os.path.isdir(folder) and self._process.visible(folder):
+            self._folder, self._last = folder, Ended(0)
+            return
+        self._last = Ended(1)
+        yield from _said(f"cd: {work.folder}: there is no such folder in sight", work.errors)
+
+    def _program(self, reading: Reading, *, fed: bool) -> Program:
+        path = self._process.program((reading.command.name, *reading.spec.programs))
+        if path is None:
+            raise _NotRun(f"{reading.command.name} is not installed here", MISSING)
+        words = tuple(word for given in reading.command.words for word in self._expanded(given))
+        try:
+            # Names of files took the place of wildcards, so the table has to look again.
+            judged = read(Command(words, reading.errors), sandboxed=self._sandboxed)
+        except Refused as refused:
+            raise _NotRun(refused.message, FORBIDDEN) from refused
+        if not self._sandboxed:
+            self._check_reads(judged, fed=fed)
+        argv = (path, *[_encoded(word.text) for word in judged.words[1:]])
+        return Program(argv, tuple(judged.spec.environment.items()), judged.errors)
+
+    def _expanded(self, word: Word) -> list[Word]:
+        if not word.pattern:
+            return [word]
+        found = expand(word.pattern, partial(_entries, self._process, self._folder))
+        # A file may be called `-o`; as `./-o` no program takes it for an option.
+        named = [b"./" + path if path.startswith(b"-") else path for path in found]
+        return [Word(os.fsdecode(path)) for path in named] or [Word(word.text)]
+
+    def _check_reads(self, reading: Reading, *, fed: bool) -> None:
+        """Holds to what the sandbox would show, where there is none. `fed`: it reads a pipe."""
+        named = [_encoded(word.text) for word in reading.reads if word.text != "-"]
+        paths = [os.path.join(self._folder, name) for name in named]
+        for path in paths:
+            if os.path.lexists(path) and not self._process.visible(path):
+                raise _NotRun(f"{shown(path)} is out of sight without a sandbox", FORBIDDEN)
+        if reading.descends:
+            for path in paths or ([] if fed else [self._folder]):
+                self._check_below(reading, path)
+
+    def _check_below(self, reading: Reading, folder: bytes) -> None:
+        if reading.spec.follows and os.path.isdir(folder):
+            message = f"{reading.command.name} follows symlinks in a folder; name files"
+            raise _NotRun(message, FORBIDDEN)
+        if hidden := self._process.hidden_below(os.path.realpath(folder)):
+            message = f"{shown(hidden)} lies there and cannot be hidden without a sandbox"
+            raise _NotRun(message, FORBIDDEN)
+
+
+class _NotRun(Exception):
+    """A program that cannot be started, and the exit code that says so."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def _said(message: str, errors: Errors) -> Iterator[Chunk]:
+    if errors is not Errors.DROPPED:
+        yield Chunk(f"assent: {message}.\n".encode(), error=errors is Errors.KEPT)
+
+
+def _entries(process: Process, folder: bytes, below: bytes) -> dict[bytes, bool]:
+    return process.entries(os.path.join(folder, below))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,1 @@
+"""The gate: decides what may run, and says why not."""

@@ -1,0 +1,142 @@
+"""The judge: tells a command line that only reads from every other, by its text alone."""
+
+from functools import cache
+
+import msgspec
+
+from assent.core.errors import Refused
+from assent.core.process import Errors
+from assent.core.shell import Command, Joint, Pipeline, parse
+from assent.core.shell_words import Word
+from assent.gate.readonly.instead import instead
+from assent.gate.readonly.options import descend, sort_out
+from assent.gate.readonly.places import check_places, leaves
+from assent.gate.readonly.registry import REGISTRY
+from assent.gate.readonly.spec import Arguments, Spec
+
+CD = "cd"
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """A command that only reads: its table, and its words with what the table adds."""
+
+    command: Command
+    spec: Spec
+    words: tuple[Word, ...]
+    reads: tuple[Word, ...] = ()
+    descends: bool = False
+
+    @property
+    def errors(self) -> Errors:
+        return self.command.errors
+
+
+class Enter(msgspec.Struct, frozen=True):
+    """`cd DIR`: where the commands after it run."""
+
+    folder: str
+    errors: Errors = Errors.KEPT
+
+
+class Admitted(msgspec.Struct, frozen=True):
+    """Commands that run at once, and when."""
+
+    joint: Joint
+    work: tuple[Reading, ...] | Enter
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """Whether a command line only reads, and if not, which part does not."""
+
+    read_only: bool
+    reason: str
+
+
+def judge(text: str, *, sandboxed: bool = True) -> Judgement:
+    """Judges a command line; without a sandbox the class is narrower. Never raises Refused."""
+    try:
+        admit(text, sandboxed=sandboxed)
+    except Refused as refused:
+        return Judgement(read_only=False, reason=refused.message)
+    return Judgement(read_only=True, reason="Every command in it only reads.")
+
+
+def admit(text: str, *, sandboxed: bool = True) -> tuple[Admitted, ...]:
+    """Returns what to run for a command line, or raises Refused."""
+    admitted: list[Admitted] = []
+    away = False
+    for line in parse(text):
+        work = _work(line, sandboxed=sandboxed, away=away)
+        away = away or (isinstance(work, Enter) and leaves(work.folder))
+        admitted.append(Admitted(line.joint, work))
+    return tuple(admitted)
+
+
+def read(command: Command, *, sandboxed: bool, away: bool = False) -> Reading:
+    """Judges one command by its table; `away` if it may run outside of the workspace."""
+    top = REGISTRY.get(command.name)
+    if top is None:
+        raise Refused(instead(command.name))
+    spec, before, after = descend(top, command.words[1:])
+    _prove_once(spec)
+    arguments = sort_out(spec, after)
+    if spec.opens:
+        check_places(arguments.reads, away=away)
+    if not sandboxed:
+        _narrow(spec, arguments)
+    words = (command.words[0], *before, *map(Word, spec.adds), *after)
+    descends = spec.always_descends or arguments.has(*spec.descends)
+    return Reading(command, spec, words, arguments.reads, descends)
+
+
+def _work(line: Pipeline, *, sandboxed: bool, away: bool) -> tuple[Reading, ...] | Enter:
+    if not any(command.name == CD for command in line.commands):
+        return tuple(read(each, sandboxed=sandboxed, away=away) for each in line.commands)
+    if len(line.commands) > 1:
+        raise Refused("`cd` in a pipe changes nothing; write `cd DIR && ...`.")
+    command = line.commands[0]
+    words = command.words[1:]
+    if len(words) != 1 or words[0].pattern or not words[0].text or words[0].text.startswith("-"):
+        raise Refused("`cd` needs exactly one folder, written out: `cd DIR && ...`.")
+    return Enter(words[0].text, command.errors)
+
+
+def _narrow(spec: Spec, arguments: Arguments) -> None:
+    if spec.obeys:
+        raise Refused(
+            f"`{spec.name}` does what files of the repository say, which needs a sandbox; "
+            "`assent doctor` says how to get one."
+        )
+    if arguments.has(*spec.confined_unless):
+        return
+    for name in spec.confined:
+        if arguments.has(name):
+            raise Refused(
+                f"`{spec.name} {name}` reaches more than the command names, which needs a sandbox."
+            )
+
+
+def prove(spec: Spec) -> None:
+    """Raises Refused unless a table has examples of both kinds and keeps its word on each."""
+    if not spec.refused or (spec.alone and not spec.runs):
+        raise Refused(f"The table of `{spec.name}` has no examples; it does not count.")
+    for example in spec.runs:
+        if not _holds(spec, example):
+            raise Refused(f"The table of `{spec.name}` lies: it refuses `{example}`.")
+    for example in spec.refused:
+        if _holds(spec, example):
+            raise Refused(f"The table of `{spec.name}` lies: it lets `{example}` run.")
+
+
+def _holds(spec: Spec, example: str) -> bool:
+    """Tells whether an example of a table passes it; one that leads to another table does not."""
+    words = parse(example)[0].commands[0].words
+    try:
+        found, _, after = descend(REGISTRY.get(words[0].text, spec), words[1:])
+        sort_out(spec, after)
+    except Refused:
+        return False
+    return found.name == spec.name
+
+
+_prove_once = cache(prove)  # a table that lies raises each time, so it never counts

@@ -1,0 +1,44 @@
+"""Places whose files are no files: devices, which reading may change, and what /proc shows."""
+
+from collections.abc import Iterable
+
+from assent.core.errors import Refused
+from assent.core.shell_words import WILD, Word
+from assent.gate.readonly.spec import listed
+
+SPECIAL = ("dev", "proc")
+HARMLESS = listed(
+    "/dev/null /dev/stdin /proc/cpuinfo /proc/filesystems /proc/loadavg /proc/meminfo /proc/stat "
+    "/proc/uptime /proc/version /proc/vmstat"
+)
+
+
+def check_places(words: Iterable[Word], *, away: bool) -> None:
+    """Raises Refused for a word that names a device or process, however it is spelled.
+
+    `away` says that a `cd` before may have left the workspace. Symlinks are not seen here.
+    """
+    for word in words:
+        if word.pattern or word.text not in HARMLESS:
+            _check(word.text, at_root=away or word.text.startswith("/"))
+
+
+def leaves(folder: str) -> bool:
+    """Tells whether `cd` to this folder may lead out of the workspace."""
+    return folder.startswith(("/", "..")) or "/.." in folder
+
+
+def _check(text: str, *, at_root: bool) -> None:
+    """Goes through a path part by part; one that climbs out of its folder may reach the root."""
+    stack: list[str] = []
+    climbed = False
+    for part in text.split("/"):
+        if part == "..":
+            climbed = climbed or not stack
+            stack = stack[:-1]
+        elif part not in ("", "."):
+            stack.append(part)
+        first = stack[0] if stack else ""
+        wild = at_root and any(sign in first for sign in WILD)
+        if wild or ((at_root or climbed) and first in SPECIAL):
+            raise Refused(f"`{text}` could be a device or a process, not a file; name a file.")

@@ -1,0 +1,1 @@
+"""Checkers for the small languages that commands take as arguments: sed, awk, find, jq, test."""

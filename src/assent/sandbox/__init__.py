@@ -1,0 +1,1 @@
+"""The sandbox: runs programs so that they can look and change nothing."""

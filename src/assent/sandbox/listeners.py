@@ -1,0 +1,78 @@
+"""Listeners outside the sandbox that nobody inside may reach, and what they heard."""
+
+import os
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+_LOOPBACK = {"tcp": (socket.AF_INET, "127.0.0.1"), "tcp6": (socket.AF_INET6, "::1")}
+
+
+class Listeners:
+    """Sockets that wait. The kernel keeps who came, so nobody has to stand at the door."""
+
+    def __init__(self, ends: Mapping[str, socket.socket]) -> None:
+        self._ends = ends
+
+    @property
+    def ports(self) -> dict[str, int]:
+        """The ports of those that have one; 1, where nobody listens, for those that have none."""
+        named = ("tcp", "tcp6", "udp")
+        return {n: self._ends[n].getsockname()[1] if n in self._ends else 1 for n in named}
+
+    def heard(self) -> list[str]:
+        """Returns the attempts that reached a listener."""
+        return [name for name, end in self._ends.items() if _heard(end)]
+
+
+@contextmanager
+def listeners(paths: Mapping[str, Path], abstract: str) -> Iterator[Listeners]:
+    """Listens on loopback, on Unix sockets at these paths, and under an abstract name."""
+    with ExitStack() as stack:
+        ends = {"udp": stack.enter_context(_datagrams())}
+        for name, (family, host) in _LOOPBACK.items():
+            with suppress(OSError):  # a machine without IPv6; then its control fails, too
+                ends[name] = stack.enter_context(_stream(family, (host, 0)))
+        for name, path in paths.items():
+            ends[name] = stack.enter_context(_named(path))
+        ends["abstract_socket"] = stack.enter_context(_stream(socket.AF_UNIX, "\0" + abstract))
+        yield Listeners(ends)
+
+
+def _datagrams() -> socket.socket:
+    end = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    end.bind(("127.0.0.1", 0))
+    return end
+
+
+def _stream(family: int, address: str | tuple[str, int]) -> socket.socket:
+    end = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        end.bind(address)
+        end.listen()
+    except OSError:
+        end.close()
+        raise
+    return end
+
+
+def _named(path: Path) -> socket.socket:
+    """Binds a short name: the kernel allows about a hundred bytes for one."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        return _stream(socket.AF_UNIX, f"/proc/self/fd/{folder}/{path.name}")
+    finally:
+        os.close(folder)
+
+
+def _heard(end: socket.socket) -> bool:
+    end.setblocking(False)
+    try:
+        if end.type == socket.SOCK_DGRAM:
+            end.recv(64)
+        else:
+            end.accept()[0].close()
+    except OSError:
+        return False
+    return True

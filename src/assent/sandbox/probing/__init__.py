@@ -1,0 +1,1 @@
+"""Attempts to break out, made by a program inside the sandbox; standard library only."""

@@ -1,0 +1,83 @@
+"""The Process port on this machine: confined where a sandbox holds, plain where there is none."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from assent.core.errors import Refused
+from assent.core.paths import inside
+from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
+from assent.sandbox.bubblewrap import Bubblewrap, find
+from assent.sandbox.environment import FOLDERS
+from assent.sandbox.plain import Plain
+from assent.sandbox.profile import Profile
+from assent.sandbox.programs import Programs
+from assent.sandbox.sight import Sight
+from assent.sandbox.standing import Standings
+from assent.sandbox.toolchains import path_folders
+
+
+class LocalProcess:
+    """Implements ports.Process for one workspace. Keep it for later calls: it remembers scans."""
+
+    def __init__(self, sight: Sight, standings: Standings, environment: Mapping[str, str]) -> None:
+        self._sight = sight
+        self._standings = standings
+        self._environment = environment
+        self._profile: Profile | None = None
+
+    def standing(self) -> Standing:
+        """Tells whether the sandbox holds, and has everything looked at anew for this call."""
+        self._profile = None
+        return self._standings.standing()
+
+    def known_standing(self) -> Standing | None:
+        return self._standings.known()
+
+    def program(self, names: Sequence[str]) -> bytes | None:
+        return Programs(self._seen(), self._environment).find(names)
+
+    def visible(self, path: bytes) -> bool:
+        return self._seen().visible(path)
+
+    def hidden_below(self, folder: bytes) -> bytes | None:
+        return self._seen().hidden_below(folder)
+
+    def entries(self, folder: bytes) -> dict[bytes, bool]:
+        if not self.visible(folder):
+            return {}
+        try:
+            with os.scandir(folder) as found:
+                return {entry.name: entry.is_dir() for entry in found}
+        except OSError:
+            return {}
+
+    def run(
+        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
+    ) -> Iterator[Chunk | Ended]:
+        standing = self._standings.standing()
+        if standing.hold is Hold.OFF:  # law 9: whoever forgot to ask gets no program either
+            raise Refused(f"No program runs: {standing.reason}", standing.next)
+        if standing.hold is Hold.NONE:
+            return Plain().run(pipeline, folder, limits)
+        return self._confined().run(pipeline, folder, limits)
+
+    def _confined(self) -> Bubblewrap:
+        tool = find()
+        if tool is None:
+            raise Refused("No program runs: bubblewrap has gone.", "assent doctor")
+        return Bubblewrap(self._seen, tool, self._folders())
+
+    def _folders(self) -> list[bytes]:
+        """Returns PATH as it is inside: the person's folders in sight, then the system's."""
+        seen = self._seen()
+        own = [
+            path
+            for path in path_folders(self._environment)
+            if seen.visible(path) and not inside(os.path.realpath(path), seen.root)
+        ]
+        return list(dict.fromkeys((*own, *FOLDERS)))
+
+    def _seen(self) -> Profile:
+        if self._profile is None:
+            self._profile = self._sight.profile()
+        return self._profile

@@ -1,0 +1,46 @@
+"""The shell's answers: what a judgement and the output of a command look like."""
+
+import base64
+import codecs
+from collections.abc import Iterator
+from typing import Final
+
+from assent.core.process import Ended
+from assent.views.lines import Line, wrapped
+from assent.views.visible import visible, visible_line
+
+CUTS: Final = {
+    "time": "It took too long and was ended.",
+    "output": "It said too much and was ended; what came so far is shown.",
+    "processes": "It started too many processes and was ended.",
+    "memory": "It needed too much memory and was ended.",
+}
+
+
+def judged_lines(reason: str, *, read_only: bool) -> Iterator[Line]:
+    """Renders a judgement."""
+    yield Line("heading", "Read-only.") if read_only else Line("risk", "Not read-only.")
+    yield from wrapped("plain", visible_line(reason))
+
+
+def output_row(ended: Ended, stdout: bytes, stderr: bytes) -> dict[str, object]:
+    """Returns what came of a command; bytes that are not UTF-8 come whole in base64 as well."""
+    row: dict[str, object] = {"exit_code": ended.code}
+    for name, content in (("stdout", stdout), ("stderr", stderr)):
+        row[name] = content.decode("utf-8", "replace")
+        if row[name] != content.decode("utf-8", "ignore"):
+            row[f"{name}_b64"] = base64.b64encode(content).decode()
+    if ended.cut:
+        row["cut"] = ended.cut
+    return row
+
+
+class Visible:
+    """Output as a terminal may show it, piece by piece: nothing in it steers or hides."""
+
+    def __init__(self) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+
+    def text(self, content: bytes, *, last: bool = False) -> str:
+        """Returns the visible form of the next piece; half a character waits for the rest."""
+        return visible(self._decoder.decode(content, last))

@@ -1,0 +1,126 @@
+"""`assent shell` from outside: judging by text, running confined, codes and streams."""
+
+import json
+
+import pytest
+from tests.cli.terminal import Terminal
+from tests.cli.world import World
+
+
+def test_check_answers_with_one_object_and_0(world: World) -> None:
+    good = world.process("shell", "check", "git log --oneline | head -5")
+    assert (good.code, good.json["read_only"]) == (0, True)
+    bad = world.process("shell", "check", "ls > f")
+    assert (bad.code, bad.json["read_only"]) == (0, False)
+    assert "`>`" in bad.json["reason"]
+    assert good.json.keys() == bad.json.keys() == {"read_only", "reason"}
+    assert not world.state.exists()
+
+
+def test_check_answers_line_by_line_in_order(world: World) -> None:
+    lines = [b'{"cmd": "ls"}', b'{"cmd": 5}', b"not json", b"", b'{"cmd": "rm x"}', b'{"c": "ls"}']
+    answer = world.process("shell", "check", "--stdin", stdin=b"\n".join(lines))
+    rows = [json.loads(line) for line in answer.out.splitlines()]
+    assert [row.get("read_only") for row in rows] == [True, None, None, None, False, None]
+    assert [row.keys() for row in rows] == [
+        {"error"} if row.get("read_only") is None else {"read_only", "reason"} for row in rows
+    ]
+    assert (answer.code, answer.err) == (0, b"")
+
+
+def test_check_is_the_same_where_nothing_is_installed(world: World) -> None:
+    there = world.process("shell", "check", "rg -n x | jq .")
+    nowhere = world.process("shell", "check", "rg -n x | jq .", env={"PATH": "/nowhere"})
+    assert there == nowhere
+    assert there.json["read_only"] is True
+
+
+def test_check_knows_the_narrower_class(world: World) -> None:
+    for line, narrow in (("git status", False), ("ls -la", True), ("python3 --version", False)):
+        assert world.ok("shell", "check", line)["read_only"] is True
+        assert world.ok("shell", "check", "--no-sandbox", line)["read_only"] is narrow
+
+
+def test_check_wants_one_line_or_stdin(world: World) -> None:
+    assert world.run("shell", "check").code == 2
+    assert world.run("shell", "check", "ls", "--stdin").code == 2
+
+
+def test_check_on_a_terminal_speaks_to_a_person(world: World) -> None:
+    terminal = Terminal(world, "shell", "check", "tee x", shared=("stdout",))
+    assert terminal.end().code == 0
+    assert b"Not read-only." in terminal.screen
+    assert b"`tee`" in terminal.screen
+
+
+def test_run_passes_output_and_exit_code_on(world: World) -> None:
+    world.put("a.txt", b"one\ntwo\n")
+    assert world.process("shell", "run", "cat a.txt | wc -l") == (0, b"2\n", b"")
+    assert world.process("shell", "run", "grep three a.txt").code == 1
+    assert world.process("shell", "run", "cat a.txt; ls missing 2>/dev/null").code == 2
+    both = world.process("shell", "run", "ls missing || echo gone")
+    assert (both.code, both.out) == (0, b"gone\n")
+    assert b"missing" in both.err
+
+
+def test_run_in_json(world: World) -> None:
+    world.put("a.txt", b"one\n")
+    answer = world.run("shell", "run", "cat a.txt missing", "--json")
+    assert (answer.code, answer.err) == (1, b"")
+    assert answer.json["stdout"] == "one\n"
+    assert "missing" in answer.json["stderr"]
+    assert answer.json.keys() == {"exit_code", "stdout", "stderr"}
+    assert answer.json["exit_code"] == 1
+
+
+def test_run_keeps_bytes_that_are_no_text(world: World) -> None:
+    world.put("a.bin", b"\xff\xfe\x00")
+    row = world.ok("shell", "run", "cat a.bin")
+    assert (row["stdout"], row["stdout_b64"]) == ("��\x00", "//4A")
+    assert world.process("shell", "run", "cat a.bin").out == b"\xff\xfe\x00"
+
+
+@pytest.mark.parametrize("line", ["rm -rf a.txt", "cat a.txt > b", "ls; touch b", "git commit"])
+def test_what_is_refused_is_7_and_nothing_ran(world: World, line: str) -> None:
+    world.put("a.txt", b"one\n")
+    before = world.files()
+    told = world.no(7, "shell", "run", line)
+    assert told["error"] == "refused"
+    assert world.process("shell", "run", line).out == b""
+    assert world.files() == before
+
+
+def test_run_starts_in_the_folder_where_the_person_is(world: World) -> None:
+    world.put("sub/b.txt", b"b")
+    world.git("init", "-q")
+    assert world.run("shell", "run", "ls", folder=world.root / "sub").out == b"b.txt\n"
+    assert world.process("shell", "run", "cd sub && ls").out == b"b.txt\n"
+
+
+def test_run_sees_neither_secrets_nor_state(world: World) -> None:
+    world.put(".env", b"TOKEN=1")
+    world.plan()
+    for path in (".env", str(world.state / "assent" / "log.db"), str(world.config), "/etc/shadow"):
+        answer = world.process("shell", "run", f"cat '{path}'")
+        assert (answer.code, answer.out) == (1, b""), path
+
+
+def test_run_ends_what_takes_too_long(world: World) -> None:
+    world.link("loop", "/dev/zero")
+    answer = world.process("shell", "run", "--seconds", "0.5", "tail -c 1 loop")
+    assert answer.code == 124
+    assert b"too long" in answer.err
+
+
+def test_run_ends_what_says_too_much(world: World) -> None:
+    world.put("large", b"x" * 6_000_000)
+    row = world.run("shell", "run", "cat large", "--json").json
+    assert (row["cut"], len(row["stdout"])) == ("output", 4 << 20)
+
+
+def test_output_cannot_steer_a_terminal(world: World) -> None:
+    world.put("evil", b"\x1b]0;title\x07\x1b[2Jafter\n")
+    terminal = Terminal(world, "shell", "run", "cat evil", shared=("stdout", "stderr"))
+    assert terminal.end().code == 0
+    assert b"after" in terminal.screen
+    assert b"\x1b" not in terminal.screen

@@ -1,0 +1,225 @@
+"""The doctor: what it reports, what it says of a gate that does not hold, what it leaves alone."""
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.cli.world import World, files_below
+from tests.sandbox.leaks import ENVIRONMENT, real_tool, unconfined
+
+from assent.cli.doctor import report_on
+from assent.cli.output import Output
+from assent.config.places import Places
+from assent.core.errors import Refused
+from assent.core.process import Hold, Standing
+from assent.core.record import PlanRecord
+from assent.doctor import approvals, paths
+from assent.doctor.check import Check, NotHeld, Result, made
+from assent.doctor.confinement import escapes, limits
+from assent.doctor.desk import Desk, desk
+from assent.doctor.report import ENGINE, Patient
+from assent.engine.runs import RunReport
+from assent.engine.shell import Shell
+from assent.sandbox.attempts import TRIALS
+from assent.sandbox.process import LocalProcess
+from assent.sandbox.selftest import Confine
+from assent.sandbox.sight import Sight
+from assent.sandbox.standing import FILE, Standings
+
+LACK = Standing(Hold.NONE, "bubblewrap is not installed.", "apt install bubblewrap")
+
+
+def patient(standings: Standings, state: Path) -> Patient:
+    """A machine whose sandbox is what we say."""
+
+    def opening(place: Desk) -> Shell:
+        sight = Sight(bytes(place.root), b"/nowhere", [], ENVIRONMENT)
+        return Shell(LocalProcess(sight, standings, ENVIRONMENT))
+
+    return Patient(standings, opening, Places(state, state))
+
+
+def leaky(state: Path) -> Patient:
+    def confine(_: bytes) -> Confine:
+        return unconfined
+
+    return patient(Standings(state, confine), state)
+
+
+def lacking(state: Path) -> Patient:
+    def confine(_: bytes) -> Confine:
+        raise AssertionError("there is nothing to confine with")
+
+    return patient(Standings(state, confine, None, lambda: None, lambda: LACK), state)
+
+
+def answered(one: Patient, *, strict: bool = False, as_json: bool = True) -> tuple[int, str]:
+    """The exit code and the output of `assent doctor` on some machine."""
+    out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    with redirect_stdout(out):
+        code = report_on(one, Output(as_json=as_json), strict=strict)
+    return code, out.buffer.getvalue().decode()
+
+
+def results(report: dict[str, Any], channel: str) -> dict[str, str]:
+    return {c["name"]: c["result"] for c in report["checks"] if c["channel"] == channel}
+
+
+def test_g13_doctor_reports_every_channel(world: World) -> None:
+    real_tool()
+    answer = world.run("doctor", "--json")
+    report = answer.json
+    assert answer.code == 0
+    assert report.keys() == {"checks", "standing", "versions", "missing", "places", "ok"}
+    assert report["ok"] is True
+    assert report["standing"] == {"hold": "held", "reason": "", "next": ""}
+    assert [c for c in report["checks"] if c["result"] == "FAILED"] == []
+    for channel, rows in ENGINE.items():
+        assert results(report, channel) == dict.fromkeys(rows, "held")
+    assert results(report, "shell") == dict.fromkeys(["judged", "run", "secrets"], "held")
+    for channel in {trial.channel for trial in TRIALS} | {"approval", "call"}:
+        assert results(report, f"sandbox: {channel}")
+    assert {"assent", "python", "sqlite", "kernel", "bwrap"} <= report["versions"].keys()
+    assert report["places"]["state"] == str(world.state / "assent")
+
+
+def test_g13_doctor_says_it_in_words(world: World) -> None:
+    real_tool()
+    answer = world.run("doctor")
+    text = answer.out.decode()
+    assert (answer.code, answer.err) == (0, b"")
+    assert "  held           build twice with one approval\n" in text
+    assert "  held           connect to a listener on 127.0.0.1\n" in text
+    assert "The sandbox holds: every attempt to break out of it failed.\n" in text
+    assert text.endswith(" 0 FAILED.\n")
+
+
+def test_g13_doctor_leaves_everything_alone_but_its_own_result(world: World) -> None:
+    world.put("kept.txt", b"kept\n")
+    before = files_below(world.base)
+    world.run("doctor", "--json")
+    after = files_below(world.base)
+    ours = {b"state", b"state/assent", f"state/assent/{FILE}".encode()}
+    assert {path: found for path, found in after.items() if path not in ours} == before
+    assert not (world.root / ".opencode").exists()
+
+
+def test_g13_a_sandbox_that_leaks_is_said_and_exits_with_1(tmp_path: Path) -> None:
+    real_tool()
+    code, text = answered(leaky(tmp_path))
+    report = msgspec.json.decode(text)
+    assert (code, report["ok"], report["standing"]["hold"]) == (1, False, "off")
+    for channel, name in (
+        ("workspace", "create"),
+        ("network", "tcp"),
+        ("processes", "signal"),
+        ("secrets", "read_key"),
+        ("outside", "write_home"),
+        ("call", "left_behind"),
+    ):
+        assert results(report, f"sandbox: {channel}")[name] == "FAILED"
+    assert results(report, "approval") == dict.fromkeys(ENGINE["approval"], "held")
+    assert results(report, "shell") == {"judged": "held", "run": "held", "secrets": "not available"}
+
+
+def test_g13_a_leak_is_said_in_words(tmp_path: Path) -> None:
+    real_tool()
+    code, text = answered(leaky(tmp_path), as_json=False)
+    assert code == 1
+    assert "  FAILED         make a file " in text
+    assert "It worked: made a file.\n" in text
+    assert "The shell is off: no command runs.\n  The sandbox does not hold." in text
+    assert "  next: assent doctor\n" in text
+
+
+def test_g13_no_sandbox_is_not_available_and_strictly_exits_with_1(tmp_path: Path) -> None:
+    code, text = answered(lacking(tmp_path))
+    report = msgspec.json.decode(text)
+    assert (code, report["ok"]) == (0, True)
+    assert results(report, "sandbox") == {"self-test": "not available"}
+    assert results(report, "sandbox: call") == {"limits": "not available"}
+    assert report["standing"]["reason"] == LACK.reason
+    code, text = answered(lacking(tmp_path), strict=True, as_json=False)
+    assert code == 1
+    assert "There is no sandbox: only a narrower class of commands runs.\n" in text
+    assert "bubblewrap is not installed." in text
+
+
+def test_a_self_test_that_breaks_has_failed(tmp_path: Path) -> None:
+    def broken(_: bytes) -> Confine:
+        raise RuntimeError("out of order")
+
+    standings = Standings(tmp_path, broken, None, real_tool, lambda: None)
+    standing, rows = escapes(standings)
+    assert standing.hold is Hold.OFF
+    assert [(row.channel, row.name, row.result) for row in (*rows, *limits(standings))] == [
+        ("sandbox", "self-test", Result.FAILED),
+        ("sandbox: call", "limits", Result.FAILED),
+    ]
+
+
+def test_a_check_that_breaks_has_failed_and_the_others_go_on(tmp_path: Path) -> None:
+    def broken(_: Desk) -> Shell:
+        raise RuntimeError("no shell today")
+
+    whole = lacking(tmp_path)
+    code, text = answered(Patient(whole.standings, broken, whole.places))
+    report = msgspec.json.decode(text)
+    assert code == 1
+    shell = [check for check in report["checks"] if check["channel"] == "shell"]
+    assert [check["result"] for check in shell] == ["held", "FAILED", "FAILED"]
+    assert shell[1]["detail"] == "The check itself failed: RuntimeError: no shell today"
+    assert results(report, "undo") == dict.fromkeys(ENGINE["undo"], "held")
+
+
+class Careless(Desk):
+    """A desk where a build writes without asking anybody."""
+
+    def build(self, record: PlanRecord) -> RunReport:
+        for name in ("new.txt", "other.txt", "kept.txt"):
+            self.put(name, b"written without a yes\n")
+        self.place.write("outside/inner.txt", b"written without a yes\n")
+        return RunReport("run", "done")
+
+
+@pytest.fixture
+def careless(tmp_path: Path) -> Iterator[Desk]:
+    with desk(tmp_path) as place:
+        place.engine.close()
+        other = Careless(place.place)
+        yield other
+        other.engine.close()
+
+
+BUILDING = (
+    approvals.unapproved,
+    approvals.forged_event,
+    approvals.forged_copy,
+    approvals.replayed,
+    approvals.changed_plan,
+    approvals.drifted,
+    approvals.edited_text,
+    paths.swapped_parent,
+)
+
+
+@pytest.mark.parametrize("check", BUILDING, ids=lambda check: check.__name__)
+def test_g13_a_build_that_asks_nobody_is_found(
+    careless: Desk, check: Callable[[Desk], str]
+) -> None:
+    with pytest.raises(NotHeld):
+        check(careless)
+
+
+def test_a_check_says_how_it_ended() -> None:
+    def refused() -> str:
+        raise Refused("not a check's own answer")
+
+    row = ("channel", "name", "tried")
+    assert made(*row, lambda: "No.") == Check(*row, Result.HELD, "No.")
+    words = "The check itself failed: Refused: not a check's own answer"
+    assert made(*row, refused) == Check(*row, Result.FAILED, words)

@@ -1,0 +1,211 @@
+"""The shell of planning, over a process door that records what it is asked to run."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from assent.core.errors import Refused
+from assent.core.process import Chunk, Ended, Errors, Hold, Limits, Program, Standing
+from assent.engine.shell import Shell
+
+HELD = Standing(Hold.HELD)
+NONE = Standing(Hold.NONE, "bubblewrap is not installed.")
+
+
+class Recorder:
+    """Implements ports.Process: nothing runs; each pipeline ends as the test says."""
+
+    def __init__(self, standing: Standing = HELD, codes: Sequence[int] = ()) -> None:
+        self.ran: list[tuple[bytes, list[list[str]], Limits]] = []
+        self.hidden: tuple[bytes, ...] = ()
+        self.last: list[Program] = []
+        self._standing = standing
+        self._codes = list(codes)
+
+    def standing(self) -> Standing:
+        return self._standing
+
+    def known_standing(self) -> Standing | None:
+        return self._standing
+
+    def program(self, names: Sequence[str]) -> bytes | None:
+        return None if names[0] == "rg" else b"/usr/bin/" + names[0].encode()
+
+    def visible(self, path: bytes) -> bool:
+        return not any(os.path.realpath(path).startswith(hidden) for hidden in self.hidden)
+
+    def hidden_below(self, folder: bytes) -> bytes | None:
+        return next((path for path in self.hidden if path.startswith(folder)), None)
+
+    def entries(self, folder: bytes) -> dict[bytes, bool]:
+        with os.scandir(folder) as found:
+            return {entry.name: entry.is_dir() for entry in found}
+
+    def run(
+        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
+    ) -> Iterator[Chunk | Ended]:
+        self.last = list(pipeline)
+        words = [[os.fsdecode(word) for word in program.argv] for program in pipeline]
+        self.ran.append((folder, words, limits))
+        yield Chunk(b"12345")
+        yield Ended(self._codes.pop(0) if self._codes else 0, seconds=1.5)
+
+
+def _all(process: Recorder, text: str, folder: Path) -> list[Chunk | Ended]:
+    return list(Shell(process).run(text, os.fsencode(folder)))
+
+
+def _words(process: Recorder) -> list[list[str]]:
+    return [argv for _, words, _ in process.ran for argv in words]
+
+
+@pytest.mark.parametrize(
+    ("text", "codes", "ran"),
+    [
+        ("ls && cat a", [0], ["ls", "cat"]),
+        ("ls && cat a", [1], ["ls"]),
+        ("ls || cat a", [0], ["ls"]),
+        ("ls || cat a", [1], ["ls", "cat"]),
+        ("ls; cat a", [1], ["ls", "cat"]),
+        ("ls || cat a && wc b", [0], ["ls", "wc"]),
+        ("ls && cat a || wc b", [1], ["ls", "wc"]),
+    ],
+)
+def test_joints_decide_what_runs(
+    text: str, codes: list[int], ran: list[str], tmp_path: Path
+) -> None:
+    process = Recorder(codes=codes)
+    _all(process, text, tmp_path)
+    assert [argv[0] for argv in _words(process)] == [f"/usr/bin/{name}" for name in ran]
+
+
+def test_the_last_pipeline_that_ran_gives_the_code(tmp_path: Path) -> None:
+    process = Recorder(codes=[0, 3])
+    assert _all(process, "ls; ls && true || ls", tmp_path)[-1] == Ended(0, seconds=1.5)
+    assert _all(Recorder(codes=[3]), "ls && cat a", tmp_path)[-1] == Ended(3, seconds=1.5)
+
+
+def test_a_pipe_is_one_run(tmp_path: Path) -> None:
+    process = Recorder()
+    _all(process, "ls -1 2>/dev/null | sort -r | head -3 2>&1", tmp_path)
+    assert _words(process) == [
+        ["/usr/bin/ls", "-1"],
+        ["/usr/bin/sort", "-r"],
+        ["/usr/bin/head", "-3"],
+    ]
+    assert [program.errors for program in process.last] == [
+        Errors.DROPPED,
+        Errors.KEPT,
+        Errors.MERGED,
+    ]
+    assert len(process.ran) == 1
+
+
+def test_wildcards_become_names_and_none_becomes_an_option(tmp_path: Path) -> None:
+    for name in ("-o", "b.txt", "a.txt", ".hidden", "--output=x"):
+        (tmp_path / name).touch()
+    process = Recorder()
+    _all(process, "cat *.txt 'b*' ; cat * ; cat *.none", tmp_path)
+    assert _words(process) == [
+        ["/usr/bin/cat", "a.txt", "b.txt", "b*"],
+        ["/usr/bin/cat", "./--output=x", "./-o", "a.txt", "b.txt"],
+        ["/usr/bin/cat", "*.none"],
+    ]
+
+
+def test_cd_moves_the_commands_after_it(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    process = Recorder()
+    _all(process, "ls; cd sub && cat * ; cd .. && ls", tmp_path)
+    assert [Path(os.fsdecode(folder)) for folder, _, _ in process.ran] == [
+        tmp_path,
+        tmp_path / "sub",
+        tmp_path,
+    ]
+
+
+def test_cd_to_nowhere_stops_what_depends_on_it(tmp_path: Path) -> None:
+    process = Recorder()
+    *said, ended = _all(process, "cd sub && ls", tmp_path)
+    assert (process.ran, ended) == ([], Ended(1))
+    assert said == [Chunk(b"assent: cd: sub: there is no such folder in sight.\n", error=True)]
+
+
+def test_cd_does_not_enter_what_is_hidden(tmp_path: Path) -> None:
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "link").symlink_to("keys")
+    process = Recorder()
+    process.hidden = (os.fsencode(tmp_path / "keys"),)
+    assert _all(process, "cd link && ls", tmp_path)[-1] == Ended(1)
+    assert process.ran == []
+
+
+def test_a_missing_program_is_127_and_the_line_goes_on(tmp_path: Path) -> None:
+    process = Recorder()
+    found = _all(process, "rg x || ls", tmp_path)
+    assert found[0] == Chunk(b"assent: rg is not installed here.\n", error=True)
+    assert _words(process) == [["/usr/bin/ls"]]
+    assert _all(Recorder(), "rg x 2>/dev/null", tmp_path) == [Ended(127)]
+
+
+def test_limits_are_for_the_whole_line(tmp_path: Path) -> None:
+    process = Recorder()
+    list(Shell(process).run("ls; ls; ls", os.fsencode(tmp_path), Limits(seconds=2, output=7)))
+    limits = [(limits.seconds, limits.output) for _, _, limits in process.ran]
+    assert limits == [(2, 7), (0.5, 2), (0, 0)]
+
+
+def test_refused_before_anything_ran(tmp_path: Path) -> None:
+    process = Recorder()
+    with pytest.raises(Refused, match="rm"):
+        Shell(process).run("ls; rm -rf x", os.fsencode(tmp_path))
+    assert process.ran == []
+
+
+def test_a_sandbox_that_leaks_turns_the_shell_off(tmp_path: Path) -> None:
+    process = Recorder(Standing(Hold.OFF, "the probe wrote to the workspace.", "assent doctor"))
+    with pytest.raises(Refused, match="the probe wrote") as refused:
+        Shell(process).run("ls", os.fsencode(tmp_path))
+    assert (refused.value.next, process.ran) == ("assent doctor", [])
+
+
+def test_without_a_sandbox_git_is_refused_and_the_rest_runs(tmp_path: Path) -> None:
+    process = Recorder(NONE)
+    with pytest.raises(Refused, match="sandbox"):
+        Shell(process).run("git status", os.fsencode(tmp_path))
+    _all(process, "ls", tmp_path)
+    assert _words(process) == [["/usr/bin/ls"]]
+
+
+@pytest.mark.parametrize("line", ["cat .env", "cat .e*", "cat link", "cat sub/../.env", "grep x ."])
+def test_without_a_sandbox_what_it_would_mask_is_not_read(line: str, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("SECRET=1", encoding="utf-8")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "link").symlink_to(".env")
+    process = Recorder(NONE)
+    process.hidden = (os.fsencode(tmp_path / ".env"),)
+    line = line.replace("grep", "grep -r")
+    assert _all(process, line, tmp_path)[-1] == Ended(126)
+    assert process.ran == []
+
+
+def test_with_a_sandbox_masks_are_its_own_business(tmp_path: Path) -> None:
+    process = Recorder()
+    process.hidden = (os.fsencode(tmp_path),)
+    _all(process, "cat .env", tmp_path)
+    assert _words(process) == [["/usr/bin/cat", ".env"]]
+
+
+def test_what_is_over_ends_the_line(tmp_path: Path) -> None:
+    class Slow(Recorder):
+        def run(
+            self, pipeline: Sequence[Program], folder: bytes, limits: Limits
+        ) -> Iterator[Chunk | Ended]:
+            self.ran.append((folder, [], limits))
+            yield Ended(124, cut="time", seconds=limits.seconds)
+
+    process = Slow()
+    assert _all(process, "ls; ls || ls", tmp_path)[-1] == Ended(124, cut="time", seconds=60)
+    assert len(process.ran) == 1

@@ -1,0 +1,141 @@
+"""The tables: each proves itself by its examples, and what has none, or lies, does not count."""
+
+from collections.abc import Iterable, Iterator
+
+import pytest
+
+from assent.core.errors import Refused
+from assent.gate.readonly.judge import Judgement, judge, prove
+from assent.gate.readonly.registry import REGISTRY, TABLES
+from assent.gate.readonly.spec import Operands, Options, Spec
+
+FINE = Judgement(read_only=True, reason="Every command in it only reads.")
+
+
+def _all(specs: Iterable[Spec]) -> Iterator[Spec]:
+    for spec in specs:
+        yield spec
+        yield from _all(spec.children.values())
+
+
+SPECS = {spec.name: spec for table in TABLES for spec in _all(table)}
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_every_table_proves_itself(name: str) -> None:
+    prove(SPECS[name])
+
+
+def test_no_name_has_two_tables() -> None:
+    names = [name for table in TABLES for spec in table for name in (spec.name, *spec.programs)]
+    assert sorted(names) == sorted(REGISTRY)
+
+
+def test_a_table_that_lies_is_refused() -> None:
+    options = Options.of("a")
+    prove(Spec("tool", options, runs=("tool -a",), refused=("tool -b",)))
+    for lie in (
+        Spec("tool", options, runs=("tool -b",), refused=("tool -c",)),
+        Spec("tool", options, runs=("tool -a",), refused=("tool -a x",)),
+    ):
+        with pytest.raises(Refused, match="lies"):
+            prove(lie)
+
+
+def test_a_table_without_examples_does_not_count() -> None:
+    for silent in (Spec("tool", runs=("tool",)), Spec("tool", refused=("tool -a",))):
+        with pytest.raises(Refused, match="has no examples"):
+            prove(silent)
+
+
+def test_f98_a_command_without_a_table_is_refused() -> None:
+    for name in ("rm", "frobnicate", "./cat", "/bin/cat", "CAT", "cat.exe", "xargs", "env"):
+        judged = judge(f"{name} x")
+        assert judged == Judgement(read_only=False, reason=judged.reason)
+        assert judged.reason.startswith(f"`{name}`")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ls -la && cat README.md | head -5",
+        "cat /dev/null /proc/meminfo",
+        "ls /dev /proc",
+        "cat dev/notes.md proc/x ./dev/x",
+        "cd src && cat dev/x",
+        "cat ../*/README.md",
+        "echo /dev/tty",
+    ],
+)
+def test_lines_that_only_read(line: str) -> None:
+    assert judge(line) == FINE
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cat /dev/tty",
+        "cat //dev/tty",
+        "cat /./dev/tty",
+        "cat /dev/../dev/tty",
+        "cat /dev/fd/3",
+        "cat /dev/stdin/../tty",
+        "cat /usr/../dev/tty",
+        "cat /../dev/tty",
+        "cat ../../../dev/tty",
+        "cat a/../../dev/tty",
+        "cat /proc/self/environ",
+        "cat /proc/self/root/dev/tty",
+        "cat /proc/../dev/tty",
+        "cat /d?v/tty",
+        "cat /*/tty",
+        "cd / && cat dev/tty",
+        "cd / && cat d*/tty",
+        "cd .. && cat dev/tty",
+        "cd a/../.. && cat dev/tty",
+        "grep -r x /dev",
+        "grep -f /dev/tty x",
+        "rg --file=/dev/tty x",
+        "date -f /dev/tty",
+        "wc -l x /dev/random",
+    ],
+)
+@pytest.mark.parametrize("sandboxed", [True, False])
+def test_devices_and_processes_are_no_files(line: str, *, sandboxed: bool) -> None:
+    judged = judge(line, sandboxed=sandboxed)
+    assert not judged.read_only
+    assert judged.reason.endswith("could be a device or a process, not a file; name a file.")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "grep -R x .",
+        "grep -nR x .",
+        "grep --dereference-recursive x .",
+        "rg -L x",
+        "rg -nL x",
+        "rg --follow x",
+        "diff -r a b",
+        "diff -ur a b",
+        "jq -f program.jq x",
+        "jq -rf program.jq x",
+        "sort -m a b",
+        "sort -S 1k a",
+    ],
+)
+def test_what_follows_symlinks_or_the_like_needs_a_sandbox(line: str) -> None:
+    assert judge(line) == FINE
+    judged = judge(line, sandboxed=False)
+    assert not judged.read_only
+    assert judged.reason.endswith("reaches more than the command names, which needs a sandbox.")
+
+
+@pytest.mark.parametrize("line", ["diff -rq a b", "diff -r --no-dereference a b", "grep -r x ."])
+def test_what_shows_nothing_behind_symlinks_does_not(line: str) -> None:
+    assert judge(line, sandboxed=False) == FINE
+
+
+def test_a_second_operand_that_would_be_written() -> None:
+    spec = Spec("tool", operands=Operands(most=1), runs=("tool x",), refused=("tool x y",))
+    prove(spec)

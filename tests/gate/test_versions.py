@@ -1,0 +1,81 @@
+"""Tools that may tell their version and do nothing else."""
+
+import pytest
+
+from assent.gate.readonly.judge import judge, prove
+from assent.gate.readonly.spec import Spec
+from assent.gate.readonly.tables.versions import TABLE
+
+
+@pytest.mark.parametrize("spec", TABLE, ids=lambda spec: spec.name)
+def test_every_tool_keeps_to_its_forms(spec: Spec) -> None:
+    prove(spec)
+    assert spec.obeys
+
+
+RUNS = """
+python --version
+python3 -V
+python3.12 --version
+node -v
+npm --version
+go version
+cargo --version
+rustc -vV
+java -version
+gcc --version
+docker --version
+kubectl version --client
+pip --version 2>/dev/null
+ruff --version && mypy --version
+perl -v | head -2
+"""
+
+REFUSED = """
+python
+python -c 'print(1)'
+python --version -c 'print(1)'
+python -m this
+python setup.py --version
+node -e 1
+npm --version install
+npm run version
+npm version
+yarn version
+npx cowsay
+npx --version cowsay
+go version ./...
+go run .
+cargo version
+cargo --version --config x
+java -jar a.jar --version
+make --version all
+make
+docker version
+kubectl version
+kubectl 'version --client'
+gh auth status
+bash --version -c ls
+bash -c ls
+perl -v -e 1
+python --versio*
+./python --version
+"""
+
+
+@pytest.mark.parametrize("line", RUNS.strip().splitlines())
+def test_a_version_is_told(line: str) -> None:
+    assert judge(line).read_only, judge(line).reason
+    assert not judge(line, sandboxed=False).read_only
+
+
+@pytest.mark.parametrize("line", REFUSED.strip().splitlines())
+def test_nothing_else_is_done(line: str) -> None:
+    assert not judge(line).read_only
+
+
+def test_a_refusal_says_what_serves_instead_and_which_form_runs() -> None:
+    assert judge("make all").reason == (
+        "`make` is not among the commands that only read: it builds, tests or installs; "
+        "describe in the plan how to check the work with it. Only `make --version` is."
+    )

@@ -1,0 +1,116 @@
+"""Profiles made by hand, and programs that run inside them or, for comparison, outside."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from itertools import count
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from assent.core.process import Chunk, Ended, Errors, Limits, Program
+from assent.sandbox.binding import bindings
+from assent.sandbox.bubblewrap import ALWAYS, Bubblewrap, find
+from assent.sandbox.plain import Plain
+from assent.sandbox.profile import Profile
+
+TOOL = find()
+needs_bubblewrap = pytest.mark.skipif(TOOL is None, reason="bubblewrap is not installed")
+
+PYTHON = os.fsencode(os.path.realpath(sys.executable))
+SYSTEM = tuple(p for p in (b"/usr", b"/bin", b"/sbin", b"/lib", b"/lib64") if os.path.lexists(p))
+HOME = os.path.realpath(os.path.expanduser(b"~"))
+USUAL = Limits()
+_COUNT = count(1)
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a pipeline said and how it ended."""
+
+    code: int
+    output: bytes = b""
+    errors: bytes = b""
+    cut: str = ""
+
+
+def profile(
+    root: Path, masks: Iterable[Path] = (), *, home: bytes = HOME, writable: bool = False
+) -> Profile:
+    """Shows the system, this interpreter and one workspace."""
+    shown = (*SYSTEM, os.fsencode(os.path.realpath(sys.base_prefix)))
+    hidden = tuple(os.fsencode(mask) for mask in masks)
+    return Profile(os.fsencode(root), home, shown, hidden, writable=writable)
+
+
+def confined(profile: Profile) -> Bubblewrap:
+    assert TOOL is not None
+    return Bubblewrap(lambda: profile, TOOL)
+
+
+def run(
+    runner: Bubblewrap | Plain, *programs: Program, folder: bytes = b"/", limits: Limits = USUAL
+) -> Outcome:
+    return gathered(runner.run(programs, folder, limits))
+
+
+def inside(profile: Profile, *programs: Program, limits: Limits = USUAL) -> Outcome:
+    """Runs programs in the profile's workspace."""
+    return run(confined(profile), *programs, folder=profile.root, limits=limits)
+
+
+def outside(*programs: Program, folder: bytes = b"/") -> Outcome:
+    return run(Plain(), *programs, folder=folder)
+
+
+def unfiltered(profile: Profile, program: Program, *, without: bytes = b"") -> Outcome:
+    """Runs a program with all that bubblewrap does, but without the filter of system calls."""
+    assert TOOL is not None
+    view = bindings(profile)
+    if without:  # one remount less, to see what it is good for
+        at = [i for i, a in enumerate(view) if a == without and view[i - 1] == b"--remount-ro"]
+        view = [a for i, a in enumerate(view) if i not in {*at, *(i - 1 for i in at)}]
+    argv = [TOOL, *ALWAYS, *view, b"--", *program.argv]
+    done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def gathered(pieces: Iterable[Chunk | Ended]) -> Outcome:
+    """Puts the pieces together; nothing may come after the end."""
+    *chunks, ended = pieces
+    assert isinstance(ended, Ended)
+    said = {False: b"", True: b""}
+    for chunk in chunks:
+        assert isinstance(chunk, Chunk)
+        said[chunk.error] += chunk.content
+    return Outcome(ended.code, said[False], said[True], ended.cut)
+
+
+def shell(script: str, errors: Errors = Errors.KEPT) -> Program:
+    return Program((b"/bin/sh", b"-c", script.encode()), errors=errors)
+
+
+def python(code: str, *arguments: str | bytes | Path) -> Program:
+    """A program that runs a bit of Python; it finds its arguments in `args`."""
+    head = "import ctypes, errno, os, signal, socket, sys\nargs = sys.argv[1:]\n"
+    words = [os.fsencode(argument) for argument in arguments]
+    return Program((PYTHON, b"-I", b"-S", b"-c", (head + code).encode(), *words))
+
+
+def long_time() -> str:
+    """How long to sleep: for ever, and for a time that no other test sleeps."""
+    return f"1000.{os.getpid():08}{next(_COUNT)}"
+
+
+def left_over(mark: str) -> list[str]:
+    """Returns the command lines of all living processes of this machine that hold a mark."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            line = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
+        except OSError:
+            continue
+        if mark.encode() in line and int(entry.name) != os.getpid():
+            found.append(line.replace(b"\0", b" ").decode(errors="replace"))
+    return found

@@ -1,0 +1,114 @@
+"""Confinements with a hole, for showing that the self-test finds it."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from assent.core.process import Chunk, Ended, Limits, Program
+from assent.sandbox import bubblewrap
+from assent.sandbox.attempts import Attempt, Verdict
+from assent.sandbox.bait import Ground
+from assent.sandbox.confining import bubblewrapped
+from assent.sandbox.plain import Plain
+from assent.sandbox.selftest import Confine
+from assent.sandbox.site import Runner
+
+ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+
+# Stands in front of the real program and takes away some of what it is told.
+IN_FRONT = """#!{python} -IS
+import os, sys
+given, passed = sys.argv[1:], []
+while given:
+    word = given.pop(0)
+    if word in {flags!r}:
+        continue
+    if word in {options!r}:
+        given.pop(0)
+        continue
+    if word == "--ro-bind" and {writable!r} and given[0].endswith("/workspace"):
+        word = "--bind"
+    if word == "--ro-bind" and {unmasked!r} and given[0] == "/dev/null":
+        del given[:2]
+        continue
+    passed.append(word)
+os.execv({tool!r}, [{tool!r}, *passed])
+"""
+
+
+def real_tool() -> bytes:
+    """The machine's bubblewrap, or a skipped test."""
+    tool = bubblewrap.find()
+    if tool is None or bubblewrap.lacking():
+        pytest.skip("there is no bubblewrap here")
+    return tool
+
+
+def confined() -> Confine:
+    """The confinement as it is meant to be."""
+    return bubblewrapped(ENVIRONMENT, real_tool())
+
+
+def holed(
+    folder: Path,
+    *,
+    flags: Sequence[str] = (),
+    options: Sequence[str] = (),
+    writable: bool = False,
+    unmasked: bool = False,
+) -> Confine:
+    """A confinement whose bubblewrap is told less."""
+    text = IN_FRONT.format(
+        python=sys.executable,
+        tool=os.fsdecode(real_tool()),
+        flags=list(flags),
+        options=list(options),
+        writable=writable,
+        unmasked=unmasked,
+    )
+    return bubblewrapped(ENVIRONMENT, script(folder, text))
+
+
+def script(folder: Path, text: str) -> bytes:
+    """Makes a program."""
+    path = folder / "bwrap"
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+    return os.fsencode(path)
+
+
+def unconfined(_: Ground) -> Runner:
+    """No confinement at all."""
+    return Plain().run
+
+
+def answering(*pieces: Chunk | Ended) -> Confine:
+    """A runner that runs nothing and gives an answer all the same."""
+
+    def run(_: Sequence[Program], __: bytes, ___: Limits) -> Iterator[Chunk | Ended]:
+        yield from pieces
+
+    return lambda _: run
+
+
+def changing(confine: Confine, change: Callable[[bytes], bytes]) -> Confine:
+    """A runner that changes what the probe says."""
+
+    def run(
+        runner: Runner, pipeline: Sequence[Program], folder: bytes, limits: Limits
+    ) -> Iterator[Chunk | Ended]:
+        pieces = list(runner(pipeline, folder, limits))
+        chunks = [p for p in pieces if isinstance(p, Chunk) and not p.error]
+        yield Chunk(change(b"".join(piece.content for piece in chunks)))
+        yield pieces[-1]
+
+    return lambda ground: partial(run, confine(ground))
+
+
+def names(attempts: Sequence[Attempt], verdict: Verdict) -> set[str]:
+    """The attempts with a verdict."""
+    return {attempt.trial.name for attempt in attempts if attempt.verdict is verdict}

@@ -1,0 +1,145 @@
+"""Each limit is reached for real, and named; whoever reaches one is gone afterwards."""
+
+import os
+import resource
+from pathlib import Path
+
+import pytest
+from tests.sandbox.cell import (
+    Outcome,
+    confined,
+    inside,
+    left_over,
+    long_time,
+    needs_bubblewrap,
+    profile,
+    python,
+    run,
+    shell,
+)
+
+from assent.core.process import Limits, Program
+from assent.sandbox.bubblewrap import Bubblewrap
+from assent.sandbox.plain import Plain
+from assent.sandbox.rlimits import capped
+from assent.sandbox.watch import Usage
+
+Runner = Bubblewrap | Plain
+MEBIBYTE = 1 << 20
+
+
+@pytest.fixture(params=[pytest.param("confined", marks=needs_bubblewrap), "plain"])
+def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Runner:
+    return confined(profile(tmp_path)) if request.param == "confined" else Plain()
+
+
+def test_time(runner: Runner) -> None:
+    mark = long_time()
+    ended = run(runner, shell(f"exec sleep {mark}"), limits=Limits(seconds=0.2))
+    assert ended == Outcome(124, cut="time")
+    assert left_over(mark) == []
+
+
+@pytest.mark.parametrize("script", ["yes", "yes >&2", "yes & yes >&2"])
+def test_output_of_all_streams_together(runner: Runner, script: str) -> None:
+    ended = run(runner, shell(script), limits=Limits(output=100_001))
+    assert (ended.code, ended.cut) == (137, "output")
+    assert len(ended.output) + len(ended.errors) == 100_001
+
+
+def test_output_of_just_the_limit_is_whole(runner: Runner) -> None:
+    program = Program((b"/usr/bin/head", b"-c100000", b"/dev/zero"))
+    assert run(runner, program, limits=Limits(output=100_000)) == Outcome(0, bytes(100_000))
+
+
+# Doubles nine times and then waits: at most a thousand, should nobody stop it.
+BOMB = """
+b() { if [ $1 -gt 0 ]; then b $(($1 - 1)) & b $(($1 - 1)) & fi; exec sleep MARK; }
+b 9
+"""
+
+
+def test_a_fork_bomb(runner: Runner) -> None:
+    mark = long_time()
+    ended = run(runner, shell(BOMB.replace("MARK", mark)), limits=Limits(processes=40))
+    assert (ended.code, ended.cut) == (137, "processes")
+    assert left_over(mark) == []
+
+
+def test_threads_count(runner: Runner) -> None:
+    code = """
+import threading
+for _ in range(100):
+    threading.Thread(target=threading.Event().wait).start()
+"""
+    ended = run(runner, python(code), limits=Limits(processes=40))
+    assert (ended.code, ended.cut) == (137, "processes")
+
+
+def test_all_programs_of_a_pipeline_count(runner: Runner) -> None:
+    mark = long_time()
+    some = shell(f"for i in 1 2 3 4 5 6 7 8 9 10; do sleep {mark} & done; wait")
+    ended = run(runner, some, some, some, limits=Limits(processes=25))
+    assert (ended.code, ended.cut) == (137, "processes")
+    assert left_over(mark) == []
+
+
+def test_memory_of_one_process(runner: Runner) -> None:
+    ended = run(
+        runner, python("print(len(b'x' * (1 << 30)))"), limits=Limits(memory=256 * MEBIBYTE)
+    )
+    assert (ended.code, ended.output) == (1, b"")
+    assert b"MemoryError" in ended.errors
+
+
+def test_memory_of_all_together(runner: Runner) -> None:
+    code = (
+        "for _ in range(5):\n    if not os.fork(): break\nkept = b'x' * (60 << 20)\nsignal.pause()"
+    )
+    ended = run(runner, python(code), limits=Limits(memory=200 * MEBIBYTE))
+    assert (ended.code, ended.output, ended.cut) == (137, b"", "memory")
+
+
+def test_the_kernel_keeps_the_others(runner: Runner) -> None:
+    names = "DATA FSIZE NOFILE CORE"
+    each = "print(*resource.getrlimit(getattr(resource, 'RLIMIT_' + name)))"
+    code = f"import resource\nfor name in '{names}'.split(): {each}"
+    ended = run(runner, python(code), limits=Limits(memory=1 << 32))
+    hard = [resource.getrlimit(getattr(resource, f"RLIMIT_{n}"))[1] for n in names.split()]
+    wanted = [1 << 32, 1 << 30, 1024, 1]
+    allowed = [w if h == -1 else min(w, h) for w, h in zip(wanted, hard, strict=True)]
+    assert ended == Outcome(0, "".join(f"{a} {a}\n" for a in allowed).encode())
+
+
+def test_nothing_is_asked_of_the_kernel_that_it_would_refuse() -> None:
+    assert capped(Limits(memory=1 << 50))[-1] == b"--"
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("folder", ["/tmp", "/var/tmp", "/run", "/dev/shm", "$HOME"])
+def test_scratch_is_small(tmp_path: Path, folder: str) -> None:
+    script = f"head -c 600000000 /dev/zero > {folder}/x; rm {folder}/x; echo $?"
+    filled = inside(profile(tmp_path), shell(script))
+    assert (filled.code, filled.output) == (0, b"0\n")
+    assert b"No space left on device" in filled.errors
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("folder", ["/", "/dev", "/proc", "/home", "/etc", "/usr"])
+def test_nothing_else_can_be_filled(tmp_path: Path, folder: str) -> None:
+    filled = inside(profile(tmp_path), shell(f"mkdir {folder}/x"))
+    assert filled.code != 0
+    assert not os.path.exists(f"{folder}/x")
+
+
+@pytest.mark.parametrize(
+    ("usage", "cut"),
+    [
+        (Usage(10, 100), ""),
+        (Usage(11, 100), "processes"),
+        (Usage(10, 101), "memory"),
+        (Usage(11, 101), "processes"),
+    ],
+)
+def test_a_limit_is_what_may_still_be_used(usage: Usage, cut: str) -> None:
+    assert usage.over(Limits(processes=10, memory=100)) == cut

@@ -1,0 +1,191 @@
+"""The self-test: what holds is said to hold, every hole is found, and silence is no proof."""
+
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.sandbox.leaks import (
+    answering,
+    changing,
+    confined,
+    holed,
+    names,
+    real_tool,
+    unconfined,
+)
+
+from assent.app import bait
+from assent.core.process import Chunk, Ended, Hold, Limits, Program
+from assent.sandbox.attempts import APPROVE, TRIALS, UNCHANGED, Verdict
+from assent.sandbox.bait import Ground
+from assent.sandbox.boundaries import boundaries
+from assent.sandbox.selftest import judge, selftest
+from assent.sandbox.site import Answer, Outcome, Runner
+from assent.sandbox.standing import concluded
+
+EVERYTHING = {trial.name for trial in (*TRIALS, APPROVE, UNCHANGED)}
+
+# A machine may have no IPv6, no attributes in its temporary folder, or no keyring.
+OPTIONAL = {"tcp6", "setxattr", "keyring"}
+
+HOLES: dict[str, tuple[dict[str, Any], set[str]]] = {
+    "network": ({"flags": ["--unshare-net"]}, {"tcp", "tcp6", "udp"}),
+    "network and filter": (
+        {"flags": ["--unshare-net"], "options": ["--seccomp"]},
+        {"tcp", "tcp6", "udp", "abstract_socket"},
+    ),
+    "processes": ({"flags": ["--unshare-pid"]}, {"signal"}),
+    "writable": ({"writable": True}, {"create", "overwrite", "delete", "rename", "unchanged"}),
+    "unmasked": ({"unmasked": True}, {"read_env_file"}),
+    "unmasked and unfiltered": (
+        {"unmasked": True, "options": ["--seccomp"]},
+        {"read_env_file", "socket_in_workspace"},
+    ),
+}
+
+if os.geteuid() == 0:  # only root has capabilities that could be kept
+    HOLES["capabilities"] = (
+        {"flags": ["--disable-userns"], "options": ["--cap-drop", "--seccomp"]},
+        {"capabilities", "remount", "unmask", "mount", "chroot", "new_namespace"},
+    )
+
+
+def test_g13_nothing_gets_out_of_the_sandbox(tmp_path: Path) -> None:
+    attempts = selftest(confined(), bait, tmp_path)
+    assert names(attempts, Verdict.LEAKED) == set()
+    assert names(attempts, Verdict.HELD) >= EVERYTHING - OPTIONAL
+    assert concluded(attempts).hold is Hold.HELD
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_g13_without_a_sandbox_everything_ordinary_works(tmp_path: Path) -> None:
+    attempts = selftest(unconfined, bait, tmp_path)
+    ordinary = {trial.name for trial in (*TRIALS, APPROVE, UNCHANGED) if trial.control}
+    # Even a plain start hands on neither variables nor descriptors.
+    leaked = names(attempts, Verdict.LEAKED)
+    assert leaked >= ordinary - OPTIONAL - {"descriptors", "variable"}
+    standing = concluded(attempts)
+    assert standing.hold is Hold.OFF
+    assert "make a file; overwrite a file" in standing.reason
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("hole", HOLES)
+def test_g13_every_hole_is_found(tmp_path: Path, hole: str) -> None:
+    less, expected = HOLES[hole]
+    attempts = selftest(holed(tmp_path, **less))
+    leaked = names(attempts, Verdict.LEAKED)
+    assert leaked >= expected - names(attempts, Verdict.UNPROVEN)
+    assert leaked < EVERYTHING
+    assert concluded(attempts).hold is Hold.OFF
+
+
+def test_g13_a_missing_filter_is_found(tmp_path: Path) -> None:
+    attempts = selftest(holed(tmp_path, options=["--seccomp"]))
+    assert "keyring" not in names(attempts, Verdict.HELD)
+
+
+def test_g13_inherited_descriptors_and_variables_are_found() -> None:
+    def careless(_: Ground) -> Runner:
+        def run(
+            pipeline: Sequence[Program], folder: bytes, limits: Limits
+        ) -> Iterator[Chunk | Ended]:
+            done = subprocess.run(
+                pipeline[0].argv, cwd=folder, capture_output=True, close_fds=False, check=False
+            )
+            yield Chunk(done.stdout)
+            yield Ended(done.returncode)
+
+        return run
+
+    assert names(selftest(careless), Verdict.LEAKED) >= {"descriptors", "variable", "create"}
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        (Ended(0),),
+        (Ended(126, "start"),),
+        (Chunk(b""), Ended(1)),
+        (Chunk(b"hello\n"), Ended(0)),
+        (Chunk(b"{}\n"), Ended(0)),
+        (Chunk(b"[]\n{"), Ended(0)),
+        (Chunk(b'{"name": "create", "worked": false}\n'), Ended(0)),
+        (Chunk(b'{"answers": 0}\n'), Ended(0)),
+        (Chunk(b'{"answers": 5}\n'), Ended(0)),
+        (Chunk(b'{"answers": 0}\n', error=True), Ended(0)),
+    ],
+)
+def test_a_probe_that_does_not_answer_properly_shows_that_nothing_holds(
+    pieces: tuple[Chunk | Ended, ...],
+) -> None:
+    attempts = selftest(answering(*pieces))
+    assert names(attempts, Verdict.LEAKED) >= EVERYTHING - {"approve", "unchanged"}
+    assert concluded(attempts).hold is Hold.OFF
+
+
+def test_an_answer_that_lacks_one_attempt_is_no_proof() -> None:
+    def one_less(output: bytes) -> bytes:
+        lines = [line for line in output.splitlines() if b'"tcp"' not in line]
+        return b"\n".join([*lines[:-1], b'{"answers": %d}' % (len(lines) - 1)])
+
+    attempts = selftest(changing(confined(), one_less))
+    assert names(attempts, Verdict.LEAKED) == {"tcp"}
+
+
+def test_an_answer_that_was_cut_is_no_proof() -> None:
+    attempts = selftest(changing(confined(), lambda output: output[: len(output) // 2]))
+    assert names(attempts, Verdict.LEAKED) == EVERYTHING - {"approve"}
+
+
+def test_what_is_seen_from_outside_counts_more_than_what_the_probe_says(tmp_path: Path) -> None:
+    def liar(output: bytes) -> bytes:
+        return output.replace(b'"worked": true', b'"worked": false')
+
+    leaked = names(selftest(changing(unconfined, liar), bait, tmp_path), Verdict.LEAKED)
+    seen = {"unchanged", "approve", "tcp", "udp", "socket_in_workspace", "socket_outside"}
+    assert leaked >= seen | {"abstract_socket", "write_home", "write_state", "write_temporary"}
+    assert leaked >= {"signal", "signal_by_descriptor", "signal_by_pipe"}
+
+
+def test_an_attempt_that_fails_without_a_sandbox_too_shows_nothing() -> None:
+    trial = next(trial for trial in TRIALS if trial.name == "tcp")
+    failed = Answer("tcp", detail="Network is down")
+    worked = Answer("tcp", worked=True)
+    inside = Outcome({"tcp": failed}, frozenset())
+    verdicts = [
+        judge(
+            trial, inside, Outcome({"tcp": answer} if answer else {}, frozenset(), trouble)
+        ).verdict
+        for answer, trouble in ((worked, ""), (failed, ""), (None, ""), (None, "It broke."))
+    ]
+    assert verdicts == [Verdict.HELD, *[Verdict.UNPROVEN] * 3]
+
+
+def test_a_vital_attempt_that_shows_nothing_turns_the_shell_off() -> None:
+    trial = next(trial for trial in TRIALS if trial.name == "tcp")
+    nothing = judge(trial, Outcome({"tcp": Answer("tcp")}, frozenset()), Outcome({}, frozenset()))
+    assert trial.vital
+    assert concluded([nothing]).hold is Hold.OFF
+    assert concluded([]).hold is Hold.OFF
+
+
+def test_an_attempt_that_breaks_is_no_proof() -> None:
+    trial = next(trial for trial in TRIALS if trial.name == "tcp")
+    broken = Outcome({"tcp": Answer("tcp", broken=True, detail="NameError")}, frozenset())
+    found = judge(trial, broken, Outcome({"tcp": Answer("tcp", worked=True)}, frozenset()))
+    assert (found.verdict, found.detail) == (Verdict.LEAKED, "It could not be tried: NameError")
+
+
+def test_the_boundaries_of_a_call_hold() -> None:
+    real_tool()
+    found = {one.trial.name: (one.verdict, one.detail) for one in boundaries(confined())}
+    assert set(found.values()) == {(Verdict.HELD, "")}
+
+
+def test_g13_a_process_that_lives_on_is_found() -> None:
+    leaked = names(boundaries(unconfined), Verdict.LEAKED)
+    assert leaked == {"left_behind", "left_when_cut"}

@@ -1,0 +1,209 @@
+"""The standing: tested once, remembered while nothing changes, and never taken from others."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.sandbox.leaks import ENVIRONMENT, confined, real_tool, script, unconfined
+
+from assent.core.process import Hold, Standing
+from assent.sandbox.bait import Ground
+from assent.sandbox.confining import bubblewrapped
+from assent.sandbox.forbidden import HINDRANCES, Hindrance, hindrance
+from assent.sandbox.install import install
+from assent.sandbox.selftest import Confine
+from assent.sandbox.site import Runner
+from assent.sandbox.standing import FILE, Finding, Standings, circumstances
+
+HELD = Standing(Hold.HELD)
+
+
+class Counted:
+    """A confinement that counts how often it was used."""
+
+    def __init__(self, confine: Callable[[], Confine] = confined) -> None:
+        self.times = 0
+        self._confine = confine
+
+    def __call__(self, _: bytes) -> Confine:
+        def confine(ground: Ground) -> Runner:
+            self.times += 1
+            return self._confine()(ground)
+
+        return confine
+
+
+def nothing_lacks() -> Standing | None:
+    return None
+
+
+def test_g13_the_self_test_is_made_once_a_boot(tmp_path: Path) -> None:
+    first, second = Counted(), Counted()
+    assert Standings(tmp_path, first).known() is None
+    assert Standings(tmp_path, first).standing() == HELD
+    assert Standings(tmp_path, second).standing() == HELD
+    assert Standings(tmp_path, second).known() == HELD
+    assert (first.times, second.times) == (2, 0)  # one to see whether it starts, one to test
+    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+
+
+def test_g13_a_leak_turns_the_shell_off_and_is_remembered(tmp_path: Path) -> None:
+    found = Standings(tmp_path, lambda _: unconfined).standing()
+    assert (found.hold, found.next) == (Hold.OFF, "assent doctor")
+    assert found.reason.startswith("The sandbox does not hold. From inside one can: make a file;")
+    assert Standings(tmp_path, Counted()).known() == found
+    assert Standings(tmp_path, Counted()).fresh()[0] == HELD
+    assert Standings(tmp_path, Counted()).known() == HELD
+
+
+def test_another_program_is_tested_anew(tmp_path: Path) -> None:
+    tool = tmp_path / "bwrap"
+    tool.symlink_to(os.fsdecode(real_tool()))
+    names = [circumstances(os.fsencode(tool)), circumstances(real_tool())]
+    copy = script(tmp_path / "..", "#!/bin/sh\n")
+    names.append(circumstances(copy))
+    os.utime(copy, (1, 1))
+    names.append(circumstances(copy))
+    assert len(set(names)) == 4
+    assert circumstances(b"/nowhere/bwrap") == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{", b"[]", b"\xff", b'{"key": 1}', b'{"key": "x", "standing": {"hold": "yes"}}'],
+)
+def test_a_damaged_result_is_made_anew(tmp_path: Path, text: bytes) -> None:
+    file = tmp_path / FILE
+    file.write_bytes(text)
+    file.chmod(0o600)
+    assert Standings(tmp_path, Counted()).known() is None
+    assert Standings(tmp_path, Counted()).standing() == HELD
+    assert msgspec.json.decode(file.read_bytes(), type=Finding).standing == HELD
+
+
+def test_a_result_that_others_could_write_does_not_count(tmp_path: Path) -> None:
+    Standings(tmp_path, Counted()).standing()
+    file = tmp_path / FILE
+    ways: list[Callable[[], object]] = [
+        lambda: file.chmod(0o666),
+        lambda: file.chmod(0o640),
+        lambda: _linked(file),
+        lambda: _folder(file),
+    ]
+    if os.geteuid() == 0:
+        ways.append(lambda: _given_away(file))
+    for way in ways:
+        kept = file.read_bytes()
+        way()
+        assert Standings(tmp_path, Counted()).known() is None
+        _clear(file)
+        file.write_bytes(kept)
+        file.chmod(0o600)
+        assert Standings(tmp_path, Counted()).known() == HELD
+
+
+def test_a_result_of_other_circumstances_does_not_count(tmp_path: Path) -> None:
+    file = tmp_path / FILE
+    file.write_bytes(msgspec.json.encode(Finding("another boot", HELD)))
+    file.chmod(0o600)
+    assert Standings(tmp_path, Counted()).known() is None
+
+
+def test_a_result_that_cannot_be_kept_is_still_one(tmp_path: Path) -> None:
+    taken = tmp_path / "state"
+    taken.write_bytes(b"no folder")
+    assert Standings(taken, Counted()).standing() == HELD
+
+
+def test_g13_a_self_test_that_breaks_turns_the_shell_off(tmp_path: Path) -> None:
+    def broken(_: bytes) -> Confine:
+        raise RuntimeError("out of order")
+
+    standings = Standings(tmp_path, broken, None, real_tool, nothing_lacks)
+    words = "The self-test of the sandbox failed: RuntimeError: out of order."
+    assert standings.standing() == Standing(Hold.OFF, words, "assent doctor")
+    assert standings.known() is None
+
+
+def test_g13_without_bubblewrap_there_is_no_sandbox(tmp_path: Path) -> None:
+    lack = Standing(Hold.NONE, "bubblewrap is not installed.", "apt install bubblewrap")
+    standings = Standings(tmp_path, Counted(), None, lambda: None, lambda: lack)
+    expected = Standing(Hold.NONE, lack.reason, install("bubblewrap"))
+    assert standings.known() == standings.standing() == expected
+    assert standings.fresh() == (expected, ())
+    assert standings.confinement() is None
+    assert "bubblewrap" in expected.next
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_g13_a_bubblewrap_that_cannot_start_is_no_sandbox(tmp_path: Path) -> None:
+    tool = script(tmp_path, "#!/bin/sh\necho bwrap: no namespaces >&2\nexit 1\n")
+
+    def confine(tool: bytes) -> Confine:
+        return bubblewrapped(ENVIRONMENT, tool)
+
+    state = tmp_path / "state"
+    state.mkdir()
+    (state / FILE).write_text("what was found when it started", encoding="utf-8")
+    standings = Standings(state, confine, None, lambda: tool, nothing_lacks)
+    found = standings.standing()
+    assert found.hold is Hold.NONE
+    assert found.reason.startswith("bubblewrap cannot start here")
+    assert found.reason.endswith("It said: bwrap: no namespaces")
+    assert standings.known() is None
+    assert standings.confinement() is None
+    assert list(state.iterdir()) == []
+
+
+def test_in_a_container_it_is_tested_anew() -> None:
+    code = (
+        "import sys; sys.path[:0] = sys.argv[2:]; "
+        "from assent.sandbox.standing import circumstances; "
+        "print(circumstances(sys.argv[1].encode()))"
+    )
+    tool = os.fsdecode(real_tool())
+    ask = [sys.executable, "-c", code, tool, *sys.path]
+    box = [tool, "--unshare-user", "--dev-bind", "/", "/", "--"]
+    found = [subprocess.check_output(line, text=True).strip() for line in (ask, ask, [*box, *ask])]
+    assert len(found[0]) == 64
+    assert found[0] == found[1] != found[2]
+
+
+@pytest.mark.parametrize("one", HINDRANCES, ids=lambda one: one.file)
+def test_what_forbids_namespaces_is_named(tmp_path: Path, one: Hindrance) -> None:
+    file = tmp_path / one.file.lstrip("/")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{one.value}\n", encoding="utf-8")
+    reason = f"bubblewrap cannot start here: {one.words}. It said: bwrap: no"
+    assert hindrance(" bwrap:\n no ", tmp_path) == Standing(Hold.NONE, reason, one.next)
+    if one.value:
+        file.write_text("7\n", encoding="utf-8")
+        words = "bubblewrap cannot start here. It said: it said nothing"
+        assert hindrance("", tmp_path) == Standing(Hold.NONE, words, "assent doctor")
+
+
+def _linked(file: Path) -> None:
+    target = file.with_name("target")
+    file.rename(target)
+    file.symlink_to(target)
+
+
+def _folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def _given_away(file: Path) -> None:
+    os.chown(file, 65534, 65534)
+
+
+def _clear(file: Path) -> None:
+    if file.is_dir() and not file.is_symlink():
+        file.rmdir()
+    else:
+        file.unlink()

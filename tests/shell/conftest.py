@@ -1,0 +1,15 @@
+"""A state folder for all desks of a test run, so that the sandbox tests itself only once."""
+
+from pathlib import Path
+
+import pytest
+
+from assent.sandbox.bubblewrap import lacking
+
+
+@pytest.fixture(scope="session")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lack = lacking()
+    if lack is not None:
+        pytest.skip(lack.reason)
+    return tmp_path_factory.mktemp("state")
