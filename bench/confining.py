@@ -9,8 +9,8 @@ from bench.figure import Figure, within
 from bench.pace import Action, Scale, best, timed
 
 from assent.core.process import Ended, Limits, Program
-from assent.sandbox.bubblewrap import Bubblewrap, find
-from assent.sandbox.profile import Profile
+from assent.sandbox.running.bubblewrap import Bubblewrap, find
+from assent.sandbox.view.profile import Profile
 
 SYSTEM = (b"/usr", b"/bin", b"/sbin", b"/lib", b"/lib64", b"/etc")
 TRUE = b"/usr/bin/true"

@@ -7,7 +7,7 @@ from pathlib import Path
 from bench.corpus import Sample, lay_down, require
 from bench.pace import flush, timed
 
-from assent.app import open_engine
+from assent.app.engine import open_engine
 from assent.config.places import places
 from assent.core.digest import sha256
 from assent.core.operation import FileState, WriteFile

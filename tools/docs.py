@@ -25,8 +25,8 @@ from assent.doctor.shell import ROWS
 from assent.gate.readonly.registry import TABLES
 from assent.gate.readonly.spec import Spec
 from assent.gate.readonly.tables import versions
-from assent.sandbox.attempts import APPROVE, TRIALS, UNCHANGED
-from assent.sandbox.boundaries import CHECKS
+from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED
+from assent.sandbox.trial.boundaries import CHECKS
 from assent.views.protected import PROTECTED
 from assent.views.risks import RISKS
 

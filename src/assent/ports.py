@@ -226,8 +226,11 @@ class Process(Protocol):
     def known_standing(self) -> Standing | None:
         """Tells what the last self-test found, without making one."""
 
-    def program(self, names: Sequence[str]) -> bytes | None:
-        """Returns the trusted path of the first of these programs that is installed."""
+    def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
+        """Returns the trusted path of the first of these programs that is installed.
+
+        The system's come first; with `own`, the order of the person's PATH counts.
+        """
 
     def visible(self, path: bytes) -> bool:
         """Tells whether a program may read this path: in sight, and not masked."""

@@ -8,12 +8,11 @@ from assent.cli.table import COMMANDS
 
 PLAN = ("new", "write", "list", "show", "use", "history", "delete")
 STAGE = ("write", "edit", "delete", "move", "list", "remove", "clear")
+GROUPS = {"plan": PLAN, "stage": STAGE, "shell": ("check", "run")}
 LINES = [
-    *[(name,) for name in COMMANDS if name not in ("plan", "stage")],
-    *[("plan", name) for name in PLAN],
-    *[("stage", name) for name in STAGE],
+    *[(name,) for name in COMMANDS if name not in GROUPS],
+    *[(group, name) for group, names in GROUPS.items() for name in names],
 ]
-GROUPS = {"plan": PLAN, "stage": STAGE}
 
 
 @pytest.mark.parametrize("line", LINES, ids=" ".join)

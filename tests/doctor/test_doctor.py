@@ -24,11 +24,11 @@ from assent.doctor.desk import Desk, desk
 from assent.doctor.report import ENGINE, Patient
 from assent.engine.runs import RunReport
 from assent.engine.shell import Shell
-from assent.sandbox.attempts import TRIALS
 from assent.sandbox.process import LocalProcess
-from assent.sandbox.selftest import Confine
-from assent.sandbox.sight import Sight
-from assent.sandbox.standing import FILE, Standings
+from assent.sandbox.trial.attempts import TRIALS
+from assent.sandbox.trial.selftest import Confine
+from assent.sandbox.trial.standing import FILE, Standings
+from assent.sandbox.view.sight import Sight
 
 LACK = Standing(Hold.NONE, "bubblewrap is not installed.", "apt install bubblewrap")
 

@@ -30,7 +30,7 @@ class Recorder:
     def known_standing(self) -> Standing | None:
         return self._standing
 
-    def program(self, names: Sequence[str]) -> bytes | None:
+    def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         return None if names[0] == "rg" else b"/usr/bin/" + names[0].encode()
 
     def visible(self, path: bytes) -> bool:

@@ -61,6 +61,7 @@ PLAIN = {  # and what makes git reach for them
     "remote.origin.fetch": "+refs/heads/*:refs/remotes/origin/*",
     "extensions.partialClone": "origin",
     "color.ui": "always",
+    "stash.showPatch": "true",
     "gpg.ssh.allowedSignersFile": "/dev/null",
     "remote.second.url": "ssh://nowhere.invalid/a",
     "remote.second.promisor": "true",

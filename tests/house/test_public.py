@@ -11,6 +11,7 @@ from assent.engine.engine import Engine
 from assent.engine.plans import Plans
 from assent.engine.reviews import Reviews
 from assent.engine.runs import Runs
+from assent.engine.shell import Shell
 from assent.engine.undoing import Undoing
 
 VERBS = {
@@ -26,8 +27,12 @@ VERBS = {
     Reviews: "approved_text review text undo_review",
     Runs: "build ledger recover report settle unfinished",
     Undoing: "apply preview",
+    Shell: "known_standing run standing",
 }
-DOORS = "Batch Blobs Clock Facts Files Hands Journal Locks Looks PlanFile Projection Signer Store"
+DOORS = (
+    "Batch Blobs Clock Facts Files Hands Journal Locks Looks PlanFile Process Projection "
+    "Signer Store"
+)
 
 
 @pytest.mark.parametrize("noun", VERBS, ids=lambda noun: noun.__name__)

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from assent.core.process import Chunk, Ended, Errors, Limits, Program
-from assent.sandbox.binding import bindings
-from assent.sandbox.bubblewrap import ALWAYS, Bubblewrap, find
-from assent.sandbox.plain import Plain
-from assent.sandbox.profile import Profile
+from assent.sandbox.running.binding import bindings
+from assent.sandbox.running.bubblewrap import ALWAYS, Bubblewrap, find
+from assent.sandbox.running.plain import Plain
+from assent.sandbox.view.profile import Profile
 
 TOOL = find()
 needs_bubblewrap = pytest.mark.skipif(TOOL is None, reason="bubblewrap is not installed")

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from assent.core.process import Chunk, Ended, Limits, Program
-from assent.sandbox import bubblewrap
-from assent.sandbox.attempts import Attempt, Verdict
-from assent.sandbox.bait import Ground
-from assent.sandbox.confining import bubblewrapped
-from assent.sandbox.plain import Plain
-from assent.sandbox.selftest import Confine
-from assent.sandbox.site import Runner
+from assent.sandbox.running import bubblewrap
+from assent.sandbox.running.plain import Plain
+from assent.sandbox.trial.attempts import Attempt, Verdict
+from assent.sandbox.trial.bait import Ground
+from assent.sandbox.trial.confining import bubblewrapped
+from assent.sandbox.trial.selftest import Confine
+from assent.sandbox.trial.site import Runner
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 

@@ -8,9 +8,9 @@ import pytest
 from tests.sandbox.cell import HOME, Outcome, inside, needs_bubblewrap, profile, python, shell
 
 from assent.core.errors import Refused
-from assent.sandbox.binding import Kind, Look, Seen, bindings, made_for, scratch
-from assent.sandbox.bubblewrap import OLDEST, find, lacking, version
-from assent.sandbox.profile import Profile
+from assent.sandbox.running.binding import Kind, Look, Seen, bindings, made_for, scratch
+from assent.sandbox.running.bubblewrap import OLDEST, find, lacking, version
+from assent.sandbox.view.profile import Profile
 
 FOLDER, FILE, MISSING = Seen(Kind.FOLDER), Seen(Kind.FILE), Seen(Kind.MISSING)
 

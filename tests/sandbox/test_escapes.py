@@ -18,7 +18,7 @@ from tests.sandbox.cell import (
     unfiltered,
 )
 
-from assent.sandbox.profile import Profile
+from assent.sandbox.view.profile import Profile
 
 pytestmark = needs_bubblewrap
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assent.sandbox.gitindex import indexes, unchanged
-from assent.sandbox.profile import Profile
+from assent.sandbox.view.gitindex import indexes, unchanged
+from assent.sandbox.view.profile import Profile
 
 FILES = (".env", "a", "config/prod/.env", "config/prod/app.toml", "config/.env.local", "z" * 200)
 HIDDEN = [b".env", b"config/prod/.env", b"config/.env.local"]

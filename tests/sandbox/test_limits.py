@@ -19,10 +19,10 @@ from tests.sandbox.cell import (
 )
 
 from assent.core.process import Limits, Program
-from assent.sandbox.bubblewrap import Bubblewrap
-from assent.sandbox.plain import Plain
-from assent.sandbox.rlimits import capped
-from assent.sandbox.watch import Usage
+from assent.sandbox.running.bubblewrap import Bubblewrap
+from assent.sandbox.running.plain import Plain
+from assent.sandbox.running.rlimits import capped
+from assent.sandbox.running.watch import Usage
 
 Runner = Bubblewrap | Plain
 MEBIBYTE = 1 << 20

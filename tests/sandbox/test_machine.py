@@ -3,8 +3,8 @@
 import platform
 
 from assent import __version__
-from assent.sandbox.install import INSTALLERS, install
-from assent.sandbox.machine import TOOLS, Tool, found, missing, versions
+from assent.sandbox.trial.install import INSTALLERS, install
+from assent.sandbox.trial.machine import TOOLS, Tool, found, missing, versions
 
 
 def test_versions_name_what_is_here() -> None:

@@ -18,9 +18,9 @@ from tests.sandbox.cell import (
 )
 
 from assent.core.process import Chunk, Ended, Errors, Limits, Program
-from assent.sandbox.bubblewrap import Bubblewrap
-from assent.sandbox.plain import Plain
-from assent.sandbox.watch import children
+from assent.sandbox.running.bubblewrap import Bubblewrap
+from assent.sandbox.running.plain import Plain
+from assent.sandbox.running.watch import children
 
 Runner = Bubblewrap | Plain
 

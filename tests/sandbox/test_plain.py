@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.sandbox.cell import Outcome, outside, python, run, shell
 
-from assent.sandbox.plain import Plain
+from assent.sandbox.running.plain import Plain
 
 
 def test_home_is_empty_private_and_gone_afterwards() -> None:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from assent.sandbox.attempts import APPROVE, TRIALS
-from assent.sandbox.interpreter import COMMAND, PACKAGE, PROBE
-from assent.sandbox.probe import TRIES
-from assent.sandbox.probing.request import Request, first
+from assent.sandbox.trial.attempts import APPROVE, TRIALS
+from assent.sandbox.trial.interpreter import COMMAND, PACKAGE, PROBE
+from assent.sandbox.trial.probe import TRIES
+from assent.sandbox.trial.probing.request import Request, first
 
 
 def probe(**asked: object) -> list[dict[str, Any]]:
@@ -26,7 +26,8 @@ def test_every_attempt_is_both_described_and_made() -> None:
 
 def test_it_needs_the_standard_library_alone() -> None:
     code = (
-        f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); import assent.sandbox.probe; "
+        f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); "
+        "import assent.sandbox.trial.probe; "
         "print(*{name.partition('.')[0] for name in sys.modules} - sys.stdlib_module_names)"
     )
     done = subprocess.run([*COMMAND, "-c", code], capture_output=True, check=True)

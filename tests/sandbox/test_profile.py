@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assent.core.errors import Refused
-from assent.sandbox.profile import Profile
-from assent.sandbox.sight import Sight
+from assent.sandbox.view.profile import Profile
+from assent.sandbox.view.sight import Sight
 
 
 class Machine:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from assent.sandbox.profile import Profile
-from assent.sandbox.programs import Programs
+from assent.sandbox.view.profile import Profile
+from assent.sandbox.view.programs import Programs
 
 NAME = "assent-test-program"
 

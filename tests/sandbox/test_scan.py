@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.sandbox.scan import Scanner
+from assent.sandbox.view.scan import Scanner
 
 LATER = 1 << 62  # so late that every folder has long been left alone
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assent.core.errors import Refused
-from assent.sandbox.scratch import scratch
+from assent.sandbox.trial.scratch import scratch
 
 
 def test_it_is_the_owners_alone_and_goes_away(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.sandbox.cell import Outcome, inside, needs_bubblewrap, outside, profile, python
 
-from assent.sandbox.seccomp import (
+from assent.sandbox.running.seccomp import (
     ALWAYS,
     FAMILIES,
     NUMBERS,

@@ -17,14 +17,14 @@ from tests.sandbox.leaks import (
     unconfined,
 )
 
-from assent.app import bait
+from assent.app.shell import bait
 from assent.core.process import Chunk, Ended, Hold, Limits, Program
-from assent.sandbox.attempts import APPROVE, TRIALS, UNCHANGED, Verdict
-from assent.sandbox.bait import Ground
-from assent.sandbox.boundaries import boundaries
-from assent.sandbox.selftest import judge, selftest
-from assent.sandbox.site import Answer, Outcome, Runner
-from assent.sandbox.standing import concluded
+from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED, Verdict
+from assent.sandbox.trial.bait import Ground
+from assent.sandbox.trial.boundaries import boundaries
+from assent.sandbox.trial.selftest import judge, selftest
+from assent.sandbox.trial.site import Answer, Outcome, Runner
+from assent.sandbox.trial.standing import concluded
 
 EVERYTHING = {trial.name for trial in (*TRIALS, APPROVE, UNCHANGED)}
 

@@ -11,13 +11,13 @@ import pytest
 from tests.sandbox.leaks import ENVIRONMENT, confined, real_tool, script, unconfined
 
 from assent.core.process import Hold, Standing
-from assent.sandbox.bait import Ground
-from assent.sandbox.confining import bubblewrapped
-from assent.sandbox.forbidden import HINDRANCES, Hindrance, hindrance
-from assent.sandbox.install import install
-from assent.sandbox.selftest import Confine
-from assent.sandbox.site import Runner
-from assent.sandbox.standing import FILE, Finding, Standings, circumstances
+from assent.sandbox.trial.bait import Ground
+from assent.sandbox.trial.confining import bubblewrapped
+from assent.sandbox.trial.forbidden import HINDRANCES, Hindrance, hindrance
+from assent.sandbox.trial.install import install
+from assent.sandbox.trial.selftest import Confine
+from assent.sandbox.trial.site import Runner
+from assent.sandbox.trial.standing import FILE, Finding, Standings, circumstances
 
 HELD = Standing(Hold.HELD)
 
@@ -163,7 +163,7 @@ def test_g13_a_bubblewrap_that_cannot_start_is_no_sandbox(tmp_path: Path) -> Non
 def test_in_a_container_it_is_tested_anew() -> None:
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]; "
-        "from assent.sandbox.standing import circumstances; "
+        "from assent.sandbox.trial.standing import circumstances; "
         "print(circumstances(sys.argv[1].encode()))"
     )
     tool = os.fsdecode(real_tool())

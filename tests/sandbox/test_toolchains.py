@@ -3,15 +3,15 @@
 import os
 from pathlib import Path
 
-from assent.sandbox.credentials import credential_places
-from assent.sandbox.toolchains import (
+from assent.sandbox.view.credentials import credential_places
+from assent.sandbox.view.toolchains import (
     active_environments,
     base_programs,
     known_folders,
     named_folders,
     path_folders,
 )
-from assent.sandbox.trail import covered
+from assent.sandbox.view.trail import covered
 
 HOME = b"/home/ada"
 

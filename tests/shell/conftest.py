@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assent.sandbox.bubblewrap import lacking
+from assent.sandbox.running.bubblewrap import lacking
 
 
 @pytest.fixture(scope="session")

@@ -17,11 +17,11 @@ from tests.shell.scratch import build
 from assent.core.errors import Refused
 from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
 from assent.engine.shell import Shell
-from assent.sandbox.bubblewrap import Bubblewrap, find
-from assent.sandbox.confining import bubblewrapped
 from assent.sandbox.process import LocalProcess
-from assent.sandbox.sight import Sight
-from assent.sandbox.standing import Standings
+from assent.sandbox.running.bubblewrap import Bubblewrap, find
+from assent.sandbox.trial.confining import bubblewrapped
+from assent.sandbox.trial.standing import Standings
+from assent.sandbox.view.sight import Sight
 
 CANARY = "the canary's own words"
 PATH = "/usr/local/bin:/usr/bin:/bin"  # the tester's own folders are not part of the test

@@ -12,7 +12,7 @@ from tests.cli.world import PROGRAM
 from tests.shell.lists import CORPUS, every, families, filled, leaving, listed, staying
 
 # Parts that cannot be quoted: those that would end the quotation, and those that are not there.
-IN_WORDS = ("line break", "backtick", "more than 50 commands", "At the end")
+IN_WORDS = ("line break", "backtick", "more than 50 commands", "At the end", "empty word")
 SCRIPTED = ("sed", "awk")  # of their scripts a part is told by its kind
 QUOTED = re.compile(r"`([^`]+)`")
 LISTS = {"ordinary": listed(CORPUS / "ordinary.txt"), "narrower": listed(CORPUS / "narrower.txt")}

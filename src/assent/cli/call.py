@@ -11,7 +11,6 @@ from assent.cli.output import Output
 from assent.core.lifecycle import State
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
-from assent.engine.shell import Shell
 
 # A project whose configuration is broken must not keep its user from looking and going back.
 LENIENT = ("assent status", "assent log", "assent undo", "assent recover")
@@ -30,17 +29,10 @@ class Call:
     @functools.cached_property
     def engine(self) -> Engine:
         """Opens the engine for the folder, when the first verb needs it."""
-        from assent.app import open_engine
+        from assent.app.engine import open_engine
 
         engine, self._warnings = open_engine(self.folder, lenient=self.lenient)
         return engine
-
-    @functools.cached_property
-    def shell(self) -> Shell:
-        """Opens the shell of planning for the folder."""
-        from assent.app import open_shell
-
-        return open_shell(self.folder)
 
     @property
     def working_folder(self) -> bytes:
@@ -50,7 +42,7 @@ class Call:
     @functools.cached_property
     def without_terminal(self) -> bool:
         """Whether the user's own configuration lets a full digest approve by itself."""
-        from assent.app import may_approve_without_terminal
+        from assent.app.engine import may_approve_without_terminal
 
         return may_approve_without_terminal(self.folder, lenient=self.lenient)
 

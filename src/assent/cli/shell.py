@@ -38,8 +38,8 @@ def shell() -> None:
 @click.argument("cmd", required=False, default=None, metavar="CMD")
 @click.option("--stdin", "many", is_flag=True, help='Judge lines of {"cmd": ...} from stdin.')
 @click.option("--no-sandbox", is_flag=True, help="By the narrower class where no sandbox holds.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON on a terminal, too.")
-def check(cmd: str | None, many: bool, no_sandbox: bool, as_json: bool) -> int:
+@takes_call
+def check(call: Call, cmd: str | None, many: bool, no_sandbox: bool) -> int:
     """Tell whether CMD only reads, by its text alone: the same on every machine.
 
     Prints {"read_only", "reason"} and exits with 0 whatever the answer is.
@@ -50,7 +50,7 @@ def check(cmd: str | None, many: bool, no_sandbox: bool, as_json: bool) -> int:
         _check_all(sandboxed=not no_sandbox)
         return 0
     found = judge(cmd, sandboxed=not no_sandbox)
-    output = Output(as_json=as_json or not sys.stdout.isatty())
+    output = Output(as_json=call.output.as_json or not sys.stdout.isatty())
     output.answer(_row(found), judged_lines(found.reason, read_only=found.read_only))
     return 0
 
@@ -66,8 +66,11 @@ def run(call: Call, cmd: str, seconds: float) -> int:
 
     The exit code is the command's own; 7 if it was refused, and then nothing ran.
     """
-    process = call.shell.run(cmd, call.working_folder, Limits(seconds=seconds))
-    standing = call.shell.standing()
+    from assent.app.shell import open_shell
+
+    opened = open_shell(call.folder)
+    process = opened.run(cmd, call.working_folder, Limits(seconds=seconds))
+    standing = opened.standing()
     if standing.hold is not Hold.HELD:
         call.output.warn([f"No sandbox: {standing.reason}"])
     ended = _collected(call, process) if call.output.as_json else _streamed(process)

@@ -100,6 +100,8 @@ class _Line:
 
 
 def _check_name(word: Word) -> None:
+    if not word.text:
+        raise Refused("An empty word stands where a command should.")
     if word.text == "!":
         raise Refused("`!` turns an exit code round; leave it out.")
     if _RESERVED.fullmatch(word.text):

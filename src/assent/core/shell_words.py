@@ -12,7 +12,7 @@ from assent.core.process import Errors
 
 LONGEST = 16 * 1024
 BLANKS = " \t"
-ENDS = BLANKS + "\n|&;<>()"  # what ends a word that is not quoted
+ENDS = BLANKS + "|&;<>()"  # what ends a word that is not quoted
 WILD = "*?["
 PLAIN_DOLLAR = frozenset(" \"'|)/,.:;%=+&~^]}<>\\")  # after these, `$` in quotes is just a `$`
 _REVISION = re.compile(r"\{[\w/-]*(\.[\w/-]+)*\}", re.ASCII)  # HEAD@{1}, v1^{}
@@ -25,7 +25,7 @@ _SAID = {
     "<": "`<` feeds a file or text to a command; name the file as an argument instead.",
     "(": "`(` opens a subshell; write the commands one after the other.",
     ")": "`)` closes a subshell; quote it if it is meant as text.",
-    "\n": "A line break separates commands; join them with `&&` or `;`.",
+    "\n": "A line break separates commands; join them with `&&` or `;` on one line.",
     "&": "`&` starts a command in the background; leave it out.",
     "`": "A backtick runs a command inside another; run it by itself first.",
     "{": "`{` can expand to several words; write them out, or quote it.",
@@ -62,7 +62,6 @@ Token: TypeAlias = Word | Operator | Redirect
 
 def tokens(text: str) -> Iterator[Token]:
     """Yields the tokens of a command line; raises Refused at the first part outside the grammar."""
-    text = text.rstrip("\n")
     _check_characters(text)
     at = 0
     while True:
@@ -77,8 +76,10 @@ def tokens(text: str) -> Iterator[Token]:
 def _check_characters(text: str) -> None:
     if len(text) > LONGEST:
         raise Refused(f"The command is longer than {LONGEST} characters; send a shorter one.")
+    if "\n" in text:
+        raise Refused(_SAID["\n"])
     for char in text:
-        if char in "\t\n" or " " <= char <= "~":
+        if char == "\t" or " " <= char <= "~":
             continue
         if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
             raise Refused(f"U+{ord(char):04X} is a character that nobody sees; leave it out.")
@@ -167,8 +168,6 @@ class _Quoting:
             following = self._text[self._at + 1 : self._at + 2]
             if char == "`" or (char == "$" and following not in PLAIN_DOLLAR):
                 raise Refused(_expansion(self._text, self._at))
-            if char == "\\" and following == "\n":
-                raise Refused(_SAID["\n"])
             if char == "\\" and following and following in '$`"\\':
                 self._at += 1
                 char = following

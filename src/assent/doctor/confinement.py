@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from assent.core.process import Hold, Standing
 from assent.doctor.check import Check, Result
-from assent.sandbox.attempts import TRIALS, Attempt, Verdict
-from assent.sandbox.boundaries import boundaries
-from assent.sandbox.standing import Standings
+from assent.sandbox.trial.attempts import TRIALS, Attempt, Verdict
+from assent.sandbox.trial.boundaries import boundaries
+from assent.sandbox.trial.standing import Standings
 
 
 def escapes(standings: Standings) -> tuple[Standing, list[Check]]:

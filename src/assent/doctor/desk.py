@@ -5,13 +5,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from assent.app import open_engine_at
+from assent.app.engine import open_engine_at
 from assent.config.places import Places
 from assent.core.journal import Progress
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
 from assent.engine.runs import RunReport
-from assent.sandbox.scratch import Scratch, scratch
+from assent.sandbox.trial.scratch import Scratch, scratch
 
 R = TypeVar("R")
 

@@ -6,7 +6,8 @@ from functools import partial
 
 import msgspec
 
-from assent.app import bait, open_shell_at, places_here
+from assent.app.engine import places_here
+from assent.app.shell import bait, open_shell_at
 from assent.config.places import Places
 from assent.core.process import Standing
 from assent.doctor.approvals import CHECKS
@@ -16,9 +17,9 @@ from assent.doctor.desk import Desk, desk
 from assent.doctor.paths import PATHS, UNDO
 from assent.doctor.shell import Opening, shell_checks
 from assent.engine.shell import Shell
-from assent.sandbox.confining import bubblewrapped
-from assent.sandbox.machine import Missing, missing, versions
-from assent.sandbox.standing import Standings
+from assent.sandbox.trial.confining import bubblewrapped
+from assent.sandbox.trial.machine import Missing, missing, versions
+from assent.sandbox.trial.standing import Standings
 
 ENGINE = {"approval": CHECKS, "paths": PATHS, "undo": UNDO}
 

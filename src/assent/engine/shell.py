@@ -96,11 +96,12 @@ class _Call:
         yield from _said(f"cd: {work.folder}: there is no such folder in sight", work.errors)
 
     def _program(self, reading: Reading, *, fed: bool) -> Program:
-        path = self._process.program((reading.command.name, *reading.spec.programs))
+        names = (reading.command.name, *reading.spec.programs)
+        path = self._process.program(names, own=reading.spec.own)
         if path is None:
             raise _NotRun(f"{reading.command.name} is not installed here", MISSING)
-        words = tuple(word for given in reading.command.words for word in self._expanded(given))
         try:
+            words = tuple(word for given in reading.command.words for word in self._expanded(given))
             # Names of files took the place of wildcards, so the table has to look again.
             judged = read(Command(words, reading.errors), sandboxed=self._sandboxed)
         except Refused as refused:
@@ -130,7 +131,7 @@ class _Call:
                 self._check_below(reading, path)
 
     def _check_below(self, reading: Reading, folder: bytes) -> None:
-        if reading.spec.follows and os.path.isdir(folder):
+        if reading.follows and os.path.isdir(folder):
             message = f"{reading.command.name} follows symlinks in a folder; name files"
             raise _NotRun(message, FORBIDDEN)
         if hidden := self._process.hidden_below(os.path.realpath(folder)):

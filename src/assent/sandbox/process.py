@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from assent.core.errors import Refused
 from assent.core.paths import inside
 from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
-from assent.sandbox.bubblewrap import Bubblewrap, find
-from assent.sandbox.environment import FOLDERS
-from assent.sandbox.plain import Plain
-from assent.sandbox.profile import Profile
-from assent.sandbox.programs import Programs
-from assent.sandbox.sight import Sight
-from assent.sandbox.standing import Standings
-from assent.sandbox.toolchains import path_folders
+from assent.sandbox.running.bubblewrap import Bubblewrap, find
+from assent.sandbox.running.environment import FOLDERS
+from assent.sandbox.running.plain import Plain
+from assent.sandbox.trial.standing import Standings
+from assent.sandbox.view.profile import Profile
+from assent.sandbox.view.programs import Programs
+from assent.sandbox.view.sight import Sight
+from assent.sandbox.view.toolchains import path_folders
 
 
 class LocalProcess:
@@ -33,8 +33,8 @@ class LocalProcess:
     def known_standing(self) -> Standing | None:
         return self._standings.known()
 
-    def program(self, names: Sequence[str]) -> bytes | None:
-        return Programs(self._seen(), self._environment).find(names)
+    def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
+        return Programs(self._seen(), self._environment).find(names, own=own)
 
     def visible(self, path: bytes) -> bool:
         return self._seen().visible(path)

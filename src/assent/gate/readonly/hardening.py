@@ -56,6 +56,7 @@ SETTINGS = (
     Row("diff.submodule", "short", "`diff` starts a git in the submodule, with its configuration"),
     Row("status.submoduleSummary", "false", "starts a git in the submodule"),
     Row("submodule.recurse", "false", "would enter submodules unasked"),
+    Row("stash.showPatch", "false", "`git stash show` alone shows numbers, on every machine"),
     Row("log.showSignature", "false", "starts a signature program for every commit"),
     Row("log.diffMerges", "separate", "`remerge` writes objects"),
     Row("format.pretty", "medium", "a format with %G starts a signature program"),

@@ -15,6 +15,7 @@ from assent.gate.readonly.registry import REGISTRY
 from assent.gate.readonly.spec import Arguments, Spec
 
 CD = "cd"
+ABOUT_ITSELF = ("--help", "--version", "-V", "--type-list")  # with these nothing is read
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -25,6 +26,7 @@ class Reading(msgspec.Struct, frozen=True):
     words: tuple[Word, ...]
     reads: tuple[Word, ...] = ()
     descends: bool = False
+    follows: bool = False
 
     @property
     def errors(self) -> Errors:
@@ -84,9 +86,12 @@ def read(command: Command, *, sandboxed: bool, away: bool = False) -> Reading:
         check_places(arguments.reads, away=away)
     if not sandboxed:
         _narrow(spec, arguments)
-    words = (command.words[0], *before, *map(Word, spec.adds), *after)
+    adds = spec.adds if arguments.options or not spec.adds_to_options else ()
+    words = (command.words[0], *before, *map(Word, adds), *after)
     descends = spec.always_descends or arguments.has(*spec.descends)
-    return Reading(command, spec, words, arguments.reads, descends)
+    descends = descends and not arguments.has(*ABOUT_ITSELF)
+    follows = spec.follows and not arguments.has(*spec.confined_unless)
+    return Reading(command, spec, words, arguments.reads, descends, follows)
 
 
 def _work(line: Pipeline, *, sandboxed: bool, away: bool) -> tuple[Reading, ...] | Enter:

@@ -90,7 +90,9 @@ class Spec(msgspec.Struct, frozen=True, eq=False):
     raw: Callable[[tuple[Word, ...]], Arguments] | None = None  # instead of the usual options
     programs: tuple[str, ...] = ()  # other names of the program
     adds: tuple[str, ...] = ()  # arguments put in front, so that configuration does not count
+    adds_to_options: bool = False  # only where there are options: alone it would show another thing
     environment: Mapping[str, str] = {}
+    own: bool = False  # looked for as the person's PATH says: theirs is the one that is meant
     obeys: bool = False  # does what files of the repository say; never without a sandbox
     confined: tuple[str, ...] = ()  # options that need a sandbox: they follow symlinks, or so
     confined_unless: tuple[str, ...] = ()  # with one of these they do not, or show nothing of it

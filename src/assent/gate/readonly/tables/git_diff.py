@@ -28,6 +28,7 @@ _STASHES = {
         refused=("git stash show --output=x", "git stash show --ext-diff", "git stash pop"),
         rule=no_programs,
         adds=OWN_DIFFS,
+        adds_to_options=True,  # alone it shows only numbers, and converts nothing
     ),
 }
 

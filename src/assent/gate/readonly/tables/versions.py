@@ -77,6 +77,7 @@ def _spec(name: str, forms: tuple[str, ...]) -> Spec:
         runs=tuple(f"{name} {form}" for form in forms),
         refused=(name, f"{name} x", f"{name} {forms[0]} x", f"{name} x {forms[0]}"),
         raw=_Exactly(name, forms),
+        own=True,
         obeys=True,
         opens=False,
     )

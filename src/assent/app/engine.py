@@ -1,0 +1,124 @@
+"""Opens an engine: chooses every concrete class that it works with."""
+
+import getpass
+import os
+from functools import partial
+from pathlib import Path
+
+from assent.config.load import Loaded, Loader
+from assent.config.places import Places, places, private_paths
+from assent.core.errors import UsageError
+from assent.core.paths import normal
+from assent.engine.doors import Doors, Place
+from assent.engine.engine import Engine
+from assent.execute.executor import Executor
+from assent.ports import Signer
+
+
+def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[str, ...]]:
+    """Opens the engine for the workspace around a folder, with what a person should know.
+
+    Leniently, a project's configuration that cannot be used is a warning and no error.
+    """
+    return open_engine_at(folder, places_here(), lenient=lenient)
+
+
+def open_engine_at(
+    folder: str, here: Places, *, lenient: bool = False
+) -> tuple[Engine, tuple[str, ...]]:
+    """Opens the engine with state and configuration at given places."""
+    from assent.store.blobs import FileBlobs
+    from assent.store.clock import SystemClock
+    from assent.store.locks import FileLocks
+    from assent.store.sqlite import SqliteStore
+    from assent.workspace.hands import LocalHands
+    from assent.workspace.local import LocalFiles
+    from assent.workspace.projection import LocalProjection
+    from assent.workspace.states import Digests
+
+    cwd, root = located(folder)
+    loaded = _loaded(root, here, lenient=lenient)
+    plan_dir = normal(os.fsencode(loaded.settings.plan.dir))
+    blobs = FileBlobs(here.state / "blobs")
+    digests = Digests()  # what reading has hashed, applying need not hash again
+    doors = Doors(
+        store=SqliteStore(here.state / "log.db"),
+        blobs=blobs,
+        signer=LateSigner(here.state / "key"),
+        locks=FileLocks(here.state / "locks"),
+        clock=SystemClock(),
+        files=LocalFiles(root, cwd, digests=digests),
+        projection=LocalProjection(root, plan_dir),
+        executor=partial(Executor, LocalHands(root, digests=digests), blobs),
+    )
+    place = Place(
+        root=root,
+        inode=os.stat(root).st_ino,
+        plan_dir=plan_dir,
+        user=_user(),
+        expires_s=loaded.settings.approve.expires_s,
+        private=private_paths(here, root),
+    )
+    return Engine(doors, place), loaded.warnings
+
+
+def may_approve_without_terminal(folder: str, *, lenient: bool = False) -> bool:
+    """Tells whether the user's configuration lets a full digest approve without a question."""
+    _, root = located(folder)
+    return _loaded(root, places_here(), lenient=lenient).settings.approve.without_terminal
+
+
+class LateSigner:
+    """Loads the signing library when something is signed or verified, and not before."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._signer: Signer | None = None
+
+    def key(self) -> str:
+        return self._real().key()
+
+    def sign(self, payload: bytes) -> str:
+        return self._real().sign(payload)
+
+    def verify(self, key: str, payload: bytes, signature: str) -> bool:
+        return self._real().verify(key, payload, signature)
+
+    def _real(self) -> Signer:
+        if self._signer is None:
+            from assent.store.keys import FileSigner
+
+            self._signer = FileSigner(self._path)
+        return self._signer
+
+
+def places_here() -> Places:
+    """Returns where state and configuration of whoever runs this lie."""
+    return places(os.environ, Path.home())
+
+
+def located(folder: str) -> tuple[bytes, bytes]:
+    """Returns the real folder that a person means, and the root of its workspace."""
+    from assent.workspace.root import find_root
+
+    cwd = os.path.realpath(os.fsencode(folder or "."))
+    if not os.path.isdir(cwd):
+        raise UsageError(f"{folder} is no folder.")
+    return cwd, find_root(cwd)
+
+
+def _loaded(root: bytes, here: Places, *, lenient: bool) -> Loaded:
+    from assent.workspace.disk import Disk
+    from assent.workspace.projection import LocalProjection
+
+    def check_plan_dir(folder: str) -> object:
+        return LocalProjection(root, os.fsencode(folder))
+
+    return Loader(here.file, root, Disk().open, check_plan_dir).load(lenient=lenient)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return str(os.getuid())

@@ -1,0 +1,56 @@
+"""Opens the shell of planning: what looks, what confines, and the bait of its self-test."""
+
+import os
+from functools import partial
+from pathlib import Path
+
+from assent.app.engine import located, open_engine_at, places_here
+from assent.config.places import Places
+from assent.engine.shell import Shell
+from assent.sandbox.process import LocalProcess
+from assent.sandbox.trial.bait import Bait, Ground
+from assent.sandbox.trial.confining import bubblewrapped
+from assent.sandbox.trial.standing import Standings
+from assent.sandbox.view.sight import Sight
+
+
+def open_shell(folder: str) -> Shell:
+    """Opens the shell of planning for the workspace around a folder; it needs no store."""
+    here = places_here()
+    return open_shell_at(folder, here, here.state)
+
+
+def open_shell_at(folder: str, here: Places, known: Path) -> Shell:
+    """Opens the shell with given places; what a self-test found is kept in the folder `known`."""
+    _, root = located(folder)
+    hidden = [os.fsencode(path) for path in (here.state, here.config, here.file)]
+    sight = Sight(root, os.fsencode(Path.home()), hidden, os.environ)
+    standings = Standings(known, partial(bubblewrapped, os.environ), bait)
+    return Shell(LocalProcess(sight, standings, os.environ))
+
+
+def bait(ground: Ground) -> Bait:
+    """Proposes a plan in a scratch workspace where its digest alone would approve it."""
+    here = Places(ground.state, ground.config)
+    engine, _ = open_engine_at(str(ground.root), here)
+    record = engine.plans.new("bait", "self-test", "Nobody has approved this")
+    record = engine.drafts.write(record, b"approved.txt", [b"approved\n"], None).record
+    record = engine.consents.propose(record)
+    # A first signature makes the key, which has to be there for the self-test to look for.
+    engine.consents.sign(record.plan_id, engine.plans.ledger().plan(record), "", "none")
+    engine.close()
+
+    def approved() -> bool:
+        engine, _ = open_engine_at(str(ground.root), here)
+        try:
+            return engine.consents.is_approved(engine.plans.find(record.plan_id))
+        finally:
+            engine.close()
+
+    variables = {
+        "HOME": str(ground.home),
+        "PATH": "/usr/bin:/bin",
+        "XDG_STATE_HOME": str(ground.state.parent),
+        "XDG_CONFIG_HOME": str(ground.config.parent),
+    }
+    return Bait(record.digest, variables, approved)

@@ -1,0 +1,1 @@
+"""Running programs: confined by bubblewrap, or plain, always limited and always ended."""

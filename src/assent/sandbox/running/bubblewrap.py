@@ -1,0 +1,184 @@
+"""Runs pipelines in a sandbox made by bubblewrap: nothing is visible but what a profile shows."""
+
+import os
+import pwd
+import re
+import stat
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
+from assent.sandbox.running.binding import bindings, made_for, scratch
+from assent.sandbox.running.environment import FOLDERS, Place, environment
+from assent.sandbox.running.pipeline import Command, run
+from assent.sandbox.running.rlimits import capped
+from assent.sandbox.running.seccomp import filter_for, known
+from assent.sandbox.running.watch import confined
+from assent.sandbox.view.gitindex import indexes
+from assent.sandbox.view.profile import Profile
+
+TOOLS: Final = (b"/usr/bin/bwrap", b"/usr/local/bin/bwrap", b"/run/current-system/sw/bin/bwrap")
+OLDEST: Final = (0, 8)  # the first that can forbid further user namespaces
+
+ALWAYS: Final = (
+    b"--unshare-user",
+    b"--unshare-net",
+    b"--unshare-pid",
+    b"--unshare-ipc",
+    b"--unshare-uts",
+    b"--unshare-cgroup",
+    b"--disable-userns",
+    b"--cap-drop",
+    b"ALL",
+    b"--new-session",
+    b"--die-with-parent",
+    b"--clearenv",
+    b"--hostname",
+    b"sandbox",
+)
+
+
+class Ends(msgspec.Struct, frozen=True):
+    """Descriptors for bubblewrap: where it reads the filter, and where it reports."""
+
+    seccomp: int
+    status: int
+
+
+class Bubblewrap:
+    """Runs programs that can look at what the profile shows, and can change nothing else.
+
+    The profile is asked for at each call, because what has to be hidden may just have been made.
+    """
+
+    def __init__(
+        self, profile: Callable[[], Profile], tool: bytes, folders: Sequence[bytes] = FOLDERS
+    ) -> None:
+        self._profile, self._tool, self._folders = profile, tool, folders
+
+    def run(
+        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
+    ) -> Iterator[Chunk | Ended]:
+        """Runs a pipeline in a folder; each program has a sandbox of its own."""
+        profile = self._profile()
+        made = made_for(profile)
+        stack = ExitStack()
+        view = [*bindings(profile), *_in_place(stack, indexes(profile))]
+        front = (*capped(limits), self._tool)
+        place = Place(profile.home, scratch(profile), self._folders, _user())
+        code = filter_for(os.uname().machine, writable=profile.writable)
+
+        def prepare(program: Program, briefly: ExitStack, throughout: ExitStack) -> Command:
+            report, status = _pipe(throughout, briefly)
+            ends = Ends(_holding(code, briefly), status)
+            argv = (*front, *arguments(view, program, folder, place, ends))
+            return Command(argv, {}, b"/", msgspec.structs.astuple(ends), report)
+
+        with stack:
+            stack.callback(_remove, made)
+            yield from run(pipeline, prepare, confined, limits)
+
+
+def arguments(
+    view: Sequence[bytes], program: Program, folder: bytes, place: Place, ends: Ends
+) -> list[bytes]:
+    """Returns what bubblewrap is told: how to confine, what to show, and what to run where."""
+    variables = environment(place, program).items()
+    return [
+        *ALWAYS,
+        *(b"--seccomp", b"%d" % ends.seccomp),
+        *(b"--json-status-fd", b"%d" % ends.status),
+        *(argument for variable in variables for argument in (b"--setenv", *variable)),
+        *view,
+        *(b"--chdir", folder, b"--"),
+        *program.argv,
+    ]
+
+
+def find() -> bytes | None:
+    """Returns an installed bubblewrap that only root can have put there."""
+    return next((tool for tool in TOOLS if _trusted(tool)), None)
+
+
+def version(tool: bytes) -> tuple[int, ...]:
+    """Returns the version that bubblewrap tells; empty if it tells none."""
+    with suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(
+            [tool, b"--version"], env={}, stdin=subprocess.DEVNULL, capture_output=True, timeout=10
+        )
+        if found := re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", done.stdout):
+            return tuple(int(part) for part in found.groups(b"0"))
+    return ()
+
+
+def lacking() -> Standing | None:
+    """Tells why there can be no sandbox here; None if only trying it can tell."""
+    tool = find()
+    if tool is None:
+        return Standing(Hold.NONE, "bubblewrap is not installed.", "apt install bubblewrap")
+    if (found := version(tool)) < OLDEST:
+        number = ".".join(map(str, found)) or "unknown"
+        reason = f"bubblewrap {number} cannot forbid further namespaces; 0.8 can."
+        return Standing(Hold.NONE, reason, "apt install bubblewrap")
+    if not known(machine := os.uname().machine):
+        reason = f"There is no system call filter for {machine}, and without one keys can be read."
+        return Standing(Hold.NONE, reason)
+    return None
+
+
+def _trusted(tool: bytes) -> bool:
+    try:
+        found = os.stat(tool)
+    except OSError:
+        return False
+    others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return found.st_uid == 0 and not others and os.access(tool, os.X_OK)
+
+
+def _holding(content: bytes, stack: ExitStack) -> int:
+    """Returns a descriptor from which the content can be read, once."""
+    reader, writer = os.pipe()
+    stack.callback(os.close, reader)
+    with open(writer, "wb") as file:
+        file.write(content)
+    return reader
+
+
+def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
+    reader, writer = os.pipe()
+    reading.callback(os.close, reader)
+    writing.callback(os.close, writer)
+    return reader, writer
+
+
+def _in_place(stack: ExitStack, contents: Mapping[bytes, bytes]) -> list[bytes]:
+    """Returns the mounts that show other contents in place of some files."""
+    if not contents:
+        return []
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="assent-")))
+    mounts: list[bytes] = []
+    for number, (path, content) in enumerate(contents.items()):
+        copy = folder / str(number)
+        copy.write_bytes(content)
+        mounts += (b"--ro-bind", os.fsencode(copy), path)
+    return mounts
+
+
+def _remove(folders: Sequence[bytes]) -> None:
+    """Removes the empty folders that were made for the call; one that got content stays."""
+    for folder in folders:
+        with suppress(OSError):
+            os.rmdir(folder)
+
+
+def _user() -> bytes:
+    try:
+        return os.fsencode(pwd.getpwuid(os.getuid()).pw_name)
+    except KeyError:
+        return b"nobody"

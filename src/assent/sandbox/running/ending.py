@@ -1,0 +1,91 @@
+"""How a process and all that it started is ended, and how one knows that nothing is left."""
+
+import errno
+import os
+import re
+import select
+import signal
+import subprocess
+from contextlib import ExitStack, suppress
+from typing import Final
+
+from assent.sandbox.running.watch import children, members, name_of
+
+_PATIENCE: Final = 10.0  # seconds for the kernel to clear away what was killed
+_REPORT: Final = 4096
+_FIRST: Final = re.compile(rb'"child-pid": (\d+)')
+_RAN: Final = b'"exit-code"'
+_BUBBLEWRAP: Final = b"bwrap"
+
+
+class Running:
+    """A process that was started; `status` is where bubblewrap reports, if it is one."""
+
+    def __init__(self, process: subprocess.Popen[bytes], status: int | None) -> None:
+        self.process, self._status, self._report = process, status, b""
+
+    @property
+    def ran(self) -> bool:
+        """Tells, after the end, whether bubblewrap came to run the program."""
+        return self._status is None or _RAN in self._report
+
+    def end(self) -> None:
+        """Kills what is left of it, and returns when all is gone; nothing if that was done.
+
+        A sandbox dies with bubblewrap only once it has asked for that. So bubblewrap is stopped,
+        which keeps it from starting one, and the sandbox, which is its child, is killed first.
+        """
+        if self.process.returncode is not None:
+            return
+        pid = self.process.pid  # not reaped yet, so nobody else has this number
+        with ExitStack() as stack:
+            killed = [_killed(child, stack) for child in children(pid)]
+            os.kill(pid, signal.SIGSTOP)
+            os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            killed += [_killed(child, stack) for child in children(pid)]
+            os.killpg(pid, signal.SIGKILL)
+            self.process.wait()
+            killed += [_watched(child, stack) for child in (*members(pid), *self._sandbox())]
+            for process in filter(None, killed):
+                _wait(process)
+
+    def _sandbox(self) -> list[int]:
+        """Returns the first process of the sandbox; it ends when all others in there are gone."""
+        if self._status is None:
+            return []
+        self._report = os.read(self._status, _REPORT)
+        found = _FIRST.search(self._report)
+        first = [int(found[1])] if found else []
+        return [pid for pid in first if name_of(pid) == _BUBBLEWRAP]
+
+
+def _killed(pid: int, stack: ExitStack) -> int | None:
+    """Kills a process and returns a descriptor that becomes readable when it has ended."""
+    watched = _watched(pid, stack)
+    if watched is None:
+        return None
+    # Among hundreds that multiply, it would have to wait for its turn to die; root can help it.
+    with suppress(ProcessLookupError, PermissionError):
+        os.setpriority(os.PRIO_PROCESS, pid, -20)
+    with suppress(ProcessLookupError):
+        signal.pidfd_send_signal(watched, signal.SIGKILL)
+    return watched
+
+
+def _wait(watched: int) -> None:
+    """Waits until a process has ended; its descriptor may have any number."""
+    end = select.poll()
+    end.register(watched, select.POLLIN)
+    end.poll(_PATIENCE * 1000)
+
+
+def _watched(pid: int, stack: ExitStack) -> int | None:
+    try:
+        watched = os.pidfd_open(pid)
+    except OSError as error:
+        if error.errno == errno.EMFILE:  # so many that not each can be waited for
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return None
+    stack.callback(os.close, watched)
+    return watched

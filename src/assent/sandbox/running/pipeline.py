@@ -1,0 +1,205 @@
+"""Starts the programs of a pipeline, streams what they say, and ends them all whatever happens."""
+
+import os
+import selectors
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from signal import SIGKILL
+from typing import Final
+
+import msgspec
+
+from assent.core.paths import shown
+from assent.core.process import Chunk, Ended, Errors, Limits, Program
+from assent.sandbox.running.ending import Running
+from assent.sandbox.running.watch import Watch
+
+NOT_STARTED: Final = Ended(126, "start")
+
+_CODES: Final = {"time": 124}
+_KILLED: Final = 128 + SIGKILL
+_READ: Final = 64 << 10
+_FIRST_LOOK: Final = 0.02  # seconds; a program that runs away does so at once
+_LOOKS: Final = 0.05
+
+
+class Command(msgspec.Struct, frozen=True):
+    """One process to start, with the descriptors that it is given besides the usual three.
+
+    At `status` one can read what bubblewrap reports.
+    """
+
+    argv: tuple[bytes, ...]
+    environment: dict[bytes, bytes]
+    folder: bytes
+    given: tuple[int, ...] = ()
+    status: int | None = None
+
+
+# Makes a command of a program. What only the start needs goes into the first stack, what has to
+# stay open until the end into the second.
+Prepare = Callable[[Program, ExitStack, ExitStack], Command]
+
+
+def run(
+    programs: Sequence[Program], prepare: Prepare, watch: Watch, limits: Limits
+) -> Iterator[Chunk | Ended]:
+    """Runs a pipeline. Limits are looked at while the output is taken.
+
+    A sandbox ends with the thread that started it: whoever takes the first piece takes them all.
+    """
+    with ExitStack() as held:
+        call = _Call(watch, limits, held)
+        try:
+            call.start(programs, prepare)
+            yield from call.chunks()
+            yield call.ended()
+        except _NotStarted as error:
+            yield Chunk(f"{error}\n".encode(), error=True)
+            yield NOT_STARTED
+        finally:
+            call.end()
+
+
+class _NotStarted(Exception):
+    """A program could not even be tried."""
+
+
+class _Call:
+    """The processes of one pipeline, from start to end."""
+
+    def __init__(self, watch: Watch, limits: Limits, stack: ExitStack) -> None:
+        self._watch, self._limits, self._stack = watch, limits, stack
+        self._programs: list[Running] = []
+        self._events = stack.enter_context(selectors.DefaultSelector())
+        self._running, self._taken, self._cut = 0, 0, ""
+        self._began = time.monotonic()
+        self._deadline, self._next_look = self._began + limits.seconds, self._began + _FIRST_LOOK
+
+    def start(self, programs: Sequence[Program], prepare: Prepare) -> None:
+        """Starts all programs, each reading what the one before it writes."""
+        with ExitStack() as briefly:
+            source = _null(briefly, os.O_RDONLY)
+            errors = self._stream(briefly, error=True)
+            for program in programs[:-1]:
+                reader, writer = _pipe(briefly, briefly)
+                self._spawn(program, prepare, (source, writer, errors))
+                source = reader
+            output = self._stream(briefly, error=False)
+            self._spawn(programs[-1], prepare, (source, output, errors))
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Streams the output until everything has ended or a limit is reached."""
+        while not self._cut and self._events.get_map():
+            for key, _ in self._events.select(self._pause()):
+                yield from key.data(key.fd)
+            self._cut = self._cut or self._over()
+
+    def ended(self) -> Ended:
+        """Ends what is left, and tells how the last program ended."""
+        self.end()
+        seconds = time.monotonic() - self._began
+        if self._cut:
+            return Ended(_CODES.get(self._cut, _KILLED), self._cut, seconds)
+        if not all(program.ran for program in self._programs):
+            return NOT_STARTED
+        code = self._programs[-1].process.returncode
+        return Ended(code if code >= 0 else 128 - code, "", seconds)
+
+    def _spawn(self, program: Program, prepare: Prepare, ends: tuple[int, int, int]) -> None:
+        source, output, errors = ends
+        with ExitStack() as briefly:
+            command = prepare(program, briefly, self._stack)
+            match program.errors:
+                case Errors.KEPT:
+                    sink = errors
+                case Errors.MERGED:
+                    sink = output
+                case Errors.DROPPED:
+                    sink = _null(briefly, os.O_WRONLY)
+            process = _started(command, (source, output, sink))
+        self._programs.append(Running(process, command.status))
+        watched = os.pidfd_open(process.pid)
+        self._stack.callback(os.close, watched)
+        self._events.register(watched, selectors.EVENT_READ, self._exited)
+        self._running += 1
+
+    def _stream(self, briefly: ExitStack, *, error: bool) -> int:
+        """Returns where to write what shall come out as chunks."""
+        reader, writer = _pipe(self._stack, briefly)
+        self._events.register(reader, selectors.EVENT_READ, lambda fd: self._take(fd, error=error))
+        return writer
+
+    def _take(self, stream: int, *, error: bool) -> Iterator[Chunk]:
+        content = os.read(stream, _READ)
+        if not content:
+            self._events.unregister(stream)
+        room = self._limits.output - self._taken
+        self._taken += len(content)
+        if self._cut:
+            return
+        if len(content) > room:
+            self._cut = "output"
+        if kept := content[:room]:
+            yield Chunk(kept, error)
+
+    def _exited(self, watched: int) -> Iterator[Chunk]:
+        """Notes an end; after the last one, whoever was left behind holds no stream open."""
+        self._events.unregister(watched)
+        self._running -= 1
+        if not self._running:
+            self.end()
+        return iter(())
+
+    def _pause(self) -> float:
+        return max(0, min(self._deadline, self._next_look) - time.monotonic())
+
+    def _over(self) -> str:
+        """Returns the limit that is reached, or an empty string."""
+        now = time.monotonic()
+        if now >= self._deadline:
+            return "time"
+        if now < self._next_look or not self._running:
+            return ""
+        cut = self._watch([program.process.pid for program in self._programs], self._limits)
+        self._next_look = time.monotonic() + _LOOKS
+        return cut
+
+    def end(self) -> None:
+        """Ends and reaps every process; a second time there is nothing to do."""
+        for program in self._programs:
+            program.end()
+
+
+def _started(command: Command, ends: tuple[int, int, int]) -> subprocess.Popen[bytes]:
+    source, output, errors = ends
+    try:
+        return subprocess.Popen(
+            command.argv,
+            cwd=command.folder,
+            env=command.environment,
+            stdin=source,
+            stdout=output,
+            stderr=errors,
+            pass_fds=command.given,
+            start_new_session=True,
+        )
+    except OSError as error:
+        name = shown(command.argv[0])
+        raise _NotStarted(f"{name} could not be started: {error.strerror}.") from error
+
+
+def _null(stack: ExitStack, mode: int) -> int:
+    return _closing(stack, os.open(os.devnull, mode))
+
+
+def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
+    reader, writer = os.pipe()
+    return _closing(reading, reader), _closing(writing, writer)
+
+
+def _closing(stack: ExitStack, descriptor: int) -> int:
+    stack.callback(os.close, descriptor)
+    return descriptor

@@ -1,0 +1,36 @@
+"""Runs pipelines where there is no sandbox: tidy and limited, but held back by nothing."""
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+
+from assent.core.process import Chunk, Ended, Limits, Program
+from assent.sandbox.running.environment import FOLDERS, Place, environment
+from assent.sandbox.running.pipeline import Command, run
+from assent.sandbox.running.rlimits import capped
+from assent.sandbox.running.watch import unconfined
+
+
+class Plain:
+    """Runs programs that can do what the person can; only harmless ones may come here.
+
+    A program that starts a session of its own leaves the group, and outlives the call.
+    """
+
+    def __init__(self, folders: Sequence[bytes] = FOLDERS) -> None:
+        self._folders = folders
+
+    def run(
+        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
+    ) -> Iterator[Chunk | Ended]:
+        """Runs a pipeline in a folder, with an empty home that is removed afterwards."""
+        front = capped(limits)
+        with tempfile.TemporaryDirectory(prefix="assent-", ignore_cleanup_errors=True) as name:
+            own = os.fsencode(name)
+            place = Place(own, own, self._folders)
+
+            def prepare(program: Program, briefly: ExitStack, throughout: ExitStack) -> Command:
+                return Command((*front, *program.argv), environment(place, program), folder)
+
+            yield from run(pipeline, prepare, unconfined, limits)

@@ -1,0 +1,180 @@
+"""Boundaries of one call: its environment, its limits, and that nothing of it lives on after it."""
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from assent.core.process import Chunk, Ended, Limits, Program
+from assent.sandbox.running.environment import ALWAYS
+from assent.sandbox.trial.attempts import Attempt, Trial, Verdict
+from assent.sandbox.trial.canaries import Canaries
+from assent.sandbox.trial.interpreter import COMMAND
+from assent.sandbox.trial.scratch import scratch
+from assent.sandbox.trial.selftest import Confine
+from assent.sandbox.trial.site import Runner
+
+# Leaves a child behind, as daemons do, in a session of its own; an argument of it is the mark.
+_LEAVE: Final = """
+import os, sys, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        null = os.open("/dev/null", os.O_RDWR)
+        for number in range(3):
+            os.dup2(null, number)
+        wait = [sys.argv[1], "-I", "-S", "-c", "import time; time.sleep(600)", sys.argv[2]]
+        os.execv(sys.argv[1], wait)
+    os._exit(0)
+os.wait()
+time.sleep(float(sys.argv[3]))
+"""
+_FORK: Final = """
+import os, sys, time
+started = 0
+try:
+    for _ in range(int(sys.argv[1])):
+        if os.fork() == 0:
+            time.sleep(600)
+        started += 1
+except OSError:
+    pass
+print(started, flush=True)
+if started > int(sys.argv[2]):
+    time.sleep(15)
+"""
+_ALLOCATE: Final = """
+import sys
+blocks = []
+try:
+    for _ in range(int(sys.argv[1])):
+        blocks.append(b"x" * (1 << 20))
+except MemoryError:
+    pass
+print(len(blocks), flush=True)
+"""
+_VARIABLES: Final = "import os; print(*sorted(os.environ), sep='\\n')"
+HARMLESS: Final = frozenset(
+    [*map(os.fsdecode, ALWAYS), "HOME", "LC_CTYPE", "LOGNAME", "PATH", "PWD", "TMPDIR", "USER"]
+)
+
+_MOST: Final = 32
+_MEBIBYTE: Final = 1 << 20
+_MEMORY: Final = 256
+_OUTPUT: Final = 64 << 10
+_PATIENCE: Final = 10.0
+
+
+def boundaries(confine: Confine) -> tuple[Attempt, ...]:
+    """Goes against every boundary of a call in a scratch workspace, and judges each."""
+    with scratch() as place:
+        ground = Canaries(place, "", None).ground
+        runner, folder = confine(ground), os.fsencode(ground.root)
+        return tuple(
+            Attempt(trial, *_judged(check, runner, folder)) for trial, check in CHECKS.items()
+        )
+
+
+def _judged(
+    check: Callable[[Runner, bytes], str], runner: Runner, folder: bytes
+) -> tuple[Verdict, str]:
+    """A boundary holds if its check finds nothing to say; a check that breaks finds something."""
+    try:
+        wrong = check(runner, folder)
+    except (OSError, ValueError, IndexError) as error:
+        wrong = f"It could not be tried: {type(error).__name__}: {error}"
+    return (Verdict.LEAKED, wrong) if wrong else (Verdict.HELD, "")
+
+
+def _run(
+    runner: Runner, folder: bytes, script: str, arguments: Sequence[object] = (), **limits: float
+) -> tuple[bytes, Ended, float]:
+    argv = (*COMMAND, "-c", script, *map(str, arguments))
+    began = time.monotonic()
+    wanted = Limits(**{"seconds": 20, **limits})  # type: ignore[arg-type]
+    pieces = list(runner((Program(tuple(map(os.fsencode, argv))),), folder, wanted))
+    output = b"".join(p.content for p in pieces if isinstance(p, Chunk) and not p.error)
+    last = pieces[-1]
+    if not isinstance(last, Ended):
+        raise ValueError("the call did not end")
+    return output, last, time.monotonic() - began
+
+
+def _environment(runner: Runner, folder: bytes) -> str:
+    output, ended, _ = _run(runner, folder, _VARIABLES)
+    names = output.decode().split()
+    strange = [name for name in names if name not in HARMLESS]
+    if ended.code or not names:
+        return f"The program ended with {ended.code}."
+    return f"These variables came along: {', '.join(strange)}." if strange else ""
+
+
+def _time(runner: Runner, folder: bytes) -> str:
+    _, ended, took = _run(runner, folder, "import time; time.sleep(60)", seconds=0.5)
+    if not ended.cut or took > _PATIENCE:
+        return f"A call of at most 0.5 s ended after {took:.1f} s."
+    return ""
+
+
+def _output(runner: Runner, folder: bytes) -> str:
+    script = "import sys\nfor _ in range(4000): sys.stdout.write('x' * 1024)"
+    output, ended, _ = _run(runner, folder, script, output=_OUTPUT)
+    if not ended.cut or len(output) > _OUTPUT:
+        return f"A call of at most {_OUTPUT} bytes gave {len(output)}."
+    return ""
+
+
+def _processes(runner: Runner, folder: bytes) -> str:
+    output, ended, took = _run(runner, folder, _FORK, [_MOST * 4, _MOST], processes=_MOST)
+    if ended.cut:
+        return ""
+    started = int(output or b"0")
+    return "" if started <= _MOST else f"{started} processes ran where {_MOST} may ({took:.1f} s)."
+
+
+def _memory(runner: Runner, folder: bytes) -> str:
+    output, ended, _ = _run(runner, folder, _ALLOCATE, [_MEMORY * 4], memory=_MEMORY * _MEBIBYTE)
+    if ended.cut or ended.code:
+        return ""
+    blocks = int(output or b"0")
+    return "" if blocks <= _MEMORY else f"{blocks} MiB were had where {_MEMORY} may be."
+
+
+def _nothing_left(runner: Runner, folder: bytes) -> str:
+    mark = f"assent-mark-{secrets.token_hex(8)}"
+    _run(runner, folder, _LEAVE, [COMMAND[0], mark, 0], seconds=5)
+    return "A process lives on after the call." if _alive(mark) else ""
+
+
+def _nothing_left_when_cut(runner: Runner, folder: bytes) -> str:
+    mark = f"assent-mark-{secrets.token_hex(8)}"
+    _run(runner, folder, _LEAVE, [COMMAND[0], mark, 60], seconds=1)
+    return "A process lives on after the call." if _alive(mark) else ""
+
+
+def _alive(mark: str) -> bool:
+    """Tells whether a process with this word in its command line runs, and ends it."""
+    wanted = os.fsencode(mark)
+    alive = False
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                ours = wanted in file.read().split(b"\0") and int(pid) != os.getpid()
+            if ours:
+                alive = True
+                os.kill(int(pid), 9)
+        except OSError:
+            continue
+    return alive
+
+
+CHECKS: Final[dict[Trial, Callable[[Runner, bytes], str]]] = {
+    Trial("environment", "call", "find variables of the caller"): _environment,
+    Trial("time", "call", "run longer than allowed"): _time,
+    Trial("output", "call", "print more than allowed"): _output,
+    Trial("processes", "call", "start more processes than allowed"): _processes,
+    Trial("memory", "call", "take more memory than allowed"): _memory,
+    Trial("left_behind", "call", "leave a process behind"): _nothing_left,
+    Trial("left_when_cut", "call", "leave a process behind when cut short"): _nothing_left_when_cut,
+}

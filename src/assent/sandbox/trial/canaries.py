@@ -1,0 +1,87 @@
+"""Canaries: a small machine in a scratch folder, with things that nobody inside may touch."""
+
+import os
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from assent.sandbox.trial.bait import Baiting, Ground
+from assent.sandbox.trial.scratch import Scratch
+
+VICTIMS: Final = (
+    "overwrite", "append", "truncate", "delete", "rename", "chmod", "chown", "utime", "setxattr",
+    "reopen",
+)  # fmt: skip
+WORKSPACE: Final = "workspace"
+
+
+CONFIGURATION: Final = b"[approve]\nwithout_terminal = true\n"
+
+
+class Canaries:
+    """What is planted in one scratch folder. The state is in the workspace: the hard case."""
+
+    def __init__(self, place: Scratch, token: str, baiting: Baiting | None) -> None:
+        self.place, self.token = place, token
+        self.ground = Ground(
+            root=place.folder(WORKSPACE),
+            home=place.folder("home"),
+            state=place.folder(f"{WORKSPACE}/private/state/assent"),
+            config=place.folder("home/.config/assent"),
+        )
+        place.folder(f"{WORKSPACE}/.opencode/plans")  # whatever lies above, this is the workspace
+        place.write("home/.config/assent/config.toml", b"# %b\n" % token.encode() + CONFIGURATION)
+        self.bait = baiting(self.ground) if baiting else None
+        self._plant()
+
+    @property
+    def secrets(self) -> dict[str, Path]:
+        """The files that nobody inside may read, by the attempt that tries."""
+        ground = self.ground
+        return {
+            "read_key": ground.state / "key",
+            "read_log": ground.state / "log.db",
+            "read_configuration": ground.config / "config.toml",
+            "read_env_file": ground.root / ".env",
+            "read_ssh_key": ground.home / ".ssh" / "id_ed25519",
+        }
+
+    @property
+    def outside(self) -> dict[str, Path]:
+        """The files that nobody inside may make, by the attempt that tries."""
+        return {
+            "write_home": self.ground.home / "made",
+            "write_state": self.ground.state / "made",
+            "write_temporary": self.place.at("made"),
+        }
+
+    @property
+    def sockets(self) -> dict[str, Path]:
+        return {
+            "socket_in_workspace": self.ground.root / "service.sock",
+            "socket_outside": self.place.at("service.sock"),
+        }
+
+    def digests(self) -> dict[str, str]:
+        """Returns the digests by which the probe knows a secret when it reads one."""
+        token = self.token.encode()
+        files = {name: path.read_bytes() for name, path in self.secrets.items()}
+        found = {**files, "token": token, "word": token[:8]}
+        return {name: sha256(content).hexdigest() for name, content in found.items()}
+
+    def made(self) -> list[str]:
+        """Returns the attempts that left a file where none may be."""
+        return [name for name, path in self.outside.items() if _any_like(path)]
+
+    def _plant(self) -> None:
+        for name in VICTIMS:
+            self.place.write(f"{WORKSPACE}/victims/{name}", b"as it was\n", 0o644)
+        for path in self.secrets.values():
+            if not path.exists():
+                content = f"secret = '{self.token}'\n".encode()
+                self.place.write(str(path.relative_to(self.place.top)), content)
+
+
+def _any_like(path: Path) -> bool:
+    """Tells whether a file stands there, or beside it under a name that begins alike."""
+    return any(name.startswith(path.name) for name in os.listdir(path.parent))

@@ -1,0 +1,1 @@
+"""What a program inside gets to see of this machine: a list, and masks over it."""

@@ -1,0 +1,104 @@
+"""Git's folders outside the workspace: which of them belong to it, proved from both sides.
+
+A file `.git` may name any folder, also the one with the keys; so that folder must name it back.
+"""
+
+import os
+import re
+from collections.abc import Callable
+from stat import S_ISDIR, S_ISREG
+from typing import Final
+
+from assent.sandbox.view.peek import text_of
+
+_NAMES: Final = re.compile(rb"gitdir: ([^\0\n]+)\n?")
+_SECTION: Final = re.compile(rb"\s*\[([^\]]*)\]\s*")
+_WORKTREE: Final = re.compile(rb"\s*worktree\s*=\s*(\"?)([^\"\\#;\0]+?)\1\s*", re.IGNORECASE)
+_PARTS: Final[tuple[tuple[bytes, Callable[[int], bool]], ...]] = (
+    (b"HEAD", S_ISREG),
+    (b"objects", S_ISDIR),
+    (b"refs", S_ISDIR),
+)
+
+
+def gitdirs(root: bytes) -> tuple[bytes, ...]:
+    """Returns what git needs to see of the repository around a workspace, beyond it."""
+    folder = root
+    while True:
+        mark = folder.rstrip(b"/") + b"/.git"
+        if os.path.lexists(mark):
+            break
+        if folder in (b"", b"/"):
+            return ()
+        folder = os.path.dirname(folder)
+    found = _behind(mark)
+    if folder == root or not found:
+        return found
+    return tuple(dict.fromkeys((mark, *found)))
+
+
+def is_gitdir(path: bytes) -> bool:
+    """Tells whether a folder looks like a repository's own, as git itself decides it."""
+    return all(_is(path + b"/" + name, kind) for name, kind in _PARTS)
+
+
+def _behind(mark: bytes) -> tuple[bytes, ...]:
+    """Returns the folders behind a `.git`; nothing for one that proves nothing, or a symlink."""
+    if _is(mark, S_ISDIR):
+        return (mark,) if is_gitdir(mark) else ()
+    named = _NAMES.fullmatch(text_of(mark))
+    if named is None:
+        return ()
+    gitdir = os.path.realpath(os.path.join(os.path.dirname(mark), named[1]))
+    common = _owner_of_worktree(gitdir, mark)
+    if common:
+        return (common,)
+    return (gitdir,) if is_gitdir(gitdir) and _leads_back(gitdir, mark) else ()
+
+
+def _owner_of_worktree(gitdir: bytes, mark: bytes) -> bytes | None:
+    """Returns the repository that a worktree belongs to, if it keeps that worktree itself."""
+    back = _line(gitdir + b"/gitdir")
+    up = _line(gitdir + b"/commondir")
+    if not back or not up or not _same(os.path.join(gitdir, back), mark):
+        return None
+    common = os.path.realpath(os.path.join(gitdir, up))
+    kept = os.path.dirname(gitdir) == common + b"/worktrees"
+    return common if kept and is_gitdir(common) else None
+
+
+def _leads_back(gitdir: bytes, mark: bytes) -> bool:
+    """Tells whether a submodule's settings name the folder of the `.git` file as its worktree."""
+    settings = (text_of(gitdir + b"/" + name) for name in (b"config", b"config.worktree"))
+    trees = [tree for text in settings for tree in _worktrees(text)]
+    return any(_same(os.path.join(gitdir, tree), os.path.dirname(mark)) for tree in trees)
+
+
+def _worktrees(settings: bytes) -> list[bytes]:
+    found, core = list[bytes](), False
+    for line in settings.splitlines():
+        if section := _SECTION.fullmatch(line):
+            core = section[1].strip().lower() == b"core"
+        elif core and (worktree := _WORKTREE.fullmatch(line)):
+            found.append(worktree[2])
+    return found
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    try:
+        return os.path.samestat(os.stat(one), os.lstat(other))
+    except OSError:
+        return False
+
+
+def _is(path: bytes, kind: Callable[[int], bool]) -> bool:
+    try:
+        return kind(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _line(path: bytes) -> bytes:
+    """Returns the path that a file of git's names; nothing if that can be none."""
+    line = text_of(path).rstrip(b"\n")
+    return b"" if b"\0" in line else line

@@ -1,0 +1,155 @@
+"""Sight: decides what a program in the sandbox sees of this machine, and what is hidden from it."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from assent.core.paths import inside
+from assent.sandbox.view.bounds import survey
+from assent.sandbox.view.gitdirs import gitdirs
+from assent.sandbox.view.mounts import mounts, read_table
+from assent.sandbox.view.profile import Profile
+from assent.sandbox.view.scan import Scanner
+from assent.sandbox.view.system import system_paths
+from assent.sandbox.view.toolchains import (
+    active_environments,
+    base_programs,
+    is_python,
+    known_folders,
+    named_folders,
+    path_folders,
+)
+from assent.sandbox.view.trail import covered, outermost, trail
+
+# Hooks and settings in `.git` make git run programs, and so does a `commondir` put beside them;
+# `.opencode` holds rules and plans. Nothing in them may appear, change or move away.
+_KEPT = (b".git", b".opencode")
+
+
+class Sight:
+    """Makes profiles for one workspace. It remembers the last scan, so keep it for later calls."""
+
+    def __init__(
+        self,
+        root: bytes,
+        home: bytes,
+        hidden: Sequence[bytes],
+        environment: Mapping[str, str],
+    ) -> None:
+        self._bounds = survey(root, home, hidden)
+        self._places = (root, home, tuple(hidden))
+        self._environment = environment
+        self._scanner = Scanner()
+
+    def profile(self, *, writable: bool = False) -> Profile:
+        """Looks at the disk as it is now; what appears later is seen by the next profile."""
+        bounds = self._bounds = survey(*self._places)
+        system = [step for path in system_paths() for step in trail(path)]
+        programs = self._trails(path_folders(self._environment), known=False)
+        git = [path for path in gitdirs(bounds.root) if self._may_show_git(path)]
+        shown = _around(bounds.root, (*system, *programs, *self._toolchains(programs), *git))
+        in_sight = frozenset((bounds.root, *shown))
+        first = self._first_masks(in_sight)
+        foreign = frozenset(system)
+        own = [path for path in programs if not covered(path, foreign)]
+        second = self._scanned((bounds.root, *git), own, first)
+        return Profile(
+            root=bounds.root,
+            home=bounds.home,
+            shown=shown,
+            masks=outermost(
+                path
+                for path in (*first, *(path for path in second if self._may_mask(path, foreign)))
+                if covered(path, in_sight) and not inside(bounds.root, path)
+            ),
+            writable=writable,
+            kept=self._kept() if writable else (),
+        )
+
+    def _toolchains(self, programs: Sequence[bytes]) -> list[bytes]:
+        """Returns the folders of toolchains and of the active virtual environment."""
+        found = self._trails(known_folders(self._bounds.home), known=True)
+        found += self._trails(named_folders(self._environment), known=False)
+        active = self._trails(active_environments(self._environment), known=False)
+        behind = [os.path.realpath(base) for venv in active if (base := base_programs(venv))]
+        bases = [
+            os.path.dirname(folder)
+            for folder in behind
+            if (folder in programs or covered(folder, found)) and is_python(folder)
+        ]
+        return found + active + self._trails(bases, known=False)
+
+    def _trails(self, paths: Iterable[bytes], *, known: bool) -> list[bytes]:
+        """Returns those folders that are harmless, each with the symlinks that lead to it."""
+        found: list[bytes] = []
+        for path in paths:
+            steps = trail(path)
+            if steps and self._bounds.may_lead(steps, known=known):
+                found += steps
+        return list(dict.fromkeys(found))
+
+    def _may_show_git(self, path: bytes) -> bool:
+        outside = not inside(path, self._bounds.root)
+        return outside and (os.path.isfile(path) or self._bounds.harmless(path, known=False))
+
+    def _first_masks(self, in_sight: frozenset[bytes]) -> list[bytes]:
+        """Returns what is hidden whatever it holds: ours, credential places, and the machine's."""
+        mounted = [mount for mount in mounts(read_table()) if covered(mount.point, in_sight)]
+        tops = in_sight.union(mount.point for mount in mounted)
+        ours = [path for one in self._bounds.hidden for path in _aliases(one, tops)]
+        machine = [mount.point for mount in mounted if mount.machine]
+        candidates = (*ours, *self._bounds.places, *machine)
+        return [
+            path for path in dict.fromkeys(candidates) if covered(path, in_sight) and _is_real(path)
+        ]
+
+    def _scanned(
+        self, tops: Sequence[bytes], programs: Sequence[bytes], skip: Sequence[bytes]
+    ) -> list[bytes]:
+        """Returns the secrets below some folders, and right in the folders of programs."""
+        flat = [path for path in programs if not os.path.islink(path) and not covered(path, tops)]
+        return [
+            *(path for top in tops for path in self._scanner.below(top, skip)),
+            *(path for folder in flat for path in self._scanner.within(folder)),
+        ]
+
+    def _may_mask(self, path: bytes, system: frozenset[bytes]) -> bool:
+        """Refuses a mask over the system: a symlink in a project could name /usr/bin."""
+        return inside(path, self._bounds.root) or not covered(path, system)
+
+    def _kept(self) -> tuple[bytes, ...]:
+        """Returns what stays as it is, there or not; what Assent hides and is missing, too."""
+        root = self._bounds.root
+        ours = [path for path in self._bounds.hidden if inside(path, root) and not _is_real(path)]
+        return outermost((*(root + b"/" + name for name in _KEPT), *ours))
+
+
+def _around(root: bytes, paths: Iterable[bytes]) -> tuple[bytes, ...]:
+    return tuple(path for path in outermost(paths) if not inside(path, root))
+
+
+def _is_real(path: bytes) -> bool:
+    """Tells whether something is there, under a path without symlinks."""
+    return os.path.lexists(path) and os.path.realpath(path) == path
+
+
+def _aliases(path: bytes, tops: Iterable[bytes]) -> list[bytes]:
+    """Returns every name that a path has below some folders.
+
+    Without case, or by a bind mount, one folder has many names; its inode tells.
+    """
+    found, here, below = [path], path, b""
+    identities = [(_identity(top), top) for top in tops]
+    while here not in (b"", b"/"):
+        me = _identity(here)
+        found += [top + below for one, top in identities if me and me == one]
+        here, _, name = here.rpartition(b"/")
+        below = b"/" + name + below
+    return found
+
+
+def _identity(path: bytes) -> tuple[int, int] | None:
+    try:
+        state = os.lstat(path)
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino
