@@ -169,13 +169,13 @@ def test_build_undo_and_recover(drafted: World) -> None:
 
 
 def test_status(world: World) -> None:
-    assert world.ok("status") == {"plan": None, "run": None}
+    assert world.ok("status") == {"plan": None, "run": None, "shell": None}
     made = world.plan()
-    assert world.ok("status") == {"plan": made, "run": None}
+    assert world.ok("status") == {"plan": made, "run": None, "shell": None}
     world.write("a.txt", b"a")
     run = world.build()["run"]
     done = {"run": run, "plan_id": made["plan_id"], "outcome": "done"}
-    assert world.ok("status") == {"plan": world.ok("plan", "show"), "run": done}
+    assert world.ok("status") == {"plan": world.ok("plan", "show"), "run": done, "shell": None}
 
 
 def test_history(drafted: World) -> None:

@@ -2,9 +2,14 @@
 
 import json
 
+import msgspec
 import pytest
 from tests.cli.terminal import Terminal
 from tests.cli.world import World
+
+from assent.core.process import Hold, Standing
+from assent.sandbox.running.bubblewrap import find
+from assent.sandbox.trial.standing import circumstances
 
 
 def test_check_answers_with_one_object_and_0(world: World) -> None:
@@ -124,3 +129,26 @@ def test_output_cannot_steer_a_terminal(world: World) -> None:
     assert terminal.end().code == 0
     assert b"after" in terminal.screen
     assert b"\x1b" not in terminal.screen
+
+
+def test_a_sandbox_that_leaked_is_said_everywhere_and_nothing_runs(world: World) -> None:
+    tool = find()
+    assert tool is not None
+    leaked = Standing(Hold.OFF, "The sandbox does not hold: a file was made.", "assent doctor")
+    kept = world.state / "assent" / "sandbox.json"
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(msgspec.json.encode({"key": circumstances(tool), "standing": leaked}))
+    kept.chmod(0o600)
+    told = world.no(7, "shell", "run", "ls")
+    assert "a file was made" in told["message"]
+    assert told["next"] == "assent doctor"
+    assert world.ok("status")["shell"] == msgspec.to_builtins(leaked)
+    assert b"The shell is off: The sandbox does not hold: a file was made." in (
+        world.run("status").out
+    )
+
+
+def test_the_first_call_tests_the_sandbox_and_status_knows(world: World) -> None:
+    assert world.ok("status")["shell"] is None
+    assert world.run("shell", "run", "true").code == 0
+    assert world.ok("status")["shell"] == {"hold": "held", "reason": "", "next": ""}

@@ -7,6 +7,7 @@ import click
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import UNSHOWN, patch_lines
 from assent.core.digest import sha256
+from assent.core.errors import Refused
 from assent.core.record import RunNote
 from assent.views.commands import subject
 from assent.views.diff import text_diff
@@ -14,6 +15,7 @@ from assent.views.lines import Line
 from assent.views.log import event_row, log_lines
 from assent.views.review import OperationReview, diff_lines, review_json, review_lines
 from assent.views.rows import plan_row
+from assent.views.shell import standing_lines
 from assent.views.status import status_lines
 
 LAST = (1 << 63) - 1  # the greatest number that an event can have
@@ -62,7 +64,9 @@ def status(call: Call) -> None:
         call.report_live(record)
         plan = plan_row(record, approved=call.engine.consents.is_approved(record))
     row = None if run is None else _run(run[0].plan_id, run[1])
-    call.output.answer({"plan": plan, "run": row}, status_lines(plan, row))
+    shell = _shell(call.folder)
+    lines = [*standing_lines(shell), *status_lines(plan, row)]
+    call.output.answer({"plan": plan, "run": row, "shell": shell}, lines)
 
 
 @click.command(epilog=examples("assent log\nassent log --after 120 --json"))
@@ -81,6 +85,19 @@ def _staged(operation: OperationReview) -> Iterable[Line]:
     if operation.diff is not None:
         return diff_lines(operation.diff)
     return [Line("plain", f"{subject(operation.op)}: contents {UNSHOWN}")]
+
+
+def _shell(folder: str) -> dict[str, str] | None:
+    """Returns what is known about the shell's sandbox; None before its first self-test."""
+    from assent.app.shell import open_shell
+
+    try:
+        standing = open_shell(folder).known_standing()
+    except Refused as refused:  # a folder in which no program is run
+        return {"hold": "off", "reason": refused.message, "next": refused.next}
+    if standing is None:
+        return None
+    return {"hold": standing.hold.value, "reason": standing.reason, "next": standing.next}
 
 
 def _run(plan_id: str, note: RunNote) -> dict[str, object]:

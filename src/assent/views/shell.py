@@ -2,10 +2,10 @@
 
 import base64
 import codecs
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from assent.core.process import Ended
+from assent.core.process import Ended, Hold
 from assent.views.lines import Line, wrapped
 from assent.views.visible import visible, visible_line
 
@@ -22,6 +22,16 @@ def judged_lines(reason: str, *, read_only: bool) -> Iterator[Line]:
     """Renders a judgement."""
     yield Line("heading", "Read-only.") if read_only else Line("risk", "Not read-only.")
     yield from wrapped("plain", visible_line(reason))
+
+
+def standing_lines(shell: Mapping[str, str] | None) -> Iterator[Line]:
+    """Renders that the shell is off, or has no sandbox; nothing where all is well."""
+    if shell is None or shell["hold"] == Hold.HELD:
+        return
+    what = "The shell is off" if shell["hold"] == Hold.OFF else "The shell has no sandbox"
+    yield from wrapped("risk", visible_line(f"{what}: {shell['reason']}"))
+    if shell["next"]:
+        yield from wrapped("plain", visible_line(f"Next: {shell['next']}"))
 
 
 def output_row(ended: Ended, stdout: bytes, stderr: bytes) -> dict[str, object]:
