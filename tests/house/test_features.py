@@ -9,9 +9,33 @@ from tests.house.source import ROOT
 PAGE = ROOT / "docs" / "features.md"
 ROW = re.compile(r"^\| ([FG]\d+) \|.*\| ([^|]*) \|$", re.MULTILINE)
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
-HEART = {
-    "F": (19, 20, 21, 44, 45, 46, 47, 48, 49, 52, 55, 56, 61, 62, 64, 65, 66, 69, *range(142, 146)),
-    "G": (1, 2, 3, 4, 5, 6, 7, 17),
+BUILT = {
+    "F": (
+        14,
+        79,
+        80,
+        98,
+        19,
+        20,
+        21,
+        44,
+        45,
+        46,
+        47,
+        48,
+        49,
+        52,
+        55,
+        56,
+        61,
+        62,
+        64,
+        65,
+        66,
+        69,
+        *range(142, 146),
+    ),
+    "G": (1, 2, 3, 4, 5, 6, 7, 13, 17),
 }
 
 
@@ -24,9 +48,9 @@ def test_every_row_names_a_test() -> None:
     assert [feature for feature, tests in _rows().items() if not tests] == []
 
 
-def test_every_feature_of_the_heart_has_a_test_named_after_it() -> None:
+def test_every_built_feature_has_a_test_named_after_it() -> None:
     rows = _rows()
-    wanted = [f"{letter}{number}" for letter, numbers in HEART.items() for number in numbers]
+    wanted = [f"{letter}{number}" for letter, numbers in BUILT.items() for number in numbers]
     named = {feature: [name for _, name in rows.get(feature, ())] for feature in wanted}
     assert [f for f, names in named.items() if not _any_after(f, names)] == []
 

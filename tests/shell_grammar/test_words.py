@@ -31,7 +31,7 @@ def accepted(text: str) -> tuple[Pipeline, ...] | None:
 
 @settings(max_examples=10, deadline=None, phases=UNSHRUNK)
 @given(st.integers(0, 1 << 64))
-def test_an_accepted_line_is_what_bash_makes_of_it(seed: int) -> None:
+def test_f79_what_is_accepted_has_the_words_of_bash(seed: int) -> None:
     random = Random(seed)
     made_up = dict.fromkeys(line(random) for _ in range(LINES))
     read = {text: found for text in made_up if (found := accepted(text)) is not None}
