@@ -57,7 +57,7 @@ check: $(STAMP) ## the quick gate: format, lint, types, floors, core and house t
 	$(BIN)/pytest $(QUICK)
 
 test: ## everything: the quick gate, then the whole suite
-	@$(if $(strip $(MISSING)),$(MAKE) -s system >/dev/null 2>&1 || true)
+	@$(if $(strip $(MISSING)),echo "Installing Debian packages if possible: $(strip $(MISSING))"; $(MAKE) -s system >/dev/null || true)
 	@$(MAKE) --no-print-directory check
 	$(BIN)/pytest -n auto
 

@@ -1,11 +1,12 @@
 """`assent shell` from outside: judging by text, running confined, codes and streams."""
 
 import json
+import shlex
 
 import msgspec
 import pytest
 from tests.cli.terminal import Terminal
-from tests.cli.world import World
+from tests.cli.world import PROGRAM, World
 
 from assent.core.process import Hold, Standing
 from assent.sandbox.running.bubblewrap import find
@@ -152,3 +153,30 @@ def test_the_first_call_tests_the_sandbox_and_status_knows(world: World) -> None
     assert world.ok("status")["shell"] is None
     assert world.run("shell", "run", "true").code == 0
     assert world.ok("status")["shell"] == {"hold": "held", "reason": "", "next": ""}
+
+
+@pytest.mark.parametrize("verb", ["check", "run"])
+def test_a_line_without_quotes_is_told_of_them(world: World, verb: str) -> None:
+    told = world.no(2, "shell", verb, "ls", "-la", "src")
+    assert told["next"] == f"assent shell {verb} 'ls -la src'"
+
+
+def test_a_limit_that_is_no_number_is_refused(world: World) -> None:
+    assert world.run("shell", "run", "ls", "--seconds", "nan").code == 2
+    assert world.run("shell", "run", "ls", "--seconds", "inf").code == 2
+    assert world.run("shell", "run", "ls", "--seconds", "0").code == 2
+
+
+def test_a_reader_that_goes_away_ends_the_command(world: World) -> None:
+    line = f"{shlex.join(PROGRAM)} shell run 'seq 1 99999999999' | head -2"
+    answer = world.start(["bash", "-c", line])
+    assert (answer.code, answer.out, answer.err) == (0, b"1\n2\n", b"")
+
+
+def test_many_names_and_many_secrets(world: World) -> None:
+    for number in range(1001):
+        world.put(f"{number}.env")
+    told = world.no(7, "shell", "run", "ls")
+    assert "1001 files here would have to be hidden" in told["message"]
+    world.start(["rm", "7.env"])
+    assert world.run("shell", "run", "ls -d 7*.env | wc -l").out == b"110\n"

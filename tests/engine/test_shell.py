@@ -8,7 +8,7 @@ import pytest
 
 from assent.core.errors import Refused
 from assent.core.process import Chunk, Ended, Errors, Hold, Limits, Program, Standing
-from assent.engine.shell import Shell
+from assent.engine.shell import MOST_WORDS, Shell
 
 HELD = Standing(Hold.HELD)
 NONE = Standing(Hold.NONE, "bubblewrap is not installed.")
@@ -209,3 +209,34 @@ def test_what_is_over_ends_the_line(tmp_path: Path) -> None:
     process = Slow()
     assert _all(process, "ls; ls || ls", tmp_path)[-1] == Ended(124, cut="time", seconds=60)
     assert len(process.ran) == 1
+
+
+def test_words_about_a_missing_program_go_where_its_own_would(tmp_path: Path) -> None:
+    assert _all(Recorder(), "rg x 2>/dev/null | wc -l", tmp_path) == [Ended(127)]
+    loud = [Chunk(b"assent: rg is not installed here.\n", error=True), Ended(127)]
+    assert _all(Recorder(), "rg x | wc -l 2>/dev/null", tmp_path) == loud
+    assert _all(Recorder(), "ls | rg x 2>&1", tmp_path)[0] == Chunk(loud[0].content)
+
+
+def test_more_names_than_fit_are_refused(tmp_path: Path) -> None:
+    class Crowded(Recorder):
+        def entries(self, folder: bytes) -> dict[bytes, bool]:
+            return {b"%d" % number: False for number in range(MOST_WORDS)}
+
+    process = Crowded()
+    *said, ended = _all(process, "ls *; ls", tmp_path)
+    assert said[0] == Chunk(
+        b"assent: ls: its wildcards stand for too many names (5001); name a folder.\n", error=True
+    )
+    assert (len(process.ran), ended.code) == (1, 0)
+
+
+def test_a_hidden_file_that_was_named_is_explained(tmp_path: Path) -> None:
+    (tmp_path / ".env").touch()
+    (tmp_path / "plain").touch()
+    process = Recorder(codes=[1, 0, 1])
+    process.hidden = (os.fsencode(tmp_path / ".env"),)
+    words = Chunk(f"assent: {tmp_path}/.env is never shown while planning.\n".encode(), error=True)
+    assert words in _all(process, "cat .env", tmp_path)
+    assert words not in _all(process, "cat .env", tmp_path)
+    assert words not in _all(process, "cat plain", tmp_path)

@@ -1,6 +1,5 @@
 """awk: which programs count as read-only, and that those have no effect when they really run."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from assent.core.errors import Refused
 from assent.core.shell_words import Word
 from assent.gate.readonly.scripts.awk import check_awk, read_awk
 
-AWKS = [name for name in ("gawk", "mawk", "busybox") if shutil.which(name)]
+AWKS = ("gawk", "mawk")
 
 RUNS = r"""
 {print $1}
@@ -228,7 +227,7 @@ SCRAPS = st.lists(st.sampled_from([*PIECES.split(), " ", "\n"]), min_size=1, max
 
 
 @pytest.mark.skipif(not AWKS, reason="there is no awk here")
-@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.one_of(PROGRAMS, SCRAPS))
 def test_what_is_accepted_has_no_effect(
     tmp_path_factory: pytest.TempPathFactory, program: str
@@ -237,12 +236,12 @@ def test_what_is_accepted_has_no_effect(
     folder = prepare(tmp_path_factory.mktemp("awk") / "work")
     before = state(folder)
     for awk in AWKS:
-        output = run(folder, *([awk, "awk"] if awk == "busybox" else [awk]), "--", program)
+        output = run(folder, awk, "--", program)
         assert state(folder) == before
         assert CANARY not in output
 
 
-@pytest.mark.parametrize("awk", [name for name in AWKS if name != "busybox"])
+@pytest.mark.parametrize("awk", AWKS)
 @pytest.mark.parametrize(
     "program", ['{print > "pwned"}', '{print | "sh"}', '{getline x < "other"; print x}']
 )

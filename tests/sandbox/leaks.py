@@ -11,7 +11,7 @@ import pytest
 from assent.core.process import Chunk, Ended, Limits, Program
 from assent.sandbox.running import bubblewrap
 from assent.sandbox.running.plain import Plain
-from assent.sandbox.trial.attempts import Attempt, Verdict
+from assent.sandbox.trial.attempts import Attempt, Proof
 from assent.sandbox.trial.bait import Ground
 from assent.sandbox.trial.confining import bubblewrapped
 from assent.sandbox.trial.selftest import Confine
@@ -109,6 +109,6 @@ def changing(confine: Confine, change: Callable[[bytes], bytes]) -> Confine:
     return lambda ground: partial(run, confine(ground))
 
 
-def names(attempts: Sequence[Attempt], verdict: Verdict) -> set[str]:
-    """The attempts with a verdict."""
-    return {attempt.trial.name for attempt in attempts if attempt.verdict is verdict}
+def names(attempts: Sequence[Attempt], proof: Proof) -> set[str]:
+    """The attempts with a proof."""
+    return {attempt.trial.name for attempt in attempts if attempt.proof is proof}

@@ -9,7 +9,7 @@ from assent.sandbox.view.gitindex import indexes, unchanged
 from assent.sandbox.view.profile import Profile
 
 FILES = (".env", "a", "config/prod/.env", "config/prod/app.toml", "config/.env.local", "z" * 200)
-HIDDEN = [b".env", b"config/prod/.env", b"config/.env.local"]
+HIDDEN = frozenset([b".env", b"config/prod/.env", b"config/.env.local"])
 WHO = ("-c", "user.name=a", "-c", "user.email=a@b.c")
 
 
@@ -56,13 +56,13 @@ def _without_flags(listed: str) -> list[str]:
 
 def test_what_lies_below_a_hidden_folder_is_hidden(tmp_path: Path) -> None:
     index = _repository(tmp_path / "repo")
-    index.write_bytes(unchanged(index.read_bytes(), [b"config/prod"]))
+    index.write_bytes(unchanged(index.read_bytes(), frozenset([b"config/prod"])))
     assert _marked(tmp_path / "repo") == ["config/prod/.env", "config/prod/app.toml"]
 
 
 def test_nothing_tracked_is_hidden(tmp_path: Path) -> None:
     index = _repository(tmp_path / "repo").read_bytes()
-    assert unchanged(index, [b".en", b"config/prod/.env2", b"prod/.env"]) == b""
+    assert unchanged(index, frozenset([b".en", b"config/prod/.env2", b"prod/.env"])) == b""
 
 
 @pytest.mark.parametrize("cut", [0, 3, 11, 40, 100, -1, -30])

@@ -19,11 +19,11 @@ from tests.sandbox.leaks import (
 
 from assent.app.shell import bait
 from assent.core.process import Chunk, Ended, Hold, Limits, Program
-from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED, Verdict
+from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED, Proof
 from assent.sandbox.trial.bait import Ground
 from assent.sandbox.trial.boundaries import boundaries
 from assent.sandbox.trial.selftest import judge, selftest
-from assent.sandbox.trial.site import Answer, Outcome, Runner
+from assent.sandbox.trial.site import Claim, Runner, Seen
 from assent.sandbox.trial.standing import concluded
 
 EVERYTHING = {trial.name for trial in (*TRIALS, APPROVE, UNCHANGED)}
@@ -55,8 +55,8 @@ if os.geteuid() == 0:  # only root has capabilities that could be kept
 
 def test_g13_nothing_gets_out_of_the_sandbox(tmp_path: Path) -> None:
     attempts = selftest(confined(), bait, tmp_path)
-    assert names(attempts, Verdict.LEAKED) == set()
-    assert names(attempts, Verdict.HELD) >= EVERYTHING - OPTIONAL
+    assert names(attempts, Proof.LEAKED) == set()
+    assert names(attempts, Proof.HELD) >= EVERYTHING - OPTIONAL
     assert concluded(attempts).hold is Hold.HELD
     assert list(tmp_path.iterdir()) == []
 
@@ -65,7 +65,7 @@ def test_g13_without_a_sandbox_everything_ordinary_works(tmp_path: Path) -> None
     attempts = selftest(unconfined, bait, tmp_path)
     ordinary = {trial.name for trial in (*TRIALS, APPROVE, UNCHANGED) if trial.control}
     # Even a plain start hands on neither variables nor descriptors.
-    leaked = names(attempts, Verdict.LEAKED)
+    leaked = names(attempts, Proof.LEAKED)
     assert leaked >= ordinary - OPTIONAL - {"descriptors", "variable"}
     standing = concluded(attempts)
     assert standing.hold is Hold.OFF
@@ -77,15 +77,15 @@ def test_g13_without_a_sandbox_everything_ordinary_works(tmp_path: Path) -> None
 def test_g13_every_hole_is_found(tmp_path: Path, hole: str) -> None:
     less, expected = HOLES[hole]
     attempts = selftest(holed(tmp_path, **less))
-    leaked = names(attempts, Verdict.LEAKED)
-    assert leaked >= expected - names(attempts, Verdict.UNPROVEN)
+    leaked = names(attempts, Proof.LEAKED)
+    assert leaked >= expected - names(attempts, Proof.UNPROVEN)
     assert leaked < EVERYTHING
     assert concluded(attempts).hold is Hold.OFF
 
 
 def test_g13_a_missing_filter_is_found(tmp_path: Path) -> None:
     attempts = selftest(holed(tmp_path, options=["--seccomp"]))
-    assert "keyring" not in names(attempts, Verdict.HELD)
+    assert "keyring" not in names(attempts, Proof.HELD)
 
 
 def test_g13_inherited_descriptors_and_variables_are_found() -> None:
@@ -101,7 +101,7 @@ def test_g13_inherited_descriptors_and_variables_are_found() -> None:
 
         return run
 
-    assert names(selftest(careless), Verdict.LEAKED) >= {"descriptors", "variable", "create"}
+    assert names(selftest(careless), Proof.LEAKED) >= {"descriptors", "variable", "create"}
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_a_probe_that_does_not_answer_properly_shows_that_nothing_holds(
     pieces: tuple[Chunk | Ended, ...],
 ) -> None:
     attempts = selftest(answering(*pieces))
-    assert names(attempts, Verdict.LEAKED) >= EVERYTHING - {"approve", "unchanged"}
+    assert names(attempts, Proof.LEAKED) >= EVERYTHING - {"approve", "unchanged"}
     assert concluded(attempts).hold is Hold.OFF
 
 
@@ -133,19 +133,19 @@ def test_an_answer_that_lacks_one_attempt_is_no_proof() -> None:
         return b"\n".join([*lines[:-1], b'{"answers": %d}' % (len(lines) - 1)])
 
     attempts = selftest(changing(confined(), one_less))
-    assert names(attempts, Verdict.LEAKED) == {"tcp"}
+    assert names(attempts, Proof.LEAKED) == {"tcp"}
 
 
 def test_an_answer_that_was_cut_is_no_proof() -> None:
     attempts = selftest(changing(confined(), lambda output: output[: len(output) // 2]))
-    assert names(attempts, Verdict.LEAKED) == EVERYTHING - {"approve"}
+    assert names(attempts, Proof.LEAKED) == EVERYTHING - {"approve"}
 
 
 def test_what_is_seen_from_outside_counts_more_than_what_the_probe_says(tmp_path: Path) -> None:
     def liar(output: bytes) -> bytes:
         return output.replace(b'"worked": true', b'"worked": false')
 
-    leaked = names(selftest(changing(unconfined, liar), bait, tmp_path), Verdict.LEAKED)
+    leaked = names(selftest(changing(unconfined, liar), bait, tmp_path), Proof.LEAKED)
     seen = {"unchanged", "approve", "tcp", "udp", "socket_in_workspace", "socket_outside"}
     assert leaked >= seen | {"abstract_socket", "write_home", "write_state", "write_temporary"}
     assert leaked >= {"signal", "signal_by_descriptor", "signal_by_pipe"}
@@ -153,21 +153,19 @@ def test_what_is_seen_from_outside_counts_more_than_what_the_probe_says(tmp_path
 
 def test_an_attempt_that_fails_without_a_sandbox_too_shows_nothing() -> None:
     trial = next(trial for trial in TRIALS if trial.name == "tcp")
-    failed = Answer("tcp", detail="Network is down")
-    worked = Answer("tcp", worked=True)
-    inside = Outcome({"tcp": failed}, frozenset())
-    verdicts = [
-        judge(
-            trial, inside, Outcome({"tcp": answer} if answer else {}, frozenset(), trouble)
-        ).verdict
+    failed = Claim("tcp", detail="Network is down")
+    worked = Claim("tcp", worked=True)
+    inside = Seen({"tcp": failed}, frozenset())
+    proofs = [
+        judge(trial, inside, Seen({"tcp": answer} if answer else {}, frozenset(), trouble)).proof
         for answer, trouble in ((worked, ""), (failed, ""), (None, ""), (None, "It broke."))
     ]
-    assert verdicts == [Verdict.HELD, *[Verdict.UNPROVEN] * 3]
+    assert proofs == [Proof.HELD, *[Proof.UNPROVEN] * 3]
 
 
 def test_a_vital_attempt_that_shows_nothing_turns_the_shell_off() -> None:
     trial = next(trial for trial in TRIALS if trial.name == "tcp")
-    nothing = judge(trial, Outcome({"tcp": Answer("tcp")}, frozenset()), Outcome({}, frozenset()))
+    nothing = judge(trial, Seen({"tcp": Claim("tcp")}, frozenset()), Seen({}, frozenset()))
     assert trial.vital
     assert concluded([nothing]).hold is Hold.OFF
     assert concluded([]).hold is Hold.OFF
@@ -175,17 +173,17 @@ def test_a_vital_attempt_that_shows_nothing_turns_the_shell_off() -> None:
 
 def test_an_attempt_that_breaks_is_no_proof() -> None:
     trial = next(trial for trial in TRIALS if trial.name == "tcp")
-    broken = Outcome({"tcp": Answer("tcp", broken=True, detail="NameError")}, frozenset())
-    found = judge(trial, broken, Outcome({"tcp": Answer("tcp", worked=True)}, frozenset()))
-    assert (found.verdict, found.detail) == (Verdict.LEAKED, "It could not be tried: NameError")
+    broken = Seen({"tcp": Claim("tcp", broken=True, detail="NameError")}, frozenset())
+    found = judge(trial, broken, Seen({"tcp": Claim("tcp", worked=True)}, frozenset()))
+    assert (found.proof, found.detail) == (Proof.LEAKED, "It could not be tried: NameError")
 
 
 def test_the_boundaries_of_a_call_hold() -> None:
     real_tool()
-    found = {one.trial.name: (one.verdict, one.detail) for one in boundaries(confined())}
-    assert set(found.values()) == {(Verdict.HELD, "")}
+    found = {one.trial.name: (one.proof, one.detail) for one in boundaries(confined())}
+    assert set(found.values()) == {(Proof.HELD, "")}
 
 
 def test_g13_a_process_that_lives_on_is_found() -> None:
-    leaked = names(boundaries(unconfined), Verdict.LEAKED)
+    leaked = names(boundaries(unconfined), Proof.LEAKED)
     assert leaked == {"left_behind", "left_when_cut"}

@@ -155,9 +155,18 @@ def test_g13_a_bubblewrap_that_cannot_start_is_no_sandbox(tmp_path: Path) -> Non
     assert found.hold is Hold.NONE
     assert found.reason.startswith("bubblewrap cannot start here")
     assert found.reason.endswith("It said: bwrap: no namespaces")
-    assert standings.known() is None
     assert standings.confinement() is None
-    assert list(state.iterdir()) == []
+    assert Standings(state, confine, None, lambda: tool, nothing_lacks).known() == found
+
+
+def test_what_hindered_is_tried_again(tmp_path: Path) -> None:
+    tool = real_tool()
+    hindered = Standing(Hold.NONE, "bubblewrap cannot start here.")
+    (tmp_path / FILE).write_bytes(msgspec.json.encode(Finding(circumstances(tool), hindered)))
+    (tmp_path / FILE).chmod(0o600)
+    standings = Standings(tmp_path, Counted())
+    assert standings.known() == hindered
+    assert standings.standing() == HELD
 
 
 def test_in_a_container_it_is_tested_anew() -> None:

@@ -35,6 +35,7 @@ class Ran(NamedTuple):
     code: int
     out: str
     err: str
+    cut: str = ""
 
 
 class Desk:
@@ -128,14 +129,14 @@ def plain_environment(base: Path) -> dict[str, str]:
 
 def _ran(parts: Iterable[Chunk | Ended]) -> Ran:
     said: dict[bool, bytes] = {False: b"", True: b""}
-    code = -1
+    code, cut = -1, ""
     for part in parts:
         match part:
             case Ended():
-                code = part.code
+                code, cut = part.code, part.cut
             case Chunk():
                 said[part.error] += part.content
-    return Ran(code, _text(said[False]), _text(said[True]))
+    return Ran(code, _text(said[False]), _text(said[True]), cut)
 
 
 def _text(stream: bytes) -> str:

@@ -38,7 +38,7 @@ def test_bash_itself_works_inside(bench: Bench) -> None:
 def test_f80_the_sandbox_alone_holds_what_the_text_would_refuse(chunk: str, bench: Bench) -> None:
     leaking = []
     for line in bench.filled(EXECUTED[chunk]):
-        bench.desk.confined(line)
+        assert bench.desk.confined(line).cut != "start", line
         leaks = bench.watch.leaks()
         if leaks != Leaks():
             leaking.append((line, leaks))

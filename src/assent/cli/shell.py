@@ -1,20 +1,24 @@
 """`assent shell`: what a planning agent's shell may do, judged and run from the command line."""
 
+import math
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TextIO
 
 import click
 import msgspec
 
 from assent.cli.call import Call, examples, takes_call
-from assent.cli.output import Output, reader
+from assent.cli.output import Output
+from assent.cli.terminal import silence_stdout
 from assent.core.errors import UsageError
 from assent.core.process import Chunk, Ended, Hold, Limits
-from assent.engine.shell import Judgement, judge
+from assent.engine.shell import Finding, judge
 from assent.views.shell import CUTS, Visible, judged_lines, output_row
 
 Limit = click.FloatRange(min=0, min_open=True)
+UNPARSED = {"ignore_unknown_options": True}  # so that a line without quotes can be told of them
 
 
 class Asked(msgspec.Struct):
@@ -29,47 +33,51 @@ def shell() -> None:
 
 
 @shell.command(
+    context_settings=UNPARSED,
     epilog=examples(
         "assent shell check 'git log --oneline | head -5'\n"
         """echo '{"cmd": "rm -rf x"}' | assent shell check --stdin\n"""
         "assent shell check --no-sandbox 'git status'"
-    )
+    ),
 )
-@click.argument("cmd", required=False, default=None, metavar="CMD")
+@click.argument("words", nargs=-1, metavar="CMD")
 @click.option("--stdin", "many", is_flag=True, help='Judge lines of {"cmd": ...} from stdin.')
 @click.option("--no-sandbox", is_flag=True, help="By the narrower class where no sandbox holds.")
 @takes_call
-def check(call: Call, cmd: str | None, many: bool, no_sandbox: bool) -> int:
+def check(call: Call, words: tuple[str, ...], many: bool, no_sandbox: bool) -> int:
     """Tell whether CMD only reads, by its text alone: the same on every machine.
 
-    Prints {"read_only", "reason"} and exits with 0 whatever the answer is.
+    Prints {"read_only", "reason"}, or words on a terminal; exits with 0 whatever the answer is.
     """
-    if many == (cmd is not None):
+    if many == bool(words):
         raise UsageError("Give one command line, or --stdin.", "assent shell check --help")
-    if cmd is None:
+    if many:
         _check_all(sandboxed=not no_sandbox)
         return 0
-    found = judge(cmd, sandboxed=not no_sandbox)
+    found = judge(_one(words, "check"), sandboxed=not no_sandbox)
     output = Output(as_json=call.output.as_json or not sys.stdout.isatty())
     output.answer(_row(found), judged_lines(found.reason, read_only=found.read_only))
     return 0
 
 
 @shell.command(
+    context_settings=UNPARSED,
     epilog=examples("assent shell run 'git status --short'\nassent shell run 'ls | wc -l' --json"),
 )
-@click.argument("cmd", metavar="CMD")
+@click.argument("words", nargs=-1, required=True, metavar="CMD")
 @click.option("--seconds", type=Limit, default=Limits().seconds, help="End it after so long.")
 @takes_call
-def run(call: Call, cmd: str, seconds: float) -> int:
+def run(call: Call, words: tuple[str, ...], seconds: float) -> int:
     """Run CMD just as a planning agent's call would run: confined, and only if it only reads.
 
     The exit code is the command's own; 7 if it was refused, and then nothing ran.
     """
     from assent.app.shell import open_shell
 
+    if not math.isfinite(seconds):
+        raise UsageError("--seconds needs a number.", "assent shell run --help")
     opened = open_shell(call.folder)
-    process = opened.run(cmd, call.working_folder, Limits(seconds=seconds))
+    process = opened.run(_one(words, "run"), call.working_folder, Limits(seconds=seconds))
     standing = opened.standing()
     if standing.hold is not Hold.HELD:
         call.output.warn([f"No sandbox: {standing.reason}"])
@@ -77,6 +85,13 @@ def run(call: Call, cmd: str, seconds: float) -> int:
     if ended.cut:
         call.output.warn([CUTS[ended.cut]])
     return ended.code
+
+
+def _one(words: tuple[str, ...], verb: str) -> str:
+    if len(words) > 1:
+        quoted = shlex.quote(" ".join(words))
+        raise UsageError("Put the command line in quotes.", f"assent shell {verb} {quoted}")
+    return words[0]
 
 
 def _check_all(*, sandboxed: bool) -> None:
@@ -90,7 +105,7 @@ def _check_all(*, sandboxed: bool) -> None:
         Output(as_json=True).answer(answer)
 
 
-def _row(found: Judgement) -> dict[str, object]:
+def _row(found: Finding) -> dict[str, object]:
     return {"read_only": found.read_only, "reason": found.reason}
 
 
@@ -106,17 +121,21 @@ def _collected(call: Call, process: Iterator[Chunk | Ended]) -> Ended:
     return ended
 
 
-def _streamed(process: Iterator[Chunk | Ended]) -> Ended:
-    """Passes output on as it comes; on a terminal, what would steer it is made visible."""
+def _streamed(process: Generator[Chunk | Ended, None, None]) -> Ended:
+    """Passes output on as it comes; a reader that went away, as `head` does, ends the command."""
     ended = Ended(0)
     streams = {False: _Stream(sys.stdout), True: _Stream(sys.stderr)}
-    for part in process:
-        if isinstance(part, Ended):
-            ended = part
-        else:
-            streams[part.error].write(part.content)
-    for stream in streams.values():
-        stream.write(b"", last=True)
+    try:
+        for part in process:
+            if isinstance(part, Ended):
+                ended = part
+            else:
+                streams[part.error].write(part.content)
+        for stream in streams.values():
+            stream.write(b"", last=True)
+    except BrokenPipeError:
+        process.close()
+        silence_stdout()
     return ended
 
 
@@ -128,9 +147,8 @@ class _Stream:
         self._visible = Visible() if stream.isatty() else None
 
     def write(self, content: bytes, *, last: bool = False) -> None:
-        with reader():
-            if self._visible is None:
-                self._stream.buffer.write(content)
-            else:
-                self._stream.write(self._visible.text(content, last=last))
-            self._stream.flush()
+        if self._visible is None:
+            self._stream.buffer.write(content)
+        else:
+            self._stream.write(self._visible.text(content, last=last))
+        self._stream.flush()

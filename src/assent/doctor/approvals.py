@@ -4,7 +4,8 @@ from typing import Final
 
 import msgspec
 
-from assent.core.approval import Approval, ApprovedPlan, Approver, approved
+from assent.app.engine import LateSigner
+from assent.core.approval import Approval, ApprovedPlan, Approver, approved, signed_bytes
 from assent.core.errors import (
     Drift,
     IllegalStep,
@@ -40,6 +41,13 @@ def _forged(desk: Desk, record: PlanRecord) -> Approval:
     return msgspec.structs.replace(changed, signature="00" * 64)
 
 
+def _foreign(desk: Desk, record: PlanRecord) -> Approval:
+    """Returns an approval that another key has really signed."""
+    signer = LateSigner(desk.place.at("another-key"))
+    named = msgspec.structs.replace(_forged(desk, record), key=signer.key())
+    return msgspec.structs.replace(named, signature=signer.sign(signed_bytes(named)))
+
+
 def unapproved(desk: Desk) -> str:
     record = _new(desk)
     words = refusal(lambda: desk.build(record), NotApproved)
@@ -57,10 +65,17 @@ def made_by_hand(desk: Desk) -> str:
 
 def forged_signature(desk: Desk) -> str:
     record = _new(desk)
-    plan, forged = desk.engine.plans.ledger().plan(record), _forged(desk, record)
-    words = refusal(
-        lambda: approved(plan, forged, forged.approved_at, desk.engine.consents.genuine), Refused
-    )
+    return _not_genuine(desk, record, _forged(desk, record))
+
+
+def foreign_key(desk: Desk) -> str:
+    record = _new(desk)
+    return _not_genuine(desk, record, _foreign(desk, record))
+
+
+def _not_genuine(desk: Desk, record: PlanRecord, approval: Approval) -> str:
+    plan, at = desk.engine.plans.ledger().plan(record), approval.approved_at
+    words = refusal(lambda: approved(plan, approval, at, desk.engine.consents.genuine), Refused)
     _nothing_written(desk)
     return words
 
@@ -134,7 +149,8 @@ def edited_text(desk: Desk) -> str:
 CHECKS: Final = {
     "no approval": ("build a plan that nobody approved", unapproved),
     "approved by hand": ("make an approved plan without the check", made_by_hand),
-    "forged signature": ("use an approval that another key signed", forged_signature),
+    "forged signature": ("use an approval with a made-up signature", forged_signature),
+    "foreign key": ("use an approval that another key signed", foreign_key),
     "forged event": ("write an approval into the log", forged_event),
     "forged approvals.json": ("write an approval into the workspace's copy", forged_copy),
     "replayed approval": ("build twice with one approval", replayed),

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from assent.core.process import Hold, Standing
 from assent.doctor.check import Check, Result
-from assent.sandbox.trial.attempts import TRIALS, Attempt, Verdict
+from assent.sandbox.trial.attempts import TRIALS, Attempt, Proof
 from assent.sandbox.trial.boundaries import boundaries
 from assent.sandbox.trial.standing import Standings
 
@@ -40,10 +40,10 @@ def _rows(attempts: Iterable[Attempt]) -> Iterable[Check]:
 
 def _result(attempt: Attempt) -> Result:
     """What shows nothing is not available, unless the whole self-test rests on it."""
-    match attempt.verdict:
-        case Verdict.HELD:
+    match attempt.proof:
+        case Proof.HELD:
             return Result.HELD
-        case Verdict.LEAKED:
+        case Proof.LEAKED:
             return Result.FAILED
-        case Verdict.UNPROVEN:
+        case Proof.UNPROVEN:
             return Result.FAILED if attempt.trial.vital else Result.ABSENT

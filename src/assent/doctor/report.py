@@ -63,7 +63,7 @@ def examine(patient: Patient, tell: Tell, *, strict: bool = False) -> Report:
     tell("limits")
     sandbox += limits(patient.standings)
     tell("the shell")
-    shell = shell_checks(patient.opening)
+    shell = shell_checks(patient.opening, patient.standings.confinement)
     checks = (*_engine_checks(tell), *shell, *sandbox)
     tell("versions")
     state, config = patient.places.state, patient.places.file

@@ -1,15 +1,18 @@
 """Checks of the shell: a line that writes is refused, run or not, and secrets stay out of sight."""
 
+import os
 from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeAlias
 
 from assent.core.errors import Refused
 from assent.core.paths import shown
-from assent.core.process import Chunk, Hold, Limits
+from assent.core.process import Chunk, Hold, Limits, Program
 from assent.doctor.check import Attempted, Check, NotTried, insist, made, refusal
 from assent.doctor.desk import Desk, desk
 from assent.engine.shell import Shell, judge
+from assent.sandbox.trial.bait import Ground
+from assent.sandbox.trial.selftest import Confine
 
 WRITING: Final = (
     "rm kept.txt",
@@ -46,22 +49,27 @@ WRITING: Final = (
     "./kept.txt",
     "PATH=. ls",
 )
+CONTROL: Final = "cat kept.txt"
+BASH: Final = b"/bin/bash"
 READING: Final = ("cat .env", "head -c 100 ./.env", "cat .e*", "grep -r TOKEN .")
 SECRET: Final = b"TOKEN=very-secret\n"
 LIMITS: Final = Limits(seconds=20)
 
 ROWS: Final = {
     "judged": f"have {len(WRITING)} writing command lines called harmless",
-    "run": "run the same command lines",
+    "run": "hand the same command lines to the shell",
+    "contained": "have bash run the same command lines in the sandbox",
     "secrets": "read a .env file",
 }
 
 Opening: TypeAlias = Callable[[Desk], Shell]
+Confining: TypeAlias = Callable[[], Confine | None]
 
 
-def shell_checks(opening: Opening) -> list[Check]:
+def shell_checks(opening: Opening, confining: Confining) -> list[Check]:
     """Makes the checks of the shell, each at a desk of its own."""
     attempts: dict[str, Attempted] = {"judged": _judged, "run": partial(_run, opening)}
+    attempts["contained"] = partial(_contained, confining)
     attempts["secrets"] = partial(_secrets, opening)
     return [made("shell", name, ROWS[name], attempt) for name, attempt in attempts.items()]
 
@@ -71,7 +79,7 @@ def _judged() -> str:
         line for line in WRITING for on in (True, False) if judge(line, sandboxed=on).read_only
     ]
     insist(not harmless, f"Called harmless: {harmless[:3]}")
-    insist(judge("cat kept.txt").read_only, "Even `cat` is refused, so that nothing is shown.")
+    insist(judge(CONTROL).read_only, "Even `cat` is refused, so that nothing is shown.")
     return f"All {len(WRITING)} were refused."
 
 
@@ -84,10 +92,27 @@ def _run(opening: Opening) -> str:
         insist(place.place.seen() == before, "Something was changed.")
         if shell.standing().hold is Hold.OFF:
             return "The shell is off."
-        said = _output(shell, "cat kept.txt", place)
+        said = _output(shell, CONTROL, place)
         if said != b"kept\n":
             raise NotTried(f"All were refused, but even `cat` does not work here: {shown(said)}")
     return f"All {len(WRITING)} were refused; `cat` works."
+
+
+def _contained(confining: Confining) -> str:
+    """Leaves the text gate out: what it would refuse must come to nothing inside as well."""
+    confine = confining()
+    if confine is None or not os.path.exists(BASH):
+        raise NotTried("There is no sandbox, or no bash.")
+    with desk() as place:
+        ground = Ground(place.root, place.outside, place.places.state, place.places.config)
+        run = confine(ground)
+        before = place.place.seen()
+        for line in (*WRITING, CONTROL):
+            program = Program((BASH, b"-c", line.encode()))
+            pieces = list(run((program,), _folder(place), LIMITS))
+        insist(place.place.seen() == before, "Something was changed.")
+        insist(Chunk(b"kept\n") in pieces, "Nothing runs, so that nothing is shown.")
+    return "They ran, and changed nothing."
 
 
 def _secrets(opening: Opening) -> str:
@@ -96,6 +121,9 @@ def _secrets(opening: Opening) -> str:
         place.put(".env", SECRET)
         if shell.standing().hold is Hold.OFF:
             raise NotTried("The shell is off.")
+        said = _output(shell, CONTROL, place)
+        if said != b"kept\n":
+            raise NotTried(f"Even `cat` does not work here: {shown(said)}")
         for line in READING:
             insist(b"very-secret" not in _output(shell, line, place), f"`{line}` showed it.")
     return "It is not shown."

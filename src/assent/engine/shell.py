@@ -1,7 +1,7 @@
 """The shell of planning: runs command lines that only read, without any shell interpreter."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 
 import msgspec
@@ -12,12 +12,14 @@ from assent.core.paths import shown
 from assent.core.process import Chunk, Ended, Errors, Hold, Limits, Program, Standing
 from assent.core.shell import Command, Joint
 from assent.core.shell_words import Word
-from assent.gate.readonly.judge import Admitted, Enter, Judgement, Reading, admit, judge, read
+from assent.gate.readonly.judge import Admitted, Enter, Finding, Reading, admit, judge, read
 from assent.ports import Process
 
-__all__ = ["Judgement", "Shell", "judge"]  # faces judge through the engine, too
+__all__ = ["Finding", "Shell", "judge"]  # faces judge through the engine, too
 
 MISSING, FORBIDDEN = 127, 126  # exit codes as shells have them
+NEVER = "is never shown while planning"
+MOST_WORDS, MOST_BYTES = 5000, 1 << 20  # what fits, together with what confines the program
 
 
 class Shell:
@@ -36,7 +38,7 @@ class Shell:
 
     def run(
         self, text: str, folder: bytes, limits: Limits | None = None
-    ) -> Iterator[Chunk | Ended]:
+    ) -> Generator[Chunk | Ended, None, None]:
         """Runs a command line in a folder; raises Refused before anything has run."""
         standing = self.standing()
         if standing.hold is Hold.OFF:
@@ -56,7 +58,7 @@ class _Call:
         self._sandboxed = sandboxed
         self._last = Ended(0)
 
-    def run(self, stages: tuple[Admitted, ...]) -> Iterator[Chunk | Ended]:
+    def run(self, stages: tuple[Admitted, ...]) -> Generator[Chunk | Ended, None, None]:
         for stage in stages:
             if self._last.cut:
                 break
@@ -71,12 +73,19 @@ class _Call:
         if isinstance(work, Enter):
             yield from self._enter(work)
             return
-        try:
-            pipeline = [self._program(reading, fed=place > 0) for place, reading in enumerate(work)]
-        except _NotRun as not_run:
-            self._last = Ended(not_run.code)
-            yield from _said(str(not_run), work[-1].errors)
-            return
+        pipeline: list[Program] = []
+        for reading in work:
+            try:
+                pipeline.append(self._program(reading, fed=bool(pipeline)))
+            except _NotRun as not_run:
+                self._last = Ended(not_run.code)
+                yield from _said(str(not_run), reading.errors)
+                return
+        yield from self._run_all(pipeline)
+        if self._last.code:
+            yield from self._explained(work)
+
+    def _run_all(self, pipeline: Sequence[Program]) -> Iterator[Chunk]:
         for part in self._process.run(pipeline, self._folder, self._left):
             if isinstance(part, Ended):
                 self._last = part
@@ -105,10 +114,13 @@ class _Call:
             # Names of files took the place of wildcards, so the table has to look again.
             judged = read(Command(words, reading.errors), sandboxed=self._sandboxed)
         except Refused as refused:
-            raise _NotRun(refused.message, FORBIDDEN) from refused
+            raise _NotRun(refused.message.removesuffix("."), FORBIDDEN) from refused
         if not self._sandboxed:
             self._check_reads(judged, fed=fed)
         argv = (path, *[_encoded(word.text) for word in judged.words[1:]])
+        if len(argv) > MOST_WORDS or sum(map(len, argv)) > MOST_BYTES:
+            message = f"its wildcards stand for too many names ({len(argv)}); name a folder"
+            raise _NotRun(f"{reading.command.name}: {message}", FORBIDDEN)
         return Program(argv, tuple(judged.spec.environment.items()), judged.errors)
 
     def _expanded(self, word: Word) -> list[Word]:
@@ -121,14 +133,24 @@ class _Call:
 
     def _check_reads(self, reading: Reading, *, fed: bool) -> None:
         """Holds to what the sandbox would show, where there is none. `fed`: it reads a pipe."""
-        named = [_encoded(word.text) for word in reading.reads if word.text != "-"]
-        paths = [os.path.join(self._folder, name) for name in named]
+        paths = self._named(reading)
         for path in paths:
-            if os.path.lexists(path) and not self._process.visible(path):
-                raise _NotRun(f"{shown(path)} is out of sight without a sandbox", FORBIDDEN)
+            if not self._process.visible(path):
+                raise _NotRun(f"{shown(path)} {NEVER}", FORBIDDEN)
         if reading.descends:
             for path in paths or ([] if fed else [self._folder]):
                 self._check_below(reading, path)
+
+    def _explained(self, work: Sequence[Reading]) -> Iterator[Chunk]:
+        """Says of a file that was named and could not be read that this is on purpose."""
+        named = [(path, reading) for reading in work for path in self._named(reading)]
+        for path, reading in named:
+            if os.path.isfile(path) and self._process.hidden_below(path):
+                yield from _said(f"{shown(path)} {NEVER}", reading.errors)
+
+    def _named(self, reading: Reading) -> list[bytes]:
+        names = [_encoded(word.text) for word in reading.reads if word.text != "-"]
+        return [os.path.join(self._folder, name) for name in names]
 
     def _check_below(self, reading: Reading, folder: bytes) -> None:
         if reading.follows and os.path.isdir(folder):

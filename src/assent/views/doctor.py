@@ -7,6 +7,7 @@ from assent.views.lines import BLANK, Line, Style, table, wrapped
 from assent.views.visible import visible_line
 
 STYLES: Final[dict[str, Style]] = {"held": "plain", "not available": "dim", "FAILED": "risk"}
+ITSELF: Final = "assent doctor"
 HOLDS: Final[dict[str, tuple[Style, str]]] = {
     "held": ("plain", "The sandbox holds: every attempt to break out of it failed."),
     "none": ("risk", "There is no sandbox: only a narrower class of commands runs."),
@@ -15,7 +16,7 @@ HOLDS: Final[dict[str, tuple[Style, str]]] = {
 
 
 def doctor_lines(report: Mapping[str, Any]) -> Iterator[Line]:
-    """Renders all checks by channel, then the standing, versions, what is missing, and a count."""
+    """Renders all checks by channel, then versions, what is missing, the standing, and a count."""
     yield Line("dim", "Every attempt was made for real, in scratch folders.")
     channels = dict.fromkeys(check["channel"] for check in report["checks"])
     for channel in channels:
@@ -23,13 +24,12 @@ def doctor_lines(report: Mapping[str, Any]) -> Iterator[Line]:
         yield Line("heading", visible_line(channel))
         yield from _check_lines([c for c in report["checks"] if c["channel"] == channel])
     yield BLANK
-    yield from _standing_lines(report["standing"])
-    yield BLANK
     yield Line("heading", "versions and places")
     facts = {**report["versions"], **report["places"]}
     yield from _indented("plain", [(name, visible_line(value)) for name, value in facts.items()])
     yield from _missing_lines(report["missing"])
     yield BLANK
+    yield from _standing_lines(report["standing"])
     yield from _count_lines(report)
 
 
@@ -47,7 +47,7 @@ def _standing_lines(standing: Mapping[str, str]) -> Iterator[Line]:
     yield Line(style, words)
     if standing["reason"]:
         yield from wrapped(style, f"  {visible_line(standing['reason'])}")
-    if standing["next"]:
+    if standing["next"] not in ("", ITSELF):
         yield from wrapped("dim", f"  next: {visible_line(standing['next'])}")
 
 

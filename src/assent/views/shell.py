@@ -14,7 +14,7 @@ CUTS: Final = {
     "output": "It said too much and was ended; what came so far is shown.",
     "processes": "It started too many processes and was ended.",
     "memory": "It needed too much memory and was ended.",
-    "start": "The sandbox did not start, so nothing ran; `assent doctor` says why.",
+    "start": "It could not be started.",
 }
 
 

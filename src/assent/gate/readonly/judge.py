@@ -47,20 +47,22 @@ class Admitted(msgspec.Struct, frozen=True):
     work: tuple[Reading, ...] | Enter
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class Finding(msgspec.Struct, frozen=True):
     """Whether a command line only reads, and if not, which part does not."""
 
     read_only: bool
     reason: str
 
 
-def judge(text: str, *, sandboxed: bool = True) -> Judgement:
+def judge(text: str, *, sandboxed: bool = True) -> Finding:
     """Judges a command line; without a sandbox the class is narrower. Never raises Refused."""
     try:
         admit(text, sandboxed=sandboxed)
     except Refused as refused:
-        return Judgement(read_only=False, reason=refused.message)
-    return Judgement(read_only=True, reason="Every command in it only reads.")
+        return Finding(read_only=False, reason=refused.message)
+    except Exception as error:  # law 9: a judge that fails says no
+        return Finding(read_only=False, reason=f"It could not be judged: {error!r}.")
+    return Finding(read_only=True, reason="Every command in it only reads.")
 
 
 def admit(text: str, *, sandboxed: bool = True) -> tuple[Admitted, ...]:

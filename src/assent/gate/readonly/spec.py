@@ -1,7 +1,7 @@
 """How a table describes a command that only reads: options it may have, operands, examples."""
 
 from collections.abc import Callable, Mapping
-from typing import Self, TypeAlias
+from typing import Self
 
 import msgspec
 
@@ -23,9 +23,6 @@ class Arguments(msgspec.Struct, frozen=True):
 
     def values(self, *names: str) -> list[str]:
         return [value for name, value in self.options if name in names]
-
-
-Rule: TypeAlias = Callable[[Arguments], None]
 
 
 class Options(msgspec.Struct, frozen=True):
@@ -86,7 +83,7 @@ class Spec(msgspec.Struct, frozen=True, eq=False):
     operands: Operands = Operands()
     runs: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-    rule: Rule | None = None  # what the table cannot say; raises Refused
+    rule: Callable[[Arguments], None] | None = None  # what the table cannot say; raises Refused
     raw: Callable[[tuple[Word, ...]], Arguments] | None = None  # instead of the usual options
     programs: tuple[str, ...] = ()  # other names of the program
     adds: tuple[str, ...] = ()  # arguments put in front, so that configuration does not count

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 
-class Verdict(StrEnum):
+class Proof(StrEnum):
     """What an attempt showed."""
 
     HELD = "held"
@@ -34,7 +34,7 @@ class Attempt(msgspec.Struct, frozen=True):
     """A trial, how it ended, and in which words."""
 
     trial: Trial
-    verdict: Verdict
+    proof: Proof
     detail: str = ""
 
 
@@ -61,13 +61,13 @@ _WORKSPACE: Final = {
     "hard_link": "make a hard link",
     "symlink": "make a symlink",
     "fifo": "make a named pipe",
-    "through_proc": "write by /proc/self/root, /proc/1/root, /proc/self/cwd and /proc/self/fd",
+    "through_proc": "write by way of /proc (root, cwd, fd)",
     "reopen": "open a descriptor again for writing",
 }
 _OUTSIDE: Final = {
-    "write_home": "make a file in the home folder, also by /proc/1/root",
-    "write_state": "make a file in Assent's state, also by /proc/1/root",
-    "write_temporary": "make a file in the machine's temporary folder, also by /proc/1/root",
+    "write_home": "make a file in the home folder",
+    "write_state": "make a file in Assent's state",
+    "write_temporary": "make a file in the machine's temporary folder",
 }
 _MOUNTS: Final = {
     "remount": "remount the workspace writable",

@@ -8,7 +8,7 @@ from typing import Final
 
 from assent.core.process import Chunk, Ended, Limits, Program
 from assent.sandbox.running.environment import ALWAYS
-from assent.sandbox.trial.attempts import Attempt, Trial, Verdict
+from assent.sandbox.trial.attempts import Attempt, Proof, Trial
 from assent.sandbox.trial.canaries import Canaries
 from assent.sandbox.trial.interpreter import COMMAND
 from assent.sandbox.trial.scratch import scratch
@@ -78,13 +78,13 @@ def boundaries(confine: Confine) -> tuple[Attempt, ...]:
 
 def _judged(
     check: Callable[[Runner, bytes], str], runner: Runner, folder: bytes
-) -> tuple[Verdict, str]:
+) -> tuple[Proof, str]:
     """A boundary holds if its check finds nothing to say; a check that breaks finds something."""
     try:
         wrong = check(runner, folder)
     except (OSError, ValueError, IndexError) as error:
         wrong = f"It could not be tried: {type(error).__name__}: {error}"
-    return (Verdict.LEAKED, wrong) if wrong else (Verdict.HELD, "")
+    return (Proof.LEAKED, wrong) if wrong else (Proof.HELD, "")
 
 
 def _run(

@@ -40,14 +40,16 @@ HINDRANCES: Final = (
     Hindrance(
         "/.dockerenv",
         "",
-        "this is a container, whose engine may forbid namespaces",
-        "docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined ...",
+        "this is a container, whose engine may forbid namespaces; docker allows them with "
+        "`--security-opt seccomp=unconfined --security-opt systempaths=unconfined`",
+        "",
     ),
     Hindrance(
         "/run/.containerenv",
         "",
-        "this is a container, whose engine may forbid namespaces",
-        "podman run --security-opt seccomp=unconfined --security-opt unmask=ALL ...",
+        "this is a container, whose engine may forbid namespaces; podman allows them with "
+        "`--security-opt seccomp=unconfined --security-opt unmask=ALL`",
+        "",
     ),
 )
 _LONGEST: Final = 300

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED, Attempt, Trial, Verdict
+from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED, Attempt, Proof, Trial
 from assent.sandbox.trial.bait import Baiting, Ground
-from assent.sandbox.trial.site import Outcome, Runner, prepared
+from assent.sandbox.trial.site import Runner, Seen, prepared
 
 Confine: TypeAlias = Callable[[Ground], Runner]  # a runner for one workspace and its person
 
@@ -31,19 +31,19 @@ def selftest(
     return tuple(judge(trial, confined, free) for trial in trials)
 
 
-def judge(trial: Trial, confined: Outcome, control: Outcome) -> Attempt:
+def judge(trial: Trial, confined: Seen, control: Seen) -> Attempt:
     """Decides what an attempt showed; whatever is unclear counts against the confinement."""
     wrong = _wrong(trial, confined)
     if wrong:
-        return Attempt(trial, Verdict.LEAKED, wrong)
+        return Attempt(trial, Proof.LEAKED, wrong)
     if trial.control and not _proven(trial, control):
-        return Attempt(trial, Verdict.UNPROVEN, _why_unproven(trial, control))
+        return Attempt(trial, Proof.UNPROVEN, _why_unproven(trial, control))
     said = confined.said.get(trial.name)
     told = said.detail if said and not said.worked else "nothing of it is seen from outside"
-    return Attempt(trial, Verdict.HELD, told)
+    return Attempt(trial, Proof.HELD, told)
 
 
-def _wrong(trial: Trial, confined: Outcome) -> str:
+def _wrong(trial: Trial, confined: Seen) -> str:
     """Says what speaks against the confinement, if anything does."""
     if confined.trouble:
         return confined.trouble
@@ -59,7 +59,7 @@ def _wrong(trial: Trial, confined: Outcome) -> str:
     return f"It worked: {said.detail}." if said.worked and not trial.private else ""
 
 
-def _proven(trial: Trial, control: Outcome) -> bool:
+def _proven(trial: Trial, control: Seen) -> bool:
     """Tells whether an attempt works where nothing confines it."""
     if trial is UNCHANGED:
         return trial.name in control.traces
@@ -69,7 +69,7 @@ def _proven(trial: Trial, control: Outcome) -> bool:
     return not trial.private or trial.name in control.traces
 
 
-def _why_unproven(trial: Trial, control: Outcome) -> str:
+def _why_unproven(trial: Trial, control: Seen) -> str:
     said = control.said.get(trial.name)
     why = control.trouble or (said.detail if said else "") or "no trace of it was seen"
     return f"It fails without a sandbox, too: {why}"

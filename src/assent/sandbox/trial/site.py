@@ -25,7 +25,7 @@ LIMITS: Final = Limits(seconds=30, output=1 << 20)
 Runner: TypeAlias = Callable[[Sequence[Program], bytes, Limits], Iterator[Chunk | Ended]]
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Claim(msgspec.Struct, frozen=True):
     """What the probe says about one attempt, or at the end how many it made."""
 
     name: str = ""
@@ -35,10 +35,10 @@ class Answer(msgspec.Struct, frozen=True):
     answers: int = -1
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class Seen(msgspec.Struct, frozen=True):
     """What came of one probe: what it said, and what was seen from outside."""
 
-    said: Mapping[str, Answer]
+    said: Mapping[str, Claim]
     traces: frozenset[str]
     trouble: str = ""
 
@@ -53,22 +53,20 @@ class Site:
         self._ears, self._other, self._trials = ears, other, trials
         self._before = canaries.place.seen()
 
-    def confined(self, runner: Runner) -> Outcome:
+    def confined(self, runner: Runner) -> Seen:
         """Has a runner run the probe, from a process that has things to leak."""
         root = os.fsencode(self.canaries.ground.root)
         try:
             with _variable(self.canaries.token), self._leftovers():
                 pieces = list(runner((self._program(),), root, LIMITS))
         except OSError as error:
-            return self._outcome(f"The probe could not be started: {error}.")
+            return self._seen(f"The probe could not be started: {error}.")
         chunks = [piece for piece in pieces if isinstance(piece, Chunk)]
         output = b"".join(piece.content for piece in chunks if not piece.error)
-        return self._outcome(
-            _read(output, b"".join(piece.content for piece in chunks if piece.error))
-        )
+        return self._seen(_read(output, b"".join(piece.content for piece in chunks if piece.error)))
 
     @contextmanager
-    def bare(self) -> Iterator[Callable[[], Outcome]]:
+    def bare(self) -> Iterator[Callable[[], Seen]]:
         """Starts the probe without any confinement; what is handed out waits for its answers."""
         with self._leftovers() as left:
             process = subprocess.Popen(
@@ -83,7 +81,7 @@ class Site:
             )
         with process:
             try:
-                yield lambda: self._outcome(_waited(process))
+                yield lambda: self._seen(_waited(process))
             finally:
                 process.kill()
 
@@ -97,7 +95,7 @@ class Site:
         finally:
             os.close(folder)
 
-    def _outcome(self, answers: str | dict[str, Answer]) -> Outcome:
+    def _seen(self, answers: str | dict[str, Claim]) -> Seen:
         """Looks from outside at what the probe left."""
         traces = {*self.canaries.made(), *self._ears.heard(), *self._other.signalled()}
         if self.canaries.place.seen() != self._before:
@@ -105,8 +103,8 @@ class Site:
         if self.canaries.bait and self.canaries.bait.approved():
             traces.add(APPROVE.name)
         if isinstance(answers, str):
-            return Outcome({}, frozenset(traces), answers)
-        return Outcome(answers, frozenset(traces))
+            return Seen({}, frozenset(traces), answers)
+        return Seen(answers, frozenset(traces))
 
     def _program(self) -> Program:
         """Returns the probe, with the request that it answers."""
@@ -169,7 +167,7 @@ def _variable(token: str) -> Iterator[None]:
             os.environ[VARIABLE] = before
 
 
-def _waited(process: "subprocess.Popen[bytes]") -> str | dict[str, Answer]:
+def _waited(process: "subprocess.Popen[bytes]") -> str | dict[str, Claim]:
     try:
         output, errors = process.communicate(timeout=LIMITS.seconds)
     except subprocess.TimeoutExpired:
@@ -177,10 +175,10 @@ def _waited(process: "subprocess.Popen[bytes]") -> str | dict[str, Answer]:
     return _read(output, errors)
 
 
-def _read(output: bytes, errors: bytes) -> str | dict[str, Answer]:
+def _read(output: bytes, errors: bytes) -> str | dict[str, Claim]:
     """Reads the probe's answers, or says why they cannot be used."""
     try:
-        *answers, last = [msgspec.json.decode(line, type=Answer) for line in output.splitlines()]
+        *answers, last = [msgspec.json.decode(line, type=Claim) for line in output.splitlines()]
     except (ValueError, msgspec.MsgspecError):
         words = errors.decode("utf-8", "replace").strip()[-300:]
         return f"The probe gave no whole answer: {words or 'it said nothing'}"

@@ -14,7 +14,7 @@ import msgspec
 import assent
 from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
 from assent.sandbox.running import bubblewrap
-from assent.sandbox.trial.attempts import Attempt, Verdict
+from assent.sandbox.trial.attempts import Attempt, Proof
 from assent.sandbox.trial.bait import Baiting
 from assent.sandbox.trial.canaries import Canaries
 from assent.sandbox.trial.forbidden import hindrance
@@ -66,7 +66,9 @@ class Standings:
     def standing(self) -> Standing:
         """Tells whether the sandbox holds; makes the self-test unless its result is known."""
         if self._found is None:
-            self._found = self.known() or self.fresh()[0]
+            known = self.known()
+            stands = known is not None and known.hold is not Hold.NONE  # what hindered may be gone
+            self._found = known if known and stands else self.fresh()[0]
         return self._found
 
     def fresh(self) -> tuple[Standing, tuple[Attempt, ...]]:
@@ -85,7 +87,7 @@ class Standings:
         confine = self._confine(self._tool)
         hindered = _hindered(confine)
         if hindered is not None:
-            _forget(self._file)
+            _keep(self._file, Finding(circumstances(self._tool), hindered))
             return hindered, ()
         attempts = selftest(confine, self._baiting)
         found = concluded(attempts)
@@ -108,13 +110,13 @@ class Standings:
 
 def concluded(attempts: Sequence[Attempt]) -> Standing:
     """Draws the conclusion: one leak is enough, and so is a vital attempt that shows nothing."""
-    leaks = [one.trial.tried for one in attempts if one.verdict is Verdict.LEAKED]
+    leaks = [one.trial.tried for one in attempts if one.proof is Proof.LEAKED]
     if leaks or not attempts:
         what = "; ".join(leaks[:_NAMED]) or "nothing was tried"
         more = f"; and {len(leaks) - _NAMED} more" if len(leaks) > _NAMED else ""
         reason = f"The sandbox does not hold. From inside one can: {what}{more}."
         return Standing(Hold.OFF, reason, DOCTOR)
-    unproven = [one for one in attempts if one.verdict is Verdict.UNPROVEN and one.trial.vital]
+    unproven = [one for one in attempts if one.proof is Proof.UNPROVEN and one.trial.vital]
     if unproven:
         what, why = unproven[0].trial.tried, unproven[0].detail
         reason = f"The self-test of the sandbox shows nothing ({what}). {why}."
@@ -183,11 +185,6 @@ def _kept(file: Path) -> Finding | None:
         return None
     finally:
         os.close(opened)
-
-
-def _forget(file: Path) -> None:
-    with suppress(OSError):
-        file.unlink()
 
 
 def _keep(file: Path, tested: Finding) -> None:

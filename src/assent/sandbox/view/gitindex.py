@@ -6,10 +6,10 @@ the index; on disk nothing changes.
 
 import hashlib
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Final
 
-from assent.core.paths import inside
+from assent.core.paths import ancestors, inside
 from assent.sandbox.view.peek import text_of
 from assent.sandbox.view.profile import Profile
 
@@ -29,11 +29,12 @@ def indexes(profile: Profile) -> dict[bytes, bytes]:
     path = _path(profile.root)
     if profile.writable or not below or not path or not profile.visible(path):
         return {}
-    changed = unchanged(_content(path), [mask[len(profile.root) + 1 :] for mask in below])
+    hidden = frozenset(mask[len(profile.root) + 1 :] for mask in below)
+    changed = unchanged(_content(path), hidden)
     return {path: changed} if changed else {}
 
 
-def unchanged(index: bytes, hidden: Collection[bytes]) -> bytes:
+def unchanged(index: bytes, hidden: frozenset[bytes]) -> bytes:
     """Marks tracked files as unchanged that are hidden or lie below a hidden folder.
 
     Returns nothing if there are none, or if this is no index that can be read.
@@ -44,7 +45,11 @@ def unchanged(index: bytes, hidden: Collection[bytes]) -> bytes:
     size = hashlib.new(kind).digest_size
     body = bytearray(index[:-size])
     try:
-        found = [at for at, path in _entries(index, size) if _any_inside(path, hidden)]
+        found = [
+            at
+            for at, path in _entries(index, size)
+            if path in hidden or not hidden.isdisjoint(ancestors(path))
+        ]
     except (ValueError, IndexError):
         return b""
     for at in found:
@@ -87,10 +92,6 @@ def _is_whole(index: bytes, kind: str) -> bool:
         return False
     size = hashlib.new(kind).digest_size
     return index[-size:] in (hashlib.new(kind, index[:-size]).digest(), bytes(size))
-
-
-def _any_inside(path: bytes, hidden: Collection[bytes]) -> bool:
-    return any(path == one or path.startswith(one + b"/") for one in hidden)
 
 
 def _path(root: bytes) -> bytes:

@@ -3,7 +3,8 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from assent.core.paths import inside
+from assent.core.errors import Refused
+from assent.core.paths import inside, one_line
 from assent.sandbox.view.bounds import survey
 from assent.sandbox.view.gitdirs import gitdirs
 from assent.sandbox.view.mounts import mounts, read_table
@@ -23,6 +24,10 @@ from assent.sandbox.view.trail import covered, outermost, trail
 # Hooks and settings in `.git` make git run programs, and so does a `commondir` put beside them;
 # `.opencode` holds rules and plans. Nothing in them may appear, change or move away.
 _KEPT = (b".git", b".opencode")
+
+
+# Each mask is a mount to make, and bubblewrap takes only so many arguments.
+MOST_MASKS = 1000
 
 
 class Sight:
@@ -52,15 +57,17 @@ class Sight:
         foreign = frozenset(system)
         own = [path for path in programs if not covered(path, foreign)]
         second = self._scanned((bounds.root, *git), own, first)
+        masks = outermost(
+            path
+            for path in (*first, *(path for path in second if self._may_mask(path, foreign)))
+            if covered(path, in_sight) and not inside(bounds.root, path)
+        )
+        _refuse_many([mask for mask in masks if inside(mask, bounds.root)])
         return Profile(
             root=bounds.root,
             home=bounds.home,
             shown=shown,
-            masks=outermost(
-                path
-                for path in (*first, *(path for path in second if self._may_mask(path, foreign)))
-                if covered(path, in_sight) and not inside(bounds.root, path)
-            ),
+            masks=masks,
             writable=writable,
             kept=self._kept() if writable else (),
         )
@@ -121,6 +128,15 @@ class Sight:
         root = self._bounds.root
         ours = [path for path in self._bounds.hidden if inside(path, root) and not _is_real(path)]
         return outermost((*(root + b"/" + name for name in _KEPT), *ours))
+
+
+def _refuse_many(masks: Sequence[bytes]) -> None:
+    if len(masks) > MOST_MASKS:
+        example = one_line(masks[-1])
+        raise Refused(
+            f"{len(masks)} files here would have to be hidden, such as {example}; at most "
+            f"{MOST_MASKS} can be, so no program runs. A workspace with fewer of them helps.",
+        )
 
 
 def _around(root: bytes, paths: Iterable[bytes]) -> tuple[bytes, ...]:

@@ -1,6 +1,6 @@
 """awk: proves that a program cannot write, run a program, connect or read other files.
 
-A program is accepted only if gawk, mawk and busybox split it into the same words, and none of
+A program is accepted only if gawk and mawk split it into the same words, and none of
 those does more than compute and print.
 """
 
