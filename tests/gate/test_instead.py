@@ -7,7 +7,7 @@ import pytest
 
 from assent.cli.stage import stage
 from assent.gate.readonly.instead import FAMILIES, instead
-from assent.gate.readonly.judge import Judgement, judge
+from assent.gate.readonly.judge import Finding, judge
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_the_reason_helps(name: str, reason: str) -> None:
 
 def test_the_judge_says_so() -> None:
     for name in ("rm", "xargs", "./run.sh", "frobnicate"):
-        assert judge(f"{name} x") == Judgement(read_only=False, reason=instead(name))
+        assert judge(f"{name} x") == Finding(read_only=False, reason=instead(name))
 
 
 def test_no_command_is_in_two_families() -> None:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from assent.core.errors import Refused
-from assent.gate.readonly.judge import Judgement, judge, prove
+from assent.gate.readonly.judge import Finding, judge, prove
 from assent.gate.readonly.registry import REGISTRY, TABLES
 from assent.gate.readonly.spec import Operands, Options, Spec
 
-FINE = Judgement(read_only=True, reason="Every command in it only reads.")
+FINE = Finding(read_only=True, reason="Every command in it only reads.")
 
 
 def _all(specs: Iterable[Spec]) -> Iterator[Spec]:
@@ -51,7 +51,7 @@ def test_a_table_without_examples_does_not_count() -> None:
 def test_f98_a_command_without_a_table_is_refused() -> None:
     for name in ("rm", "frobnicate", "./cat", "/bin/cat", "CAT", "cat.exe", "xargs", "env"):
         judged = judge(f"{name} x")
-        assert judged == Judgement(read_only=False, reason=judged.reason)
+        assert judged == Finding(read_only=False, reason=judged.reason)
         assert judged.reason.startswith(f"`{name}`")
 
 
@@ -89,8 +89,8 @@ def test_lines_that_only_read(line: str) -> None:
         "cat /proc/../dev/tty",
         "cat /d?v/tty",
         "cat /*/tty",
-        "cd / && cat dev/tty",
-        "cd / && cat d*/tty",
+        "cd ../.. && cat dev/tty",
+        "cd ../.. && cat d*/tty",
         "cd .. && cat dev/tty",
         "cd a/../.. && cat dev/tty",
         "grep -r x /dev",
@@ -98,6 +98,17 @@ def test_lines_that_only_read(line: str) -> None:
         "rg --file=/dev/tty x",
         "date -f /dev/tty",
         "wc -l x /dev/random",
+        "cat /var/run/../dev/zero",
+        "cat link/../dev/zero",
+        "cat link/.././../proc/self/environ",
+        "cat /sys/kernel/tracing/trace_pipe",
+        "grep -r x /sys",
+        "cd /proc/self && cat environ",
+        "cd /dev && cat zero",
+        "cd link/../proc && ls",
+        "du -X /dev/zero .",
+        "du --exclude-from=/dev/zero .",
+        "fd --ignore-file=/dev/zero x",
     ],
 )
 @pytest.mark.parametrize("sandboxed", [True, False])
@@ -122,6 +133,19 @@ def test_devices_and_processes_are_no_files(line: str, *, sandboxed: bool) -> No
         "jq -rf program.jq x",
         "sort -m a b",
         "sort -S 1k a",
+        "find -L . -name id_rsa",
+        "find -H link",
+        "find . -follow",
+        "ls -RL",
+        "ls -H link",
+        "ls --dereference",
+        "tree -l",
+        "tree -al -L 2",
+        "tree -alL 2",
+        "du -aL .",
+        "du -D link",
+        "fd -L x",
+        "fd --follow x",
     ],
 )
 def test_what_follows_symlinks_or_the_like_needs_a_sandbox(line: str) -> None:
@@ -134,6 +158,32 @@ def test_what_follows_symlinks_or_the_like_needs_a_sandbox(line: str) -> None:
 @pytest.mark.parametrize("line", ["diff -rq a b", "diff -r --no-dereference a b", "grep -r x ."])
 def test_what_shows_nothing_behind_symlinks_does_not(line: str) -> None:
     assert judge(line, sandboxed=False) == FINE
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "cd / && ls",
+        "cd /.. && ls",
+        "cd /usr/.. && ls",
+        "cd // && ls",
+        "grep -r x /",
+        "rg x /",
+        "rg x /usr/..",
+        "grep -R x //",
+    ],
+)
+def test_the_whole_machine_is_too_much(line: str) -> None:
+    judged = judge(line)
+    assert not judged.read_only
+    assert "the whole machine" in judged.reason
+
+
+@pytest.mark.parametrize(
+    "line", ["ls /", "find / -maxdepth 1", "ls /dev", "cat src/../a", "ls /proc"]
+)
+def test_names_may_be_listed_anywhere(line: str) -> None:
+    assert judge(line) == FINE
 
 
 def test_a_second_operand_that_would_be_written() -> None:

@@ -6,22 +6,25 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assent.core.process import Chunk, Ended, Limits, Program
 from assent.sandbox.running import bubblewrap
+from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.plain import Plain
 from assent.sandbox.trial.attempts import Attempt, Proof
 from assent.sandbox.trial.bait import Ground
-from assent.sandbox.trial.confining import bubblewrapped
+from assent.sandbox.trial.confining import bubblewrapped, profiles
 from assent.sandbox.trial.selftest import Confine
 from assent.sandbox.trial.site import Runner
+from assent.sandbox.view.profile import Profile
 
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 
-# Stands in front of the real program and takes away some of what it is told.
+# Stands in front of the real program and takes away some of what it is told, or changes it.
 IN_FRONT = """#!{python} -IS
-import os, sys
+import os, re, sys
 given, passed = sys.argv[1:], []
 while given:
     word = given.pop(0)
@@ -30,14 +33,28 @@ while given:
     if word in {options!r}:
         given.pop(0)
         continue
-    if word == "--ro-bind" and {writable!r} and given[0].endswith("/workspace"):
+    if word == "--seccomp" and {filter!r}:
+        given[0] = str(os.open({filter!r}, os.O_RDONLY))
+        os.set_inheritable(int(given[0]), True)
+    if word == "--ro-bind" and {writable!r} and re.search({writable!r}, given[0]):
         word = "--bind"
     if word == "--ro-bind" and {unmasked!r} and given[0] == "/dev/null":
-        del given[:2]
-        continue
+        if re.search({unmasked!r}, given[1]):
+            del given[:2]
+            continue
     passed.append(word)
 os.execv({tool!r}, [{tool!r}, *passed])
 """
+
+
+class Less(msgspec.Struct, frozen=True):
+    """What is taken from bubblewrap or changed; patterns say where it may write or not hide."""
+
+    flags: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    writable: str = ""
+    unmasked: str = ""
+    filter: bytes = b""
 
 
 def real_tool() -> bytes:
@@ -53,24 +70,31 @@ def confined() -> Confine:
     return bubblewrapped(ENVIRONMENT, real_tool())
 
 
-def holed(
-    folder: Path,
-    *,
-    flags: Sequence[str] = (),
-    options: Sequence[str] = (),
-    writable: bool = False,
-    unmasked: bool = False,
-) -> Confine:
+def holed(folder: Path, less: Less) -> Confine:
     """A confinement whose bubblewrap is told less."""
+    file = folder / "filter"
+    file.write_bytes(less.filter)
     text = IN_FRONT.format(
         python=sys.executable,
         tool=os.fsdecode(real_tool()),
-        flags=list(flags),
-        options=list(options),
-        writable=writable,
-        unmasked=unmasked,
+        flags=list(less.flags),
+        options=list(less.options),
+        writable=less.writable,
+        unmasked=less.unmasked,
+        filter=str(file) if less.filter else "",
     )
     return bubblewrapped(ENVIRONMENT, script(folder, text))
+
+
+def seeing(change: Callable[[Profile], Profile]) -> Confine:
+    """A confinement with a profile that shows more, or hides less."""
+    tool = real_tool()
+
+    def confine(ground: Ground) -> Runner:
+        usual = profiles(ENVIRONMENT, ground)
+        return Bubblewrap(lambda: change(usual()), tool).run
+
+    return confine
 
 
 def script(folder: Path, text: str) -> bytes:

@@ -84,6 +84,18 @@ def test_all_programs_of_a_pipeline_count(runner: Runner) -> None:
     assert left_over(mark) == []
 
 
+def test_shared_memory_counts(runner: Runner) -> None:
+    code = """
+import mmap, time
+shared = mmap.mmap(-1, 512 << 20)
+for at in range(0, len(shared), 4096):
+    shared[at] = 1
+time.sleep(60)
+"""
+    ended = run(runner, python(code), limits=Limits(memory=256 * MEBIBYTE))
+    assert (ended.code, ended.cut) == (137, "memory")
+
+
 def test_memory_of_one_process(runner: Runner) -> None:
     ended = run(
         runner, python("print(len(b'x' * (1 << 30)))"), limits=Limits(memory=256 * MEBIBYTE)

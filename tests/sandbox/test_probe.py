@@ -11,7 +11,7 @@ import pytest
 from assent.sandbox.trial.attempts import APPROVE, TRIALS
 from assent.sandbox.trial.interpreter import COMMAND, PACKAGE, PROBE
 from assent.sandbox.trial.probe import TRIES
-from assent.sandbox.trial.probing.request import Request, first
+from assent.sandbox.trial.probing.request import NothingToTry, Request, first
 
 
 def probe(**asked: object) -> list[dict[str, Any]]:
@@ -52,6 +52,36 @@ def test_an_attempt_that_cannot_be_made_is_broken_and_not_held(tmp_path: Path) -
     ]
 
 
+def test_an_attempt_with_nothing_to_try_it_on_says_so(tmp_path: Path) -> None:
+    asked = {"workspace": str(tmp_path), "names": ["daemons"], "places": {"daemons": []}}
+    assert probe(**asked) == [
+        {"name": "daemons", "absent": True, "detail": "there is nothing to try"},
+        {"answers": 1},
+    ]
+
+
+def test_a_place_that_may_be_written_to_is_told_and_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"as it was")
+    places = {"write_system": [str(tmp_path)], "write_etc": [str(file)]}
+    before = tmp_path.stat().st_mtime_ns, file.stat().st_mtime_ns
+    answers = probe(workspace=str(tmp_path), names=list(places), places=places)
+    assert [answer.get("detail") for answer in answers] == [
+        f"can write to {tmp_path}",
+        f"can write to {file}",
+        None,
+    ]
+    assert (tmp_path.stat().st_mtime_ns, file.stat().st_mtime_ns) == before
+
+
+def test_only_the_very_folder_counts_as_seen(tmp_path: Path) -> None:
+    state = tmp_path.stat()
+    for inode, worked in ((state.st_ino, True), (state.st_ino + 1, False)):
+        folders = {str(tmp_path): [state.st_dev, inode]}
+        answer, _ = probe(workspace=str(tmp_path), names=["look_around"], folders=folders)
+        assert answer["worked"] is worked
+
+
 def test_an_attempt_in_a_process_of_its_own_leaves_the_others_alone(tmp_path: Path) -> None:
     (tmp_path / "victims").mkdir()
     answers = probe(workspace=str(tmp_path), names=["create", "chroot", "make_folder"])
@@ -74,5 +104,5 @@ def test_the_first_way_that_works_is_named() -> None:
     assert first([("one", fails), ("two", lambda: None), ("three", fails)]) == "two"
     with pytest.raises(PermissionError):
         first([("one", fails)])
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(NothingToTry):
         first([])

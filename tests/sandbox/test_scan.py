@@ -72,12 +72,12 @@ def test_a_skipped_folder_is_not_entered(tmp_path: Path) -> None:
 def test_a_folder_that_is_gone_holds_nothing(tmp_path: Path) -> None:
     scanner = Scanner()
     assert scanner.below(os.fsencode(tmp_path / "gone")) == []
-    assert scanner.within(os.fsencode(tmp_path / "gone")) == []
+    assert scanner.below(os.fsencode(tmp_path / "gone"), depth=0) == []
 
 
 def test_one_level_means_one_level(tmp_path: Path) -> None:
     _fill(tmp_path, ".env", "below/.env")
-    assert Scanner().within(os.fsencode(tmp_path)) == [os.fsencode(tmp_path / ".env")]
+    assert Scanner().below(os.fsencode(tmp_path), depth=0) == [os.fsencode(tmp_path / ".env")]
 
 
 def test_a_settled_folder_is_read_once(tmp_path: Path) -> None:
@@ -97,8 +97,8 @@ def test_a_folder_that_just_changed_is_read_again(tmp_path: Path) -> None:
 
 def test_a_folder_from_the_future_is_not_trusted(tmp_path: Path) -> None:
     scanner = Scanner(lambda: 0)
-    scanner.within(os.fsencode(tmp_path))
-    scanner.within(os.fsencode(tmp_path))
+    scanner.below(os.fsencode(tmp_path), depth=0)
+    scanner.below(os.fsencode(tmp_path), depth=0)
     assert scanner.read == 2
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import socket
 import struct
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from assent.sandbox.running.seccomp import (
     ALWAYS,
     FAMILIES,
     NUMBERS,
+    PAIRS,
     READ_ONLY,
     TERMINAL,
     UNIX,
@@ -39,6 +41,8 @@ def answer(code: bytes, mark: int, number: int, *arguments: int) -> int:
                 (held,) = struct.unpack_from("=I", given, value)
             case 0x05:
                 at += value
+            case 0x54:
+                held &= value
             case 0x15:
                 at += yes if held == value else no
             case 0x35:
@@ -60,7 +64,7 @@ def test_each_number_gets_its_answer(machine: str, writable: bool) -> None:
     code = filter_for(machine, writable=writable)
     errors = refused(writable=writable)
     numbers = {NUMBERS[call][COLUMN[machine]]: error for call, error in errors.items()}
-    conditional = {NUMBERS[call][COLUMN[machine]] for call in ("socket", "ioctl")}
+    conditional = {NUMBERS[call][COLUMN[machine]] for call in ("socket", "socketpair", "ioctl")}
     for number in set(range(600)) - conditional:
         expected = ERROR | numbers[number] if number in numbers else ALLOW
         assert answer(code, MARKS[machine], number) == expected, number
@@ -81,6 +85,35 @@ def test_sockets_and_terminals_are_judged_by_their_arguments(machine: str, writa
 
 
 @pytest.mark.parametrize("machine", MARKS)
+def test_pairs_of_datagram_sockets_are_refused(machine: str) -> None:
+    number = NUMBERS["socketpair"][COLUMN[machine]] or 0
+    flags = (0, 0o4000, 0o2000000, 0o2004000)  # not to wait, to close on exec, both
+    for kind in range(16):
+        for writable in (False, True):
+            code = filter_for(machine, writable=writable)
+            expected = ALLOW if writable or kind in PAIRS else ERROR | errno.EPERM
+            found = {answer(code, MARKS[machine], number, UNIX, kind | flag) for flag in flags}
+            assert found == {expected}, kind
+
+
+@needs_bubblewrap
+def test_half_a_pair_reaches_nobody(tmp_path: Path) -> None:
+    """A read-only mount does not hold a datagram back, and no mask hides what was made late."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear:
+        ear.bind(str(tmp_path / "ear"))
+        ear.setblocking(False)
+        code = (
+            "import socket\na, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+            f"a.sendto(b'hello', {str(tmp_path / 'ear')!r})"
+        )
+        assert outside(python(code)).code == 0
+        assert ear.recv(9) == b"hello"
+        assert b"PermissionError" in inside(profile(tmp_path), python(code)).errors
+        with pytest.raises(BlockingIOError):
+            ear.recv(9)
+
+
+@pytest.mark.parametrize("machine", MARKS)
 def test_calls_of_another_kind_of_machine_are_fatal(machine: str) -> None:
     code = filter_for(machine)
     for mark in {*MARKS.values(), 0x40000003, 0x40000028} - {MARKS[machine]}:
@@ -91,7 +124,7 @@ def test_calls_of_another_kind_of_machine_are_fatal(machine: str) -> None:
 def test_every_row_has_a_reason_and_known_calls() -> None:
     rows = (*ALWAYS, *READ_ONLY)
     named = [call for row in rows for call in row.calls.split()]
-    assert sorted([*named, "ioctl", "socket"]) == sorted(NUMBERS)
+    assert sorted([*named, "ioctl", "socket", "socketpair"]) == sorted(NUMBERS)
     assert [row.calls for row in rows if not row.why.endswith(".")] == []
     assert (known("x86_64"), known("aarch64"), known("riscv64")) == (True, True, False)
 

@@ -2,55 +2,116 @@
 
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import pytest
 from tests.sandbox.leaks import (
+    Less,
     answering,
     changing,
     confined,
     holed,
     names,
     real_tool,
+    seeing,
     unconfined,
 )
 
 from assent.app.shell import bait
 from assent.core.process import Chunk, Ended, Hold, Limits, Program
+from assent.sandbox.running.seccomp import filter_for, known
 from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED, Proof
 from assent.sandbox.trial.bait import Ground
-from assent.sandbox.trial.boundaries import boundaries
+from assent.sandbox.trial.boundaries import FORK, QUICK, boundaries
+from assent.sandbox.trial.interpreter import COMMAND
 from assent.sandbox.trial.selftest import judge, selftest
 from assent.sandbox.trial.site import Claim, Runner, Seen
 from assent.sandbox.trial.standing import concluded
+from assent.sandbox.view.profile import Profile
 
 EVERYTHING = {trial.name for trial in (*TRIALS, APPROVE, UNCHANGED)}
 
-# A machine may have no IPv6, no attributes in its temporary folder, or no keyring.
-OPTIONAL = {"tcp6", "setxattr", "keyring"}
+# A machine may lack IPv6, attributes in its temporary folder, keyrings, queues, other kinds of
+# calls or daemons; it may let nobody type; and who is not root may change no device.
+OPTIONAL = {
+    "tcp6", "setxattr", "keyring", "key_names", "shared_memory", "message_queue", "posix_queue",
+    "i386", "type", "daemons", "device_mode", "machine_secrets",
+}  # fmt: skip
 
-HOLES: dict[str, tuple[dict[str, Any], set[str]]] = {
-    "network": ({"flags": ["--unshare-net"]}, {"tcp", "tcp6", "udp"}),
+UNFILTERED = {"socket_in_tool", "datagram_by_pair", "families", "refused_calls", "device_mode"}
+MACHINE = os.uname().machine
+
+HOLES: dict[str, tuple[Less, set[str]]] = {
+    "network": (Less(flags=("--unshare-net",)), {"tcp", "tcp6", "udp"}),
     "network and filter": (
-        {"flags": ["--unshare-net"], "options": ["--seccomp"]},
+        Less(flags=("--unshare-net",), options=("--seccomp",)),
         {"tcp", "tcp6", "udp", "abstract_socket"},
     ),
-    "processes": ({"flags": ["--unshare-pid"]}, {"signal"}),
-    "writable": ({"writable": True}, {"create", "overwrite", "delete", "rename", "unchanged"}),
-    "unmasked": ({"unmasked": True}, {"read_env_file"}),
-    "unmasked and unfiltered": (
-        {"unmasked": True, "options": ["--seccomp"]},
-        {"read_env_file", "socket_in_workspace"},
+    "processes": (Less(flags=("--unshare-pid",)), {"signal"}),
+    "queues": (
+        Less(flags=("--unshare-ipc",)),
+        {"shared_memory", "message_queue", "posix_queue"},
     ),
+    "workspace": (
+        Less(writable="/workspace$"),
+        {"create", "overwrite", "delete", "rename", "unchanged"},
+    ),
+    "system": (Less(writable="^/usr$"), {"write_system"}),
+    "etc": (Less(writable="^/etc/"), {"write_etc"}),
+    "programs": (Less(writable="/home/programs$"), {"write_programs", "unchanged"}),
+    "toolchain": (Less(writable="/home/[.]pyenv$"), {"write_tool", "unchanged"}),
+    "repository": (Less(writable="/repository[.]git$"), {"write_repository", "unchanged"}),
+    "unmasked": (
+        Less(unmasked="/(?:workspace|home)/"),
+        {"read_env_file", "read_tool_secret", "pipe_in_workspace", "pipe_in_tool"},
+    ),
+    "unmasked and unfiltered": (
+        Less(unmasked=".", options=("--seccomp",)),
+        {"read_env_file", "socket_in_workspace", "key_names", "keyring"},
+    ),
+    "names of keys": (Less(unmasked="^/proc/"), {"key_names"}),
+    "filter": (Less(options=("--seccomp",)), {*UNFILTERED, "keyring", "i386"}),
 }
+
+if known(MACHINE):
+    for_builds = filter_for(MACHINE, writable=True)
+    HOLES["filter of a build"] = (Less(filter=for_builds), UNFILTERED)
 
 if os.geteuid() == 0:  # only root has capabilities that could be kept
     HOLES["capabilities"] = (
-        {"flags": ["--disable-userns"], "options": ["--cap-drop", "--seccomp"]},
+        Less(flags=("--disable-userns",), options=("--cap-drop", "--seccomp")),
         {"capabilities", "remount", "unmask", "mount", "chroot", "new_namespace"},
     )
+
+
+def shown_too(*more: bytes) -> Callable[[Profile], Profile]:
+    return lambda usual: msgspec.structs.replace(usual, shown=(*usual.shown, *more))
+
+
+def beside(usual: Profile) -> Profile:
+    return shown_too(os.path.dirname(usual.root) + b"/beside")(usual)
+
+
+def unhidden(word: bytes) -> Callable[[Profile], Profile]:
+    def change(usual: Profile) -> Profile:
+        masks = tuple(mask for mask in usual.masks if word not in mask)
+        assert masks != usual.masks
+        return msgspec.structs.replace(usual, masks=masks)
+
+    return change
+
+
+VIEWS: dict[str, tuple[Callable[[Profile], Profile], str]] = {
+    "beside": (beside, "read_beside"),
+    "var": (shown_too(b"/var"), "look_around"),
+    "etc": (shown_too(b"/etc"), "look_around"),
+    "credentials": (unhidden(b"/.dotnet/corefx"), "read_credential"),
+    "secrets of tools": (unhidden(b"/.pyenv/.env"), "read_tool_secret"),
+    "pipes of tools": (unhidden(b"/.pyenv/service.pipe"), "pipe_in_tool"),
+    "state": (unhidden(b"/private/state"), "read_key"),
+}
 
 
 def test_g13_nothing_gets_out_of_the_sandbox(tmp_path: Path) -> None:
@@ -76,16 +137,19 @@ def test_g13_without_a_sandbox_everything_ordinary_works(tmp_path: Path) -> None
 @pytest.mark.parametrize("hole", HOLES)
 def test_g13_every_hole_is_found(tmp_path: Path, hole: str) -> None:
     less, expected = HOLES[hole]
-    attempts = selftest(holed(tmp_path, **less))
+    attempts = selftest(holed(tmp_path, less))
     leaked = names(attempts, Proof.LEAKED)
     assert leaked >= expected - names(attempts, Proof.UNPROVEN)
     assert leaked < EVERYTHING
     assert concluded(attempts).hold is Hold.OFF
 
 
-def test_g13_a_missing_filter_is_found(tmp_path: Path) -> None:
-    attempts = selftest(holed(tmp_path, options=["--seccomp"]))
-    assert "keyring" not in names(attempts, Proof.HELD)
+@pytest.mark.parametrize("view", VIEWS)
+def test_g13_whatever_is_shown_too_much_is_found(view: str) -> None:
+    change, expected = VIEWS[view]
+    attempts = selftest(seeing(change))
+    assert expected in names(attempts, Proof.LEAKED)
+    assert concluded(attempts).hold is Hold.OFF
 
 
 def test_g13_inherited_descriptors_and_variables_are_found() -> None:
@@ -163,6 +227,13 @@ def test_an_attempt_that_fails_without_a_sandbox_too_shows_nothing() -> None:
     assert proofs == [Proof.HELD, *[Proof.UNPROVEN] * 3]
 
 
+def test_an_attempt_with_nothing_to_try_it_on_shows_nothing() -> None:
+    trial = next(trial for trial in TRIALS if trial.name == "daemons")
+    absent = Seen({"daemons": Claim("daemons", absent=True)}, frozenset())
+    found = judge(trial, absent, Seen({}, frozenset()))
+    assert (found.proof, found.detail) == (Proof.UNPROVEN, "There is nothing to try here.")
+
+
 def test_a_vital_attempt_that_shows_nothing_turns_the_shell_off() -> None:
     trial = next(trial for trial in TRIALS if trial.name == "tcp")
     nothing = judge(trial, Seen({"tcp": Claim("tcp")}, frozenset()), Seen({}, frozenset()))
@@ -187,3 +258,18 @@ def test_the_boundaries_of_a_call_hold() -> None:
 def test_g13_a_process_that_lives_on_is_found() -> None:
     leaked = names(boundaries(unconfined), Proof.LEAKED)
     assert leaked == {"left_behind", "left_when_cut"}
+    assert concluded(boundaries(unconfined, QUICK)).hold is Hold.OFF
+
+
+def test_g13_a_sandbox_that_leaves_processes_behind_is_found(tmp_path: Path) -> None:
+    less = Less(flags=("--unshare-pid", "--die-with-parent"))
+    attempts = boundaries(holed(tmp_path, less), QUICK)
+    assert names(attempts, Proof.LEAKED) == {"left_behind"}
+    assert concluded(attempts).hold is Hold.OFF
+
+
+def test_children_that_no_sandbox_ends_start_none_of_their_own() -> None:
+    at_once = FORK.replace("time.sleep(30)", "pass")
+    assert at_once != FORK
+    done = subprocess.run([*COMMAND, "-c", at_once, "3", "9"], capture_output=True, check=True)
+    assert done.stdout == b"3\n"

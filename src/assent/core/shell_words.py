@@ -147,6 +147,8 @@ class _Quoting:
             self._take(found[0])
             return
         tilde = char == "~" and before in ("", "=", ":")
+        if self._text.startswith("{}", self._at):
+            raise Refused("`{}` stands for what another command finds; run that command first.")
         if char in "{}" or tilde or (char == "#" and not before):
             raise Refused(_SAID[char])
         self._wild = self._wild or char in WILD

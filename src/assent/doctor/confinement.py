@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from assent.core.process import Hold, Standing
 from assent.doctor.check import Check, Result
 from assent.sandbox.trial.attempts import TRIALS, Attempt, Proof
-from assent.sandbox.trial.boundaries import boundaries
+from assent.sandbox.trial.boundaries import LENGTHY, boundaries
 from assent.sandbox.trial.standing import Standings
 
 
@@ -26,7 +26,7 @@ def limits(standings: Standings) -> list[Check]:
         confine = standings.confinement()
         if confine is None:
             return [Check(*row, Result.ABSENT, "There is no sandbox.")]
-        return list(_rows(boundaries(confine)))
+        return list(_rows(boundaries(confine, LENGTHY)))
     except Exception as error:
         words = f"The check itself failed: {type(error).__name__}: {error}"
         return [Check(*row, Result.FAILED, words)]

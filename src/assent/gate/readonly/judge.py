@@ -10,7 +10,7 @@ from assent.core.shell import Command, Joint, Pipeline, parse
 from assent.core.shell_words import Word
 from assent.gate.readonly.instead import instead
 from assent.gate.readonly.options import descend, sort_out
-from assent.gate.readonly.places import check_places, leaves
+from assent.gate.readonly.places import check_places, is_everything, leaves
 from assent.gate.readonly.registry import REGISTRY
 from assent.gate.readonly.spec import Arguments, Spec
 
@@ -84,16 +84,28 @@ def read(command: Command, *, sandboxed: bool, away: bool = False) -> Reading:
     spec, before, after = descend(top, command.words[1:])
     _prove_once(spec)
     arguments = sort_out(spec, after)
-    if spec.opens:
-        check_places(arguments.reads, away=away)
+    check_places(_opened(spec, arguments), away=away)
     if not sandboxed:
         _narrow(spec, arguments)
     adds = spec.adds if arguments.options or not spec.adds_to_options else ()
     words = (command.words[0], *before, *map(Word, adds), *after)
     descends = spec.always_descends or arguments.has(*spec.descends)
     descends = descends and not arguments.has(*ABOUT_ITSELF)
+    if descends:
+        _refuse_everything(spec, arguments)
     follows = spec.follows and not arguments.has(*spec.confined_unless)
     return Reading(command, spec, words, arguments.reads, descends, follows)
+
+
+def _opened(spec: Spec, arguments: Arguments) -> list[Word]:
+    """Returns the files whose content it reads: without `opens`, only those that options name."""
+    return [word for word in arguments.reads if spec.opens or word not in arguments.operands]
+
+
+def _refuse_everything(spec: Spec, arguments: Arguments) -> None:
+    for word in arguments.reads:
+        if is_everything(word.text):
+            raise Refused(f"`{word.text}` is the whole machine; tell `{spec.name}` a folder in it.")
 
 
 def _work(line: Pipeline, *, sandboxed: bool, away: bool) -> tuple[Reading, ...] | Enter:
@@ -105,6 +117,9 @@ def _work(line: Pipeline, *, sandboxed: bool, away: bool) -> tuple[Reading, ...]
     words = command.words[1:]
     if len(words) != 1 or words[0].pattern or not words[0].text or words[0].text.startswith("-"):
         raise Refused("`cd` needs exactly one folder, written out: `cd DIR && ...`.")
+    if is_everything(words[0].text):
+        raise Refused(f"`cd {words[0].text}` leads to the whole machine; name a folder in it.")
+    check_places(words, away=away)
     return Enter(words[0].text, command.errors)
 
 

@@ -1,12 +1,13 @@
 """Places whose files are no files: devices, which reading may change, and what /proc shows."""
 
 from collections.abc import Iterable
+from posixpath import normpath
 
 from assent.core.errors import Refused
 from assent.core.shell_words import WILD, Word
 from assent.gate.readonly.spec import listed
 
-SPECIAL = ("dev", "proc")
+SPECIAL = ("dev", "proc", "sys")
 HARMLESS = listed(
     "/dev/null /dev/stdin /proc/cpuinfo /proc/filesystems /proc/loadavg /proc/meminfo /proc/stat "
     "/proc/uptime /proc/version /proc/vmstat"
@@ -23,6 +24,11 @@ def check_places(words: Iterable[Word], *, away: bool) -> None:
             _check(word.text, at_root=away or word.text.startswith("/"))
 
 
+def is_everything(path: str) -> bool:
+    """Tells whether a path is the root of the whole machine."""
+    return path.startswith("/") and not normpath(path).strip("/")
+
+
 def leaves(folder: str) -> bool:
     """Tells whether `cd` to this folder may lead out of the workspace."""
     return folder.startswith(("/", "..")) or "/.." in folder
@@ -31,13 +37,16 @@ def leaves(folder: str) -> bool:
 def _check(text: str, *, at_root: bool) -> None:
     """Goes through a path part by part; one that climbs out of its folder may reach the root."""
     stack: list[str] = []
-    climbed = False
+    climbed, last = False, ""
     for part in text.split("/"):
         if part == "..":
             climbed = climbed or not stack
             stack = stack[:-1]
         elif part not in ("", "."):
             stack.append(part)
+        if part in SPECIAL and last == "..":  # what stood before `..` may have been a symlink
+            climbed, stack = True, [part]
+        last = part or last
         first = stack[0] if stack else ""
         wild = at_root and any(sign in first for sign in WILD)
         if wild or ((at_root or climbed) and first in SPECIAL):

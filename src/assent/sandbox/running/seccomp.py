@@ -68,6 +68,9 @@ NUMBERS: dict[str, tuple[int | None, int | None]] = {
     "file_setattr": (469, 469),
     "ioctl": (16, 29),
     "socket": (41, 198),
+    "socketpair": (53, 199),
+    "memfd_create": (319, 279),
+    "memfd_secret": (447, 447),
 }
 
 ALWAYS = (
@@ -92,6 +95,11 @@ ALWAYS = (
         "bpf perf_event_open kexec_load kexec_file_load init_module finit_module delete_module",
         errno.EPERM,
         "They speak to the kernel of the whole machine.",
+    ),
+    Refusal(
+        "memfd_create memfd_secret",
+        errno.ENOSYS,
+        "Memory without a process that it is counted for; libraries do without it.",
     ),
     Refusal(
         "userfaultfd io_uring_setup io_uring_enter io_uring_register",
@@ -120,10 +128,14 @@ TERMINAL = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX type into a terminal for th
 FAMILIES = (0, 2, 10, 16)  # unspecified, IPv4, IPv6, netlink
 UNIX = 1  # for builds, which talk to their own parts; who only looks needs none
 
+# Half of a pair of datagram sockets can send to any other; these two only know each other.
+PAIRS = (1, 5)  # streams, and sequences of packets
+_KIND = 0xF  # the rest of the number are flags
+
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
 _X32 = 0x40000000  # calls of the x32 interface have their own numbers from here on
 
-_LOAD, _JUMP, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x05, 0x15, 0x35, 0x06
+_LOAD, _AND, _JUMP, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x54, 0x05, 0x15, 0x35, 0x06
 _KILL, _ERROR, _ALLOW = 0x80000000, 0x00050000, 0x7FFF0000
 _NUMBER, _MACHINE, _FIRST, _SECOND = 0, 4, 16, 24  # offsets of what a filter may look at
 
@@ -152,6 +164,8 @@ def filter_for(machine: str, *, writable: bool = False) -> bytes:
         steps += _refuse([n for n in numbers if n is not None], refusal.error)
     families = (*FAMILIES, UNIX) if writable else FAMILIES
     steps += _only_if(NUMBERS["socket"][column], _families(families))
+    if not writable:
+        steps += _only_if(NUMBERS["socketpair"][column], _pairs())
     steps += _only_if(NUMBERS["ioctl"][column], _terminal())
     steps.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("=HBBI", *step) for step in steps)
@@ -171,6 +185,12 @@ def _families(families: tuple[int, ...]) -> list[_Step]:
     allowed = [(_EQUAL, len(families) - i, 0, family) for i, family in enumerate(families)]
     answer = [(_RETURN, 0, 0, _ERROR | errno.EAFNOSUPPORT), (_RETURN, 0, 0, _ALLOW)]
     return [(_LOAD, 0, 0, _FIRST), *allowed, *answer]
+
+
+def _pairs() -> list[_Step]:
+    allowed = [(_EQUAL, len(PAIRS) - i, 0, kind) for i, kind in enumerate(PAIRS)]
+    answer = [(_RETURN, 0, 0, _ERROR | errno.EPERM), (_RETURN, 0, 0, _ALLOW)]
+    return [(_LOAD, 0, 0, _SECOND), (_AND, 0, 0, _KIND), *allowed, *answer]
 
 
 def _terminal() -> list[_Step]:

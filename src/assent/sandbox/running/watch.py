@@ -10,11 +10,12 @@ import msgspec
 
 from assent.core.process import Limits
 
-_PAGE = os.sysconf("SC_PAGE_SIZE")
+_KIBIBYTE = 1024
+_COUNTED = (b"RssAnon:", b"RssShmem:", b"Threads:")
 _HOST = "/proc"
 
 # Fields of /proc/PID/stat after the name, which may itself hold blanks and brackets.
-_PARENT, _SESSION, _THREADS = 1, 3, 17
+_PARENT, _SESSION = 1, 3
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -109,13 +110,15 @@ def _first_over(usages: Iterable[Usage], limits: Limits) -> str:
 
 
 def _usage(proc: str, pid: int) -> Usage:
+    """Counts memory that no file backs; what processes share counts for each of them."""
     try:
-        with open(f"{proc}/{pid}/statm", "rb") as file:
-            _, resident, shared, *_ = file.read().split()
+        with open(f"{proc}/{pid}/status", "rb") as file:
+            fields = dict(line.split(b":", 1) for line in file if line.startswith(_COUNTED))
     except (OSError, ValueError):
         return Usage()
-    fields = _stat(proc, pid)
-    return Usage(int(fields[_THREADS]) if fields else 0, (int(resident) - int(shared)) * _PAGE)
+    numbers = {name: int(value.split()[0]) for name, value in fields.items()}
+    memory = numbers.get(b"RssAnon", 0) + numbers.get(b"RssShmem", 0)
+    return Usage(numbers.get(b"Threads", 0), memory * _KIBIBYTE)
 
 
 def _stat(proc: str, pid: int) -> list[bytes]:

@@ -11,7 +11,7 @@ class Proof(StrEnum):
 
     HELD = "held"
     LEAKED = "leaked"
-    UNPROVEN = "unproven"  # it fails without a sandbox, too, so that it shows nothing
+    UNPROVEN = "unproven"  # nothing to try, or it fails without a sandbox, too: it shows nothing
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -69,6 +69,16 @@ _OUTSIDE: Final = {
     "write_state": "make a file in Assent's state",
     "write_temporary": "make a file in the machine's temporary folder",
 }
+_SHOWN: Final = {
+    "write_system": "write to the system's folders",
+    "write_etc": "write to a file in /etc",
+    "write_programs": "make a file in a folder of PATH",
+    "write_tool": "make a file in a toolchain",
+    "write_repository": "make a file in the repository of a worktree",
+    "look_around": "list /root, /var, the home or another folder that is not shown",
+    "read_beside": "read a file beside the workspace",
+    "device_mode": "set the mode of a device (its own mode)",
+}
 _MOUNTS: Final = {
     "remount": "remount the workspace writable",
     "bind": "bind a folder of the workspace",
@@ -89,9 +99,12 @@ _KERNEL: Final = {
     "sys": "open a kernel setting in /sys for writing",
     "raise_limits": "raise a limit",
     "terminal": "open the terminal",
-    "type": "type into the terminal",
+    "type": "type into a terminal",
     "capabilities": "hold a capability",
     "new_privileges": "gain privileges from a set-user-id program",
+    "refused_calls": "have a refused system call reach the kernel",
+    "x32": "make a system call of the x32 interface",
+    "i386": "make a 32-bit system call",
 }
 _NETWORK: Final = {
     "tcp": "connect to a listener on 127.0.0.1",
@@ -99,6 +112,11 @@ _NETWORK: Final = {
     "udp": "send a datagram to 127.0.0.1",
     "socket_in_workspace": "connect to a Unix socket in the workspace",
     "socket_outside": "connect to a Unix socket in the temporary folder",
+    "socket_in_tool": "connect to a Unix socket that nothing hides",
+    "datagram_by_pair": "send a datagram to such a socket by a pair of sockets",
+    "families": "open a Unix, vsock or kernel crypto socket",
+    "pipe_in_workspace": "write into a named pipe in the workspace",
+    "pipe_in_tool": "write into a named pipe in a toolchain",
     "abstract_socket": "connect to an abstract Unix socket",
     "daemons": "connect to a container engine, a bus or a display",
     "raw_sockets": "open a raw or packet socket",
@@ -113,6 +131,9 @@ _PROCESSES: Final = {
     "memory": "read a process outside by /proc/PID/mem",
     "take_descriptor": "take a descriptor of a process outside",
     "environment_of_process": "read the environment of a process outside",
+    "shared_memory": "read shared memory of a process outside",
+    "message_queue": "take a message from a queue outside",
+    "posix_queue": "take a message from a POSIX queue outside",
 }
 _SECRETS: Final = {
     "read_key": "read the key that signs approvals",
@@ -120,12 +141,19 @@ _SECRETS: Final = {
     "read_configuration": "read the user's configuration",
     "read_env_file": "read a .env file of the workspace",
     "read_ssh_key": "read an SSH key in the home folder",
+    "read_credential": "read a login that lies in a toolchain",
+    "read_tool_secret": "read a .env file in a toolchain",
+    "machine_secrets": "read passwords and keys of the machine",
+    "key_names": "read the names of kernel keys",
     "variable": "find a variable of the caller in any process in sight",
     "keyring": "read a key from the kernel's session keyring",
 }
 
 # Outside the sandbox these need rights or things that a machine may not have.
-_WITHOUT_CONTROL: Final = frozenset({*_MOUNTS, *_KERNEL, "daemons", "raw_sockets"})
+_CALLS: Final = frozenset({"type", "refused_calls", "i386"})
+_WITHOUT_CONTROL: Final = frozenset(
+    {*_MOUNTS, *_KERNEL, "daemons", "raw_sockets", "write_system", "write_etc"} - _CALLS
+)
 _VITAL: Final = frozenset(
     {"create", "overwrite", "delete", "chmod", "tcp", "signal", "read_key", "read_env_file"}
 )
@@ -153,6 +181,7 @@ def _trials(channel: str, words: dict[str, str]) -> list[Trial]:
 TRIALS: Final = (
     *_trials("workspace", _WORKSPACE),
     *_trials("outside", _OUTSIDE),
+    *_trials("shown", _SHOWN),
     *_trials("mounts", _MOUNTS),
     *_trials("kernel", _KERNEL),
     *_trials("network", _NETWORK),

@@ -13,6 +13,12 @@ VICTIMS: Final = (
     "reopen",
 )  # fmt: skip
 WORKSPACE: Final = "workspace"
+# In the scratch home. Sockets that lie this deep in a toolchain are not looked for, so that only
+# the filter of system calls keeps them shut.
+PROGRAMS: Final = "home/programs"
+TOOL: Final = "home/.pyenv"
+DEEP: Final = f"{TOOL}/versions/1/2/3/4/5"
+REPOSITORY: Final = "repository.git"
 
 
 CONFIGURATION: Final = b"[approve]\nwithout_terminal = true\n"
@@ -44,6 +50,9 @@ class Canaries:
             "read_configuration": ground.config / "config.toml",
             "read_env_file": ground.root / ".env",
             "read_ssh_key": ground.home / ".ssh" / "id_ed25519",
+            "read_credential": ground.home / ".dotnet" / "corefx" / "store",
+            "read_tool_secret": self.place.at(f"{TOOL}/.env"),
+            "read_beside": self.place.at("beside/note"),
         }
 
     @property
@@ -53,6 +62,9 @@ class Canaries:
             "write_home": self.ground.home / "made",
             "write_state": self.ground.state / "made",
             "write_temporary": self.place.at("made"),
+            "write_programs": self.place.at(f"{PROGRAMS}/made"),
+            "write_tool": self.place.at(f"{TOOL}/made"),
+            "write_repository": self.place.at(f"{REPOSITORY}/made"),
         }
 
     @property
@@ -60,6 +72,15 @@ class Canaries:
         return {
             "socket_in_workspace": self.ground.root / "service.sock",
             "socket_outside": self.place.at("service.sock"),
+            "socket_in_tool": self.place.at(f"{DEEP}/service.sock"),
+            "datagram_by_pair": self.place.at(f"{DEEP}/datagrams.sock"),
+        }
+
+    @property
+    def pipes(self) -> dict[str, Path]:
+        return {
+            "pipe_in_workspace": self.ground.root / "service.pipe",
+            "pipe_in_tool": self.place.at(f"{TOOL}/service.pipe"),
         }
 
     def digests(self) -> dict[str, str]:
@@ -74,6 +95,13 @@ class Canaries:
         return [name for name, path in self.outside.items() if _any_like(path)]
 
     def _plant(self) -> None:
+        for folder in (PROGRAMS, DEEP, f"{REPOSITORY}/objects", f"{REPOSITORY}/refs", "beside"):
+            self.place.folder(folder)
+        # The workspace and this repository name each other, as a submodule's do.
+        tree = f"[core]\n\tworktree = {self.ground.root}\n".encode()
+        self.place.write(f"{REPOSITORY}/HEAD", b"ref: refs/heads/main\n", 0o644)
+        self.place.write(f"{REPOSITORY}/config", tree, 0o644)
+        self.place.write(f"{WORKSPACE}/.git", f"gitdir: ../{REPOSITORY}\n".encode(), 0o644)
         for name in VICTIMS:
             self.place.write(f"{WORKSPACE}/victims/{name}", b"as it was\n", 0o644)
         for path in self.secrets.values():

@@ -9,18 +9,30 @@ import os
 import signal
 import sys
 
-from assent.sandbox.trial.probing import files, kernel, mounts, reach, secrets
-from assent.sandbox.trial.probing.request import Request, Try
+from assent.sandbox.trial.probing import (
+    calls,
+    doors,
+    files,
+    kernel,
+    mounts,
+    reach,
+    secrets,
+    shown,
+)
+from assent.sandbox.trial.probing.request import NothingToTry, Request, Try
 
 TRIES: dict[str, Try] = {
     **files.TRIES,
+    **shown.TRIES,
     **kernel.TRIES,
+    **calls.TRIES,
     **mounts.TRIES,
     **reach.TRIES,
+    **doors.TRIES,
     **secrets.TRIES,
 }
 # They change what the process itself is, or may stop it: each gets a process of its own.
-APART = frozenset({*mounts.TRIES, "raise_limits", "trace"})
+APART = frozenset({*mounts.TRIES, *calls.TRIES, "raise_limits", "trace", "type"})
 LONGEST = 5
 
 
@@ -45,6 +57,8 @@ def _say(answer: dict[str, object]) -> None:
 def _tried(name: str, ask: Request) -> dict[str, object]:
     try:
         return {"worked": True, "detail": TRIES[name](ask)}
+    except NothingToTry as error:
+        return {"absent": True, "detail": error.strerror}
     except OSError as error:
         return {"worked": False, "detail": error.strerror or str(error), "errno": error.errno}
     except Exception as error:  # an attempt that could not be made proves nothing

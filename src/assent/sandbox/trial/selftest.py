@@ -36,9 +36,11 @@ def judge(trial: Trial, confined: Seen, control: Seen) -> Attempt:
     wrong = _wrong(trial, confined)
     if wrong:
         return Attempt(trial, Proof.LEAKED, wrong)
+    said = confined.said.get(trial.name)
+    if said and said.absent:
+        return Attempt(trial, Proof.UNPROVEN, "There is nothing to try here.")
     if trial.control and not _proven(trial, control):
         return Attempt(trial, Proof.UNPROVEN, _why_unproven(trial, control))
-    said = confined.said.get(trial.name)
     told = said.detail if said and not said.worked else "nothing of it is seen from outside"
     return Attempt(trial, Proof.HELD, told)
 

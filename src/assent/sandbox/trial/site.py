@@ -18,7 +18,9 @@ from assent.sandbox.trial.canaries import Canaries
 from assent.sandbox.trial.interpreter import ASSENT, PROBE
 from assent.sandbox.trial.keyring import planted
 from assent.sandbox.trial.listeners import Listeners, listeners
+from assent.sandbox.trial.queues import Queues, queues
 from assent.sandbox.trial.scratch import scratch
+from assent.sandbox.trial.surroundings import folders, places
 
 LIMITS: Final = Limits(seconds=30, output=1 << 20)
 
@@ -31,6 +33,7 @@ class Claim(msgspec.Struct, frozen=True):
     name: str = ""
     worked: bool = False
     broken: bool = False
+    absent: bool = False
     detail: str = ""
     answers: int = -1
 
@@ -43,14 +46,21 @@ class Seen(msgspec.Struct, frozen=True):
     trouble: str = ""
 
 
+class Watch(msgspec.Struct, frozen=True):
+    """Whatever outside the sandbox may not be reached: listeners, a process, and its queues."""
+
+    ears: Listeners
+    other: Bystander
+    queues: Queues
+
+
 class Site:
     """The canaries, and everything that watches them."""
 
-    def __init__(
-        self, canaries: Canaries, ears: Listeners, other: Bystander, trials: Sequence[Trial]
-    ) -> None:
+    def __init__(self, canaries: Canaries, watch: Watch, trials: Sequence[Trial]) -> None:
         self.canaries = canaries
-        self._ears, self._other, self._trials = ears, other, trials
+        self._ears, self._other, self._queues = watch.ears, watch.other, watch.queues
+        self._trials = trials
         self._before = canaries.place.seen()
 
     def confined(self, runner: Runner) -> Seen:
@@ -118,8 +128,9 @@ class Site:
             "names": [trial.name for trial in self._trials if trial is not UNCHANGED],
             "outside": {name: str(path) for name, path in site.outside.items()},
             "secrets": {
-                **{name: str(path) for name, path in site.secrets.items()},
+                **{name: str(path) for name, path in (*site.secrets.items(), *site.pipes.items())},
                 "keyring": _key_name(site.token),
+                "posix_queue": _key_name(site.token),
             },
             "digests": site.digests(),
             "ports": self._ears.ports,
@@ -130,6 +141,10 @@ class Site:
             "pid": self._other.pid,
             "address": self._other.address,
             "descriptor": self._other.descriptor,
+            "places": places(),
+            "folders": folders(),
+            "shared_memory": self._queues.shared_memory,
+            "message_queue": self._queues.message_queue,
             "approve": [*approve, bait.digest] if bait else [],
             "environment": dict(bait.environment) if bait else {},
         }
@@ -145,9 +160,13 @@ def prepared(
     with ExitStack() as stack:
         canaries = Canaries(stack.enter_context(scratch(folder)), token, baiting)
         name = _key_name(token)
-        ears = stack.enter_context(listeners(canaries.sockets, name))
+        watch = Watch(
+            stack.enter_context(listeners(canaries.sockets, canaries.pipes, name)),
+            stack.enter_context(bystander(token)),
+            stack.enter_context(queues(name, token)),
+        )
         stack.enter_context(planted(name, token))
-        yield Site(canaries, ears, stack.enter_context(bystander(token)), trials)
+        yield Site(canaries, watch, trials)
 
 
 def _key_name(token: str) -> str:

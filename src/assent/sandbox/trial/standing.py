@@ -16,6 +16,7 @@ from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
 from assent.sandbox.running import bubblewrap
 from assent.sandbox.trial.attempts import Attempt, Proof
 from assent.sandbox.trial.bait import Baiting
+from assent.sandbox.trial.boundaries import QUICK, boundaries
 from assent.sandbox.trial.canaries import Canaries
 from assent.sandbox.trial.forbidden import hindrance
 from assent.sandbox.trial.install import install
@@ -89,7 +90,7 @@ class Standings:
         if hindered is not None:
             _keep(self._file, Finding(circumstances(self._tool), hindered))
             return hindered, ()
-        attempts = selftest(confine, self._baiting)
+        attempts = (*selftest(confine, self._baiting), *boundaries(confine, QUICK))
         found = concluded(attempts)
         _keep(self._file, Finding(circumstances(self._tool), found))
         return found, attempts

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import time
 from collections.abc import Callable, Collection, Iterator
 from typing import Final
@@ -46,26 +47,26 @@ class Scanner:
         self._judged: dict[bytes, tuple[Stamp, bool]] = {}
         self.read = 0  # folders that had to be listed, for whoever measures
 
-    def below(self, folder: bytes, skip: Collection[bytes] = ()) -> list[bytes]:
-        """Lists what to hide in a folder and below, never through a symlink or a skipped one."""
-        skipped = frozenset(skip)
-        return [path for seen in self._walk(folder, skipped) for path in self._hidden(seen)]
+    def below(
+        self, folder: bytes, skip: Collection[bytes] = (), *, depth: int = sys.maxsize
+    ) -> list[bytes]:
+        """Lists what to hide in a folder and below, never through a symlink or a skipped one.
 
-    def within(self, folder: bytes) -> list[bytes]:
-        """Lists what to hide in one folder only."""
-        seen = self._look(folder)
-        return list(self._hidden(seen)) if seen else []
+        `depth` is how many folders deep it looks; 0 is the folder itself only.
+        """
+        found = self._walk(folder, frozenset(skip), depth)
+        return [path for seen in found for path in self._hidden(seen)]
 
-    def _walk(self, top: bytes, skip: frozenset[bytes]) -> Iterator[Folder]:
-        waiting = [top]
+    def _walk(self, top: bytes, skip: frozenset[bytes], depth: int) -> Iterator[Folder]:
+        waiting = [(top, depth)]
         while waiting:
-            path = waiting.pop()
+            path, left = waiting.pop()
             if path in skip:
                 continue
             seen = self._look(path)
             if seen is not None:
                 yield seen
-                waiting += seen.folders
+                waiting += [(folder, left - 1) for folder in seen.folders] if left else []
 
     def _look(self, path: bytes) -> Folder | None:
         """Returns what a folder holds; None if it is gone or closed to us and our programs."""

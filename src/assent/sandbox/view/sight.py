@@ -26,6 +26,9 @@ from assent.sandbox.view.trail import covered, outermost, trail
 _KEPT = (b".git", b".opencode")
 
 
+# Toolchains hold hundreds of thousands of files; what a person puts there lies near the top.
+TOOLS_DEPTH = 3
+
 # Each mask is a mount to make, and bubblewrap takes only so many arguments.
 MOST_MASKS = 1000
 
@@ -51,11 +54,12 @@ class Sight:
         system = [step for path in system_paths() for step in trail(path)]
         programs = self._trails(path_folders(self._environment), known=False)
         git = [path for path in gitdirs(bounds.root) if self._may_show_git(path)]
-        shown = _around(bounds.root, (*system, *programs, *self._toolchains(programs), *git))
+        tools = (*programs, *self._toolchains(programs))
+        shown = _around(bounds.root, (*system, *tools, *git))
         in_sight = frozenset((bounds.root, *shown))
         first = self._first_masks(in_sight)
         foreign = frozenset(system)
-        own = [path for path in programs if not covered(path, foreign)]
+        own = [path for path in tools if not covered(path, foreign)]
         second = self._scanned((bounds.root, *git), own, first)
         masks = outermost(
             path
@@ -110,13 +114,13 @@ class Sight:
         ]
 
     def _scanned(
-        self, tops: Sequence[bytes], programs: Sequence[bytes], skip: Sequence[bytes]
+        self, tops: Sequence[bytes], tools: Sequence[bytes], skip: Sequence[bytes]
     ) -> list[bytes]:
-        """Returns the secrets below some folders, and right in the folders of programs."""
-        flat = [path for path in programs if not os.path.islink(path) and not covered(path, tops)]
+        """Returns the secrets below some folders, and near the top of those of tools."""
+        own = [path for path in tools if not os.path.islink(path) and not covered(path, tops)]
         return [
             *(path for top in tops for path in self._scanner.below(top, skip)),
-            *(path for folder in flat for path in self._scanner.within(folder)),
+            *(path for top in own for path in self._scanner.below(top, skip, depth=TOOLS_DEPTH)),
         ]
 
     def _may_mask(self, path: bytes, system: frozenset[bytes]) -> bool:

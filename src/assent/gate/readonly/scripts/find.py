@@ -42,9 +42,10 @@ def read_find(words: tuple[Word, ...]) -> Arguments:
     starts = at
     while at < len(words) and not _begins_expression(words[at].text):
         at += 1
+    leading = tuple((word.text, "") for word in words[:starts])
     options, files = _expression(words[at:])
     operands = words[starts:at]
-    return Arguments(options, operands, (*operands, *files))
+    return Arguments((*leading, *options), operands, (*operands, *files))
 
 
 def _begins_expression(text: str) -> bool:

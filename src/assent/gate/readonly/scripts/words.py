@@ -19,7 +19,7 @@ _TREE_LONG = listed(
     "--gitignore --ignore-case --matchdirs --metafirst --prune --noreport --si --du --inodes "
     "--device --dirsfirst --filesfirst --nolinks --version --help"
 )
-_TREE_LONG_VALUE = listed("--filelimit --timefmt --sort --charset --gitfile")
+_TREE_LONG_VALUE = listed("--filelimit --timefmt --sort --charset")
 
 # xxd looks at the first letter alone, ends options at the first file, and writes to the second.
 _XXD_FLAG = re.compile(r"-(a|b|C|d|E|e|i|p|ps|plain|postscript|u|v|h|autoskip|bits)")
@@ -75,14 +75,21 @@ def read_tree(words: tuple[Word, ...]) -> Arguments:
         if word.pattern:
             raise Refused(f"`{word.text}`: an option with a wildcard in it; quote it.")
         if _TREE_VALUE.fullmatch(word.text) or (name in _TREE_LONG_VALUE and not sign):
+            options += _letters(name[:-1])
             options.append((name, _plain_value("tree", name, left)))
-        elif word.text in _TREE_LONG or _TREE_FLAGS.fullmatch(word.text):
+        elif word.text in _TREE_LONG:
             options.append((name, ""))
+        elif _TREE_FLAGS.fullmatch(word.text):
+            options += _letters(name)
         elif _TREE_LEVEL.fullmatch(word.text) or name in _TREE_LONG_VALUE:
             options.append((name, value))
         else:
             raise Refused(f"`tree {word.text}` is not among the options that only read.")
     return Arguments(tuple(options), tuple(operands), tuple(operands))
+
+
+def _letters(cluster: str) -> list[tuple[str, str]]:
+    return [] if cluster.startswith("--") else [(f"-{letter}", "") for letter in cluster[1:]]
 
 
 def read_xxd(words: tuple[Word, ...]) -> Arguments:

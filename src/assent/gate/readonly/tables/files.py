@@ -22,6 +22,7 @@ LS = Spec(
     runs=("ls", "ls -la", "ls -1 *.py", "ls --color=never -- -x", "ls -I '*.pyc' -w 80 src"),
     refused=("ls --colo", "ls --recursiv", "ls -y", "ls --output=x", "ls -l*"),
     opens=False,
+    confined=("-L", "-H", "--dereference", "--dereference-command-line"),
 )
 
 TREE = Spec(
@@ -50,6 +51,7 @@ TREE = Spec(
         "tree -P *.py",
     ),
     opens=False,
+    confined=("-l",),
 )
 
 STAT = Spec(
@@ -103,6 +105,7 @@ DU = Spec(
     runs=("du -sh .", "du -h --max-depth=1 src", "du -ad 2 *", "du -sk --exclude='*.o' src docs"),
     refused=("du --files0-from=list", "du --files0-from list", "du --files0=list", "du --max-d 1"),
     opens=False,
+    confined=("-L", "-D", "-H", "--dereference", "--dereference-args"),
 )
 
 DF = Spec(

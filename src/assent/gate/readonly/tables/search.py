@@ -143,6 +143,7 @@ FIND = Spec(
         "find . -name",
     ),
     opens=False,
+    confined=("-L", "-H", "-follow"),
 )
 
 FD = Spec(
@@ -184,6 +185,7 @@ FD = Spec(
     ),
     programs=("fdfind",),
     opens=False,
+    confined=("-L", "--follow"),
 )
 
 TABLE = (RG, *(_grep(name) for name in ("grep", "egrep", "fgrep")), FIND, FD)

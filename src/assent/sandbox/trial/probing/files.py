@@ -174,4 +174,7 @@ TRIES: dict[str, Try] = {
     "write_home": partial(_outside, "write_home"),
     "write_state": partial(_outside, "write_state"),
     "write_temporary": partial(_outside, "write_temporary"),
+    "write_programs": partial(_outside, "write_programs"),
+    "write_tool": partial(_outside, "write_tool"),
+    "write_repository": partial(_outside, "write_repository"),
 }

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import resource
+import signal
 import termios
 from contextlib import suppress
 from functools import partial
@@ -73,7 +74,21 @@ def _type(ask: Request) -> str:
     terminals: list[tuple[str, int]] = [(f"descriptor {n}", n) for n in range(3) if os.isatty(n)]
     with suppress(OSError):
         terminals.append(("/dev/tty", os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)))
-    return "typed into " + first([(name, partial(_type_into, n)) for name, n in terminals])
+    tried = [(name, partial(_type_into, number)) for name, number in terminals]
+    return "typed into " + first([*tried, ("a terminal of its own", _type_into_own)])
+
+
+def _type_into_own() -> None:
+    """Makes a terminal: where nobody has one, this still shows whether typing is refused."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # it comes when the terminal is closed
+    ours, theirs = os.openpty()
+    try:
+        os.setsid()  # this is a child: who leads a session may have a terminal
+        fcntl.ioctl(theirs, termios.TIOCSCTTY, 0)
+        _type_into(theirs)
+    finally:
+        os.close(theirs)
+        os.close(ours)
 
 
 def _type_into(terminal: int) -> None:

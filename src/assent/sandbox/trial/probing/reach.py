@@ -11,12 +11,6 @@ from functools import partial
 from assent.sandbox.trial.probing.request import Request, Try, checked, first, libc
 
 PATIENCE = 2.0
-DAEMONS = (
-    "/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock",
-    "/run/containerd/containerd.sock", "/run/dbus/system_bus_socket", "/run/systemd/private",
-    "/run/systemd/journal/socket", "/run/snapd.socket", "/run/cups/cups.sock",
-    "/tmp/.X11-unix/X0", f"/run/user/{os.getuid()}/bus",
-)  # fmt: skip
 PTRACE_PEEKDATA, PTRACE_ATTACH, PTRACE_DETACH = 2, 16, 17
 PIDFD_GETFD = 438
 SECRET_SIZE = 64
@@ -63,7 +57,9 @@ def _abstract(ask: Request) -> str:
 
 
 def _daemons(ask: Request) -> str:
-    connected = [(place, partial(_connect, socket.AF_UNIX, place)) for place in DAEMONS]
+    connected = [
+        (place, partial(_connect, socket.AF_UNIX, place)) for place in ask.places["daemons"]
+    ]
     return "connected to " + first(connected)
 
 
@@ -163,6 +159,7 @@ TRIES: dict[str, Try] = {
     "udp": _udp,
     "socket_in_workspace": partial(_unix, "socket_in_workspace"),
     "socket_outside": partial(_unix, "socket_outside"),
+    "socket_in_tool": partial(_unix, "socket_in_tool"),
     "abstract_socket": _abstract,
     "daemons": _daemons,
     "raw_sockets": _raw,

@@ -25,6 +25,10 @@ class Request:
     pid: int = 0  # a process outside, and in it:
     address: int = 0  # where a secret lies in its memory
     descriptor: int = 0  # a descriptor of it that leads to a secret
+    places: dict[str, list[str]] = field(default_factory=dict)  # of the machine, by attempt
+    folders: dict[str, list[int]] = field(default_factory=dict)  # not to be seen: device and inode
+    shared_memory: int = -1
+    message_queue: int = -1
     approve: list[str] = field(default_factory=list)
     environment: dict[str, str] = field(default_factory=dict)  # for `approve`
 
@@ -33,6 +37,10 @@ class Request:
         if sha256(content).hexdigest() != self.digests.get(name):
             raise OSError(0, "what was read is not the secret")
         return f"read {len(content)} bytes"
+
+
+class NothingToTry(FileNotFoundError):
+    """There is nothing here that an attempt could be made on, which shows nothing."""
 
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -57,5 +65,5 @@ def first(attempts: Sequence[tuple[str, Callable[[], object]]]) -> str:
             continue
         return way
     if not failures:
-        raise FileNotFoundError(2, "there was nothing to try")
+        raise NothingToTry(2, "there is nothing to try")
     raise failures[0]
