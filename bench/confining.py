@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,10 +12,13 @@ from bench.pace import Action, Scale, best, timed
 from assent.core.process import Ended, Limits, Program
 from assent.sandbox.running.bubblewrap import Bubblewrap, find
 from assent.sandbox.view.profile import Profile
+from assent.sandbox.view.sight import Sight
 
 SYSTEM = (b"/usr", b"/bin", b"/sbin", b"/lib", b"/lib64", b"/etc")
 TRUE = b"/usr/bin/true"
 BINDS, MASKS = 40, 20
+FOLDERS, FILES = 200, 25
+SETTLED_S = 2.1  # a folder that changed just now is searched each time
 
 ADDED = within(0.030)
 
@@ -29,6 +33,7 @@ def confining(work: Path, scale: Scale) -> Iterator[Figure]:
         "confined true": _confined(tool, few, 1),
         f"confined true, {BINDS} binds, {MASKS} masks": _confined(tool, many, 1),
         "confined true | true | true": _confined(tool, few, 3),
+        f"confined true, {FOLDERS * FILES} files searched again": _searched(tool, work / "large"),
     }
     bare = [_bare([TRUE]), _bare([b"/bin/sh", b"-c", b" | ".join([TRUE] * 3)])]
     one, three, *times = best(scale.starts, *bare, *cases.values())
@@ -46,6 +51,18 @@ def _bare(command: list[bytes]) -> Action:
 def _confined(tool: bytes, profile: Profile, count: int) -> Action:
     runner = Bubblewrap(lambda: profile, tool)
     return lambda: timed(lambda: _run(runner, [Program((TRUE,))] * count, profile.root))
+
+
+def _searched(tool: bytes, root: Path) -> Action:
+    """Runs as a later call of one process does: what to show and hide is decided anew."""
+    for number in range(FOLDERS * FILES):
+        file = root / str(number % FOLDERS) / f"{number}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    time.sleep(SETTLED_S)
+    sight = Sight(os.fsencode(root), os.fsencode(Path.home()), (), os.environ)
+    runner = Bubblewrap(sight.profile, tool)
+    return lambda: timed(lambda: _run(runner, [Program((TRUE,))], os.fsencode(root)))
 
 
 def _run(runner: Bubblewrap, pipeline: list[Program], folder: bytes) -> None:
