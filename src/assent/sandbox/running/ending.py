@@ -9,6 +9,7 @@ import subprocess
 from contextlib import ExitStack, suppress
 from typing import Final
 
+from assent.sandbox.running.orphans import reap
 from assent.sandbox.running.watch import children, members, name_of
 
 _PATIENCE: Final = 10.0  # seconds for the kernel to clear away what was killed
@@ -39,15 +40,18 @@ class Running:
             return
         pid = self.process.pid  # not reaped yet, so nobody else has this number
         with ExitStack() as stack:
-            killed = [_killed(child, stack) for child in children(pid)]
+            ending = {child: _killed(child, stack) for child in children(pid)}
             os.kill(pid, signal.SIGSTOP)
             os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-            killed += [_killed(child, stack) for child in children(pid)]
+            ending |= {child: _killed(child, stack) for child in children(pid)}
             os.killpg(pid, signal.SIGKILL)
             self.process.wait()
-            killed += [_watched(child, stack) for child in (*members(pid), *self._sandbox())]
-            for process in filter(None, killed):
-                _wait(process)
+            left = (*members(pid), *self._sandbox())
+            ending |= {one: _watched(one, stack) for one in left if one not in ending}
+            for one, watched in ending.items():
+                if watched is not None:
+                    _wait(watched)
+                reap(one)
 
     def _sandbox(self) -> list[int]:
         """Returns the first process of the sandbox; it ends when all others in there are gone."""

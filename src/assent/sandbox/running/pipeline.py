@@ -14,6 +14,7 @@ import msgspec
 from assent.core.paths import shown
 from assent.core.process import Chunk, Ended, Errors, Limits, Program
 from assent.sandbox.running.ending import Running
+from assent.sandbox.running.orphans import adopting
 from assent.sandbox.running.watch import Watch
 
 NOT_STARTED: Final = Ended(126, "start")
@@ -50,7 +51,7 @@ def run(
 
     A sandbox ends with the thread that started it: whoever takes the first piece takes them all.
     """
-    with ExitStack() as held:
+    with adopting(), ExitStack() as held:
         call = _Call(watch, limits, held)
         try:
             call.start(programs, prepare)
