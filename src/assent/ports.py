@@ -248,11 +248,18 @@ class Process(Protocol):
         """Runs a pipeline and streams its output; `Ended` comes last. Closing it ends them all."""
 
 
+class Answers(Iterator[Answer], Protocol):
+    """A model's answer as it comes; `Stopped` comes last."""
+
+    def close(self) -> None:
+        """Ends the request at once, from any thread; who waits for it then gets Interrupted."""
+
+
 class Model(Protocol):
     """Something that turns a prompt into a stream of parts."""
 
-    def stream(self, prompt: Prompt) -> Iterator[Answer]:
-        """Answers; `Stopped` comes last. Closing the iterator ends the request at once.
+    def stream(self, prompt: Prompt) -> Answers:
+        """Answers. The same message object in a later prompt is not encoded again.
 
         Raises ModelError, which says whether another attempt, another key or less text would help.
         """

@@ -23,7 +23,10 @@ class Prompt(msgspec.Struct, frozen=True):
     messages: tuple[Message, ...]
     tools: tuple[Offer, ...] = ()
     output: int = 0  # most tokens of the answer; 0: what the catalogue knows
-    kind: str = "main"  # main, title or compact: what the answer is for
+    kind: str = "main"  # main, title, compact, or the kind of a child: what the answer is for
+    turn: int = (
+        0  # which main request of the session it is; 0: as many answers as it holds, and one
+    )
 
 
 class Stop(StrEnum):
@@ -46,7 +49,7 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class Delta(msgspec.Struct, frozen=True):
-    """A piece of the part that is being said: shown, never stored."""
+    """A piece of the part that is being said: shown, never stored, void after `Retried`."""
 
     kind: str  # text, reasoning or call
     text: str

@@ -1,0 +1,48 @@
+"""Providers: who answers where and how, and how patiently one asks; the words for settings."""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+Wire: TypeAlias = Literal["anthropic", "chat", "responses"]
+
+
+class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[providers.NAME]`: changes a provider that is known, or adds one."""
+
+    base_url: str = ""
+    wire: Wire | None = None
+    headers: dict[str, str] = {}
+    key_env: str = ""
+    options: dict[str, Any] = {}  # more members of every request's body
+
+
+class RetrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[retry]`"""
+
+    first_s: float = 2.0
+    max_s: float = 30.0
+    tries: int = 5
+
+
+class HttpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[http]`"""
+
+    idle_s: float = 120.0
+
+
+class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """US dollars for a million tokens."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+
+class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[models."PROVIDER/NAME"]`: what is known of a model; 0 and nothing: unknown."""
+
+    context: int = 0
+    output: int = 0
+    prices: Prices | None = None
