@@ -14,7 +14,7 @@ from typing import get_args
 
 import msgspec
 
-from assent.config.settings import MEANINGS, Settings
+from assent.config.settings import MEANINGS, NAMED, Settings
 from assent.core import errors
 from assent.core.errors import AssentError
 from assent.core.event import JournalWritten, PlanEvent, WorkspaceEvent
@@ -138,15 +138,7 @@ def error_words() -> str:
 
 def settings() -> str:
     """A row per setting: its key, its default, its meaning."""
-    rows = [
-        (
-            f"`{table}.{key}`",
-            f"`{msgspec.json.encode(default).decode()}`",
-            MEANINGS[f"{table}.{key}"],
-        )
-        for table, keys in msgspec.to_builtins(Settings()).items()
-        for key, default in keys.items()
-    ]
+    rows = [(f"`{key}`", f"`{_default(key)}`", meaning) for key, meaning in MEANINGS.items()]
     return _table(("Setting", "Default", "Meaning"), rows)
 
 
@@ -241,6 +233,18 @@ def _leaves(spec: Spec) -> Iterator[Spec]:
         yield spec
     for child in spec.children.values():
         yield from _leaves(child)
+
+
+def _default(key: str) -> str:
+    """Returns the default of a setting as JSON."""
+    value: object = Settings()
+    table, _, rest = key.partition(".")
+    if table in NAMED:
+        name, value = NAMED[table]
+        key = rest.removeprefix(f"{name}.")
+    for part in key.split("."):
+        value = getattr(value, part)
+    return msgspec.json.encode(value).decode()
 
 
 def _code(text: str) -> str:

@@ -1,10 +1,13 @@
 """Providers: who answers where and how, and how patiently one asks; the words for settings."""
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 Wire: TypeAlias = Literal["anthropic", "chat", "responses"]
+
+
+Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -20,15 +23,15 @@ class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RetrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[retry]`"""
 
-    first_s: float = 2.0
-    max_s: float = 30.0
-    tries: int = 5
+    first_s: Positive = 2.0
+    max_s: Positive = 30.0
+    tries: Annotated[int, msgspec.Meta(ge=1)] = 5
 
 
 class HttpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[http]`"""
 
-    idle_s: float = 120.0
+    idle_s: Positive = 120.0
 
 
 class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
