@@ -45,12 +45,13 @@ class Server:
         self.arrived = threading.Semaphore(0)  # a request was read
         self._turns = list(turns)
         self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
         self._open: list[socket.socket] = []
         self._connections = 0
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        return f"http://127.0.0.1:{self.port}"
 
     def serve(self) -> None:
         while True:
