@@ -1,6 +1,7 @@
 """A real HTTP server on loopback that speaks the three wires, with every fault, and remembers."""
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Iterator, Sequence
@@ -39,7 +40,8 @@ class Heard(msgspec.Struct, frozen=True):
 class Server:
     """Answers with the turns in order, then with the last one for ever."""
 
-    def __init__(self, turns: Sequence[Turn]) -> None:
+    def __init__(self, turns: Sequence[Turn], tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
         self.heard: list[Heard] = []
         self.models = ["first-model", "second-model"]
         self.arrived = threading.Semaphore(0)  # a request was read
@@ -75,13 +77,20 @@ class Server:
             sock.close()
 
     def _talk(self, sock: socket.socket, number: int) -> None:
-        with suppress(OSError), sock.makefile("rb") as file:
+        with suppress(OSError):
+            if self._tls:
+                sock = self._tls.wrap_socket(sock, server_side=True)
+                self._open.append(sock)
+            self._listen(sock, number)
+        sock.close()
+
+    def _listen(self, sock: socket.socket, number: int) -> None:
+        with sock.makefile("rb") as file:
             while (heard := _read(file, number)) is not None:
                 self.heard.append(heard)
                 self.arrived.release()
                 if not self._answer(sock, heard):
                     break
-        sock.close()
 
     def _answer(self, sock: socket.socket, heard: Heard) -> bool:
         """Answers one request; tells whether the connection goes on."""
@@ -103,9 +112,9 @@ class Server:
 
 
 @contextmanager
-def serving(*turns: Turn) -> Iterator[Server]:
+def serving(*turns: Turn, tls: ssl.SSLContext | None = None) -> Iterator[Server]:
     """Runs a server while a test asks it."""
-    server = Server(turns or (Turn(),))
+    server = Server(turns or (Turn(),), tls)
     thread = threading.Thread(target=server.serve, daemon=True)
     thread.start()
     try:

@@ -35,14 +35,14 @@ def chosen(name: str, *rest: object) -> str:
     return f"{account.wire} {known.full}"
 
 
-A, I, G = {"ANTHROPIC_API_KEY": "a"}, {"OPENAI_API_KEY": "o"}, {"GROQ_API_KEY": "g"}
-MOVED = {**I, "OPENAI_BASE_URL": URL}
+A, B, G = {"ANTHROPIC_API_KEY": "a"}, {"OPENAI_API_KEY": "o"}, {"GROQ_API_KEY": "g"}
+MOVED = {**B, "OPENAI_BASE_URL": URL}
 OWN = {"work": ProviderSettings(URL, "responses")}
 LOCKED = {"work": ProviderSettings(URL, key_env="WORK_KEY")}
 CHOICES: dict[str, tuple[tuple[object, ...], str]] = {
     "a key": (("", A), "anthropic anthropic/claude-sonnet-5-5"),
-    "another key": (("", I), "responses openai/gpt-6.1-sol"),
-    "two keys": (("", {**I, **A}), "anthropic anthropic/claude-sonnet-5-5"),
+    "another key": (("", B), "responses openai/gpt-6.1-sol"),
+    "two keys": (("", {**B, **A}), "anthropic anthropic/claude-sonnet-5-5"),
     "a base URL": (("", MOVED, {}, {"openai": ["m1", "m2"]}), "chat openai/m1"),
     "a base URL without a key": (
         ("", {"OPENAI_BASE_URL": URL}, {}, {"openai": ["m1"]}),
@@ -64,11 +64,11 @@ CHOICES: dict[str, tuple[tuple[object, ...], str]] = {
         "chat ollama/l1",
     ),
     "by name": (("groq/openai/gpt-oss-120b", G), "chat groq/openai/gpt-oss-120b"),
-    "by bare name": (("gpt-5", I), "responses openai/gpt-5"),
-    "by provider": (("openai", {**I, **A}), "responses openai/gpt-6.1-sol"),
+    "by bare name": (("gpt-5", B), "responses openai/gpt-5"),
+    "by provider": (("openai", {**B, **A}), "responses openai/gpt-6.1-sol"),
     "by local provider": (("ollama", {}, {}, {"ollama": ["l1"]}), "chat ollama/l1"),
     "a wire of one's own": (
-        ("openai/x", I, {"openai": ProviderSettings(URL, "responses")}),
+        ("openai/x", B, {"openai": ProviderSettings(URL, "responses")}),
         "responses openai/x",
     ),
 }
@@ -96,7 +96,7 @@ REFUSED: dict[str, tuple[tuple[object, ...], str, str]] = {
         "add base_url",
     ),
     "a base URL that is none": (
-        ("", {**I, "OPENAI_BASE_URL": "ftp://x"}),
+        ("", {**B, "OPENAI_BASE_URL": "ftp://x"}),
         "OPENAI_BASE_URL is no http or https URL",
         "",
     ),
