@@ -140,7 +140,7 @@ def test_plain_http_goes_through_a_proxy_with_the_whole_url() -> None:
         environment = {"http_proxy": f"http://me:secret@127.0.0.1:{proxy.port}"}
         http = client(environment=environment)
         target = address("http://model.test:99/v1/things", "url")
-        response = http.send(Request(target, {"a": "b"}, b"{}"), Cut())
+        response = http.send(Request(target, {"a": "b"}, [b"{", b"}"]), Cut())
         assert b"".join(response.pieces()) == b"hello"
         response.close()
         (heard,) = proxy.heard

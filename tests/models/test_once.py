@@ -19,7 +19,8 @@ def test_values_are_made_once() -> None:
         made.append(value.role)
         return b"x"
 
-    once, history = Once(make), ()
+    once = Once(make)
+    history: tuple[Message, ...] = ()
     for _ in range(STEPS):
         history = (*history, Message("user", ()), Message("assistant", ()))
         assert len(once.all(history)) == len(history)

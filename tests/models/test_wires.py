@@ -41,7 +41,7 @@ def talk(name: str, who: str = SELF) -> Prompt:
 
 
 def sent(name: str, prompt: Prompt, asked: Asked | None = None) -> dict[str, Any]:
-    return msgspec.json.decode(wire(name, asked).body(prompt), type=dict[str, Any])
+    return msgspec.json.decode(b"".join(wire(name, asked).body(prompt)), type=dict[str, Any])
 
 
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -190,7 +190,7 @@ def test_anthropic_marks_the_tools_where_there_is_no_system_prompt() -> None:
 def test_anthropic_never_has_more_marks_than_it_allows() -> None:
     turns = tuple(Message("user", (Text(str(n)),)) for n in range(9))
     body = wire("anthropic").body(Prompt(("a", "b", "c"), turns, (READ,)))
-    assert body.count(b"cache_control") == 4
+    assert b"".join(body).count(b"cache_control") == 4
 
 
 def test_anthropic_gets_sealed_thoughts_and_harmless_ids() -> None:
@@ -210,7 +210,7 @@ def test_anthropic_gets_sealed_thoughts_and_harmless_ids() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_half_characters_do_no_harm(name: str) -> None:
     prompt = Prompt((), (Message("user", (Text("a\udcffb"),)),))
-    assert b"a?b" in wire(name).body(prompt)
+    assert b"a?b" in b"".join(wire(name).body(prompt))
 
 
 def test_responses_ask_only_models_that_reason_for_their_thoughts() -> None:
@@ -228,7 +228,7 @@ HEADERS = {
     "chat": {"authorization": f"Bearer {KEY}"},
     "responses": {"authorization": f"Bearer {KEY}"},
 }
-KEPT = {
+KEPT: dict[str, dict[str, Any]] = {
     "anthropic": {"signature": "signed"},
     "chat": {"field": "reasoning_content"},
     "responses": {

@@ -1,7 +1,7 @@
 """The client: sends requests over kept connections and streams what comes back."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -21,7 +21,7 @@ class Request(msgspec.Struct, frozen=True):
 
     target: Address
     headers: dict[str, str]
-    body: bytes | None = None
+    body: Sequence[bytes] | None = None
 
     def head(self, proxy: Address | None) -> bytes:
         """Returns the request line and headers; a proxy of plain HTTP sees the whole URL."""
@@ -29,7 +29,7 @@ class Request(msgspec.Struct, frozen=True):
         where = f"{self.target.origin}{self.target.path}" if by_proxy else self.target.path or "/"
         own = {"Host": self.target.authority, "Accept-Encoding": "identity"}
         if self.body is not None:
-            own["Content-Length"] = str(len(self.body))
+            own["Content-Length"] = str(sum(map(len, self.body)))
         lines = [f"{'GET' if self.body is None else 'POST'} {where} HTTP/1.1"]
         lines += [f"{name}: {value}" for name, value in {**own, **self.headers}.items()]
         if by_proxy and proxy is not None:
@@ -141,7 +141,7 @@ class HttpClient:
 
     def _exchange(self, link: Link, request: Request) -> Response | None:
         try:
-            link.send(request.head(link.way.proxy) + (request.body or b""))
+            link.send([request.head(link.way.proxy), *(request.body or ())])
         except TimeoutError:
             raise Broken(f"{request.target.origin} does not read the request") from None
         except OSError:

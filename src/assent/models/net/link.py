@@ -3,7 +3,7 @@
 import select
 import socket
 from binascii import b2a_base64
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
 
@@ -35,10 +35,21 @@ class Link:
         self.way = way
         self.reply = Reply()
 
-    def send(self, content: bytes) -> None:
-        """Sends a request; raises OSError if not all of it went out."""
+    def send(self, pieces: Sequence[bytes]) -> None:
+        """Sends a request; raises OSError if not all of it went out.
+
+        Small pieces go out together, in as few packets as they need; large ones are not copied.
+        """
         self.reply = Reply()
-        self._sock.sendall(content)
+        small: list[bytes] = []
+        for piece in pieces:
+            if len(piece) < PIECE:
+                small.append(piece)
+                continue
+            self._sock.sendall(b"".join(small))
+            self._sock.sendall(piece)
+            small = []
+        self._sock.sendall(b"".join(small))
 
     def receive(self) -> bytes:
         """Waits for bytes, as long as the limit allows; none are the end."""

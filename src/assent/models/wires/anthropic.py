@@ -33,7 +33,7 @@ class Anthropic:
         proof = {"authorization": f"Bearer {key}"} if bearer else {"x-api-key": key}
         return {"anthropic-version": VERSION, **(proof if key else {})}
 
-    def body(self, prompt: Prompt) -> bytes:
+    def body(self, prompt: Prompt) -> list[bytes]:
         """Returns the request; what changes least stands first, so that caches find it."""
         members = {
             **self._asked.options,
@@ -45,15 +45,13 @@ class Anthropic:
         system = _system(prompt.system)
         if tools and not system:
             tools[-1] = tools[-1][:-1] + _MARKED + b"}"
-        return b"".join(
-            [
-                opened(members),
-                listed(b"tools", tools) if tools else b"",
-                listed(b"system", system) if system else b"",
-                listed(b"messages", _marked(messages_of(self._messages, prompt))),
-                b"}",
-            ]
-        )
+        return [
+            opened(members),
+            *(listed(b"tools", tools) if tools else ()),
+            *(listed(b"system", system) if system else ()),
+            *listed(b"messages", _marked(messages_of(self._messages, prompt))),
+            b"}",
+        ]
 
     def decoder(self, serial: str) -> AnthropicDecoder:
         return AnthropicDecoder()

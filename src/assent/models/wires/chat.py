@@ -26,7 +26,7 @@ class Chat:
     def headers(self, key: str, *, bearer: bool) -> dict[str, str]:
         return {"authorization": f"Bearer {key}"} if key else {}
 
-    def body(self, prompt: Prompt) -> bytes:
+    def body(self, prompt: Prompt) -> list[bytes]:
         """Returns the request."""
         members = {
             **self._asked.options,
@@ -38,14 +38,12 @@ class Chat:
         system = "\n\n".join(text for text in prompt.system if text.strip())
         first = [as_json({"role": "system", "content": system})] if system else []
         tools = self._tools.all(prompt.tools)
-        return b"".join(
-            [
-                opened(members),
-                listed(b"messages", [*first, *messages_of(self._messages, prompt)]),
-                listed(b"tools", tools) if tools else b"",
-                b"}",
-            ]
-        )
+        return [
+            opened(members),
+            *listed(b"messages", [*first, *messages_of(self._messages, prompt)]),
+            *(listed(b"tools", tools) if tools else ()),
+            b"}",
+        ]
 
     def decoder(self, serial: str) -> ChatDecoder:
         return ChatDecoder(serial)

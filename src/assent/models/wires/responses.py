@@ -23,7 +23,7 @@ class Responses:
     def headers(self, key: str, *, bearer: bool) -> dict[str, str]:
         return {"authorization": f"Bearer {key}"} if key else {}
 
-    def body(self, prompt: Prompt) -> bytes:
+    def body(self, prompt: Prompt) -> list[bytes]:
         """Returns the request; a model that reasons is asked for its thoughts, sealed."""
         members: dict[str, Any] = {
             **self._asked.options,
@@ -39,14 +39,12 @@ class Responses:
         if system := "\n\n".join(text for text in prompt.system if text.strip()):
             members["instructions"] = system
         tools = self._tools.all(prompt.tools)
-        return b"".join(
-            [
-                opened(members),
-                listed(b"tools", tools) if tools else b"",
-                listed(b"input", messages_of(self._messages, prompt)),
-                b"}",
-            ]
-        )
+        return [
+            opened(members),
+            *(listed(b"tools", tools) if tools else ()),
+            *listed(b"input", messages_of(self._messages, prompt)),
+            b"}",
+        ]
 
     def decoder(self, serial: str) -> ResponsesDecoder:
         return ResponsesDecoder(serial)

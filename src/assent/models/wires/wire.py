@@ -56,7 +56,8 @@ class Wire(Protocol):
 
     def headers(self, key: str, *, bearer: bool) -> dict[str, str]: ...
 
-    def body(self, prompt: Prompt) -> bytes: ...
+    def body(self, prompt: Prompt) -> list[bytes]:
+        """Returns the request in pieces, because a long conversation is not copied for fun."""
 
     def decoder(self, serial: str) -> Decoder:
         """Returns a fresh one; `serial` makes ids for calls that come without."""
@@ -102,9 +103,9 @@ def opened(members: dict[str, Any]) -> bytes:
     return as_json(members)[:-1]
 
 
-def listed(name: bytes, items: Sequence[bytes]) -> bytes:
+def listed(name: bytes, items: Sequence[bytes]) -> tuple[bytes, bytes, bytes]:
     """Returns a further member of an object: a list of encoded items."""
-    return b',"%b":[%b]' % (name, b",".join(items))
+    return b',"%b":[' % name, b",".join(items), b"]"
 
 
 def as_url(image: Image) -> str:
