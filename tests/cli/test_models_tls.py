@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 from tests.cli.world import World
+from tests.models.asking import shown
 from tests.models.server import serving
+
+from assent.core.message import Message, Text
+from assent.core.model import Prompt
+from assent.models.asking import Door, WireModel
+from assent.models.net.address import address
+from assent.models.net.client import HttpClient
+from assent.models.sorting import Who
+from assent.models.wires.chat import Chat
+from assent.models.wires.wire import Asked
 
 ASK = ("models", "ask", "openai/m", "Hi")
 KEY = {"OPENAI_API_KEY": "sk-secret"}
@@ -51,6 +61,25 @@ def test_certificates_can_be_named(world: World, certificate: tuple[Path, ssl.SS
         other = {"OPENAI_BASE_URL": f"https://localhost:{server.port}/v1"}
         answer = world.process(*ASK, env={**trusted, **other})
         assert b"is not trusted" in answer.err  # it is for another name
+
+
+def test_a_connection_is_kept(certificate: tuple[Path, ssl.SSLContext]) -> None:
+    trusting = ssl.create_default_context(cafile=certificate[0])
+
+    def secure(sock: socket.socket, host: str) -> socket.socket:
+        return trusting.wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
+
+    with serving(tls=certificate[1]) as server:
+        client = HttpClient(secure, {})
+        base = address(f"https://127.0.0.1:{server.port}/v1", "url")
+        door = Door(Who("test", "m"), base, {})
+        model = WireModel(Chat(Asked("test", "m")), door, client)
+        long = Prompt((), (Message("user", (Text("x" * 3_000_000),)),))
+        for _ in range(3):
+            assert shown(list(model.stream(long))) == "Hello there."
+        client.close()
+        assert [heard.connection for heard in server.heard] == [1, 1, 1]
+        assert len(server.heard[0].body) > 3_000_000
 
 
 def test_https_through_a_proxy(world: World, certificate: tuple[Path, ssl.SSLContext]) -> None:

@@ -110,7 +110,8 @@ def test_closing_before_the_first_part_asks_nobody() -> None:
     with serving() as server:
         stream = model(server, "chat").stream(HELLO)
         stream.close()
-        assert list(stream) == []
+        with pytest.raises(Interrupted):
+            next(stream)
         assert server.heard == []
 
 
@@ -120,6 +121,8 @@ def test_closing_in_the_middle_closes_the_connection() -> None:
         stream = asked.stream(HELLO)
         assert next(stream) == Delta("text", "Hello ")
         stream.close()
+        with pytest.raises(Interrupted):
+            next(stream)
         list(asked.stream(HELLO))
         assert [heard.connection for heard in server.heard] == [1, 2]
 
@@ -130,6 +133,7 @@ def test_a_late_close_does_not_touch_the_kept_connection() -> None:
         first = asked.stream(HELLO)
         assert shown(list(first)) == "Hello there."
         first.close()
+        assert list(first) == []
         list(asked.stream(HELLO))
         assert [heard.connection for heard in server.heard] == [1, 1]
 

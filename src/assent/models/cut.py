@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from assent.core.errors import Interrupted
-from assent.core.model import Answer
+from assent.core.model import Answer, Stopped
 
 
 class Cut:
@@ -47,15 +47,23 @@ class Cuttable:
     def __init__(self, begin: Callable[[Cut], Iterator[Answer]]) -> None:
         self._cut = Cut()
         self._parts = begin(self._cut)
+        self._over = False
 
     def __iter__(self) -> "Cuttable":
         return self
 
     def __next__(self) -> Answer:
-        return next(self._parts)
+        try:
+            answer = next(self._parts)
+        except (StopIteration, ValueError):  # the latter if another thread is just closing it
+            if not self._over:
+                self._cut.check()
+            raise
+        self._over = isinstance(answer, Stopped)
+        return answer
 
     def close(self) -> None:
-        """Ends the request; whoever waits for its next part gets Interrupted."""
+        """Ends the request; whoever wants its next part then gets Interrupted."""
         self._cut.make()
         with suppress(ValueError):  # it runs in another thread, which the cut has woken
             getattr(self._parts, "close", _nothing)()

@@ -70,7 +70,7 @@ class Retrying:
 
     def _wait(self, attempt: int, asked: float) -> float:
         """Doubles from try to try, with a little chance so that not all come back at once."""
-        if asked >= 0:
+        if asked > 0:
             return asked
         usual = min(self._settings.max_s, self._settings.first_s * 2.0 ** (attempt - 1))
         return float(usual * (1 - 0.25 * self._random()))

@@ -1,6 +1,5 @@
 """Links: one connection to one server, opened, used for one request after another, closed."""
 
-import select
 import socket
 from binascii import b2a_base64
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from assent.models.cut import Cut
 from assent.models.net.address import Address
 from assent.models.net.reply import Broken, Reply
 
-PIECE = 1 << 16
+PIECE, SLICE = 1 << 16, 1 << 20
 
 Secure: TypeAlias = Callable[[socket.socket, str], socket.socket]
 
@@ -47,7 +46,8 @@ class Link:
                 small.append(piece)
                 continue
             self._sock.sendall(b"".join(small))
-            self._sock.sendall(piece)
+            for start in range(0, len(piece), SLICE):  # each has the time limit to itself
+                self._sock.sendall(memoryview(piece)[start : start + SLICE])
             small = []
         self._sock.sendall(b"".join(small))
 
@@ -57,13 +57,21 @@ class Link:
 
     def is_ready(self) -> bool:
         """Tells whether the last answer is over and the server still listens, without waiting."""
+        self._sock.settimeout(0)
         try:
-            while select.select([self._sock], [], [], 0)[0]:
-                if not self._take_rest():
+            while not self.reply.done or self.reply.keeps:
+                piece = self._sock.recv(PIECE)
+                if not piece or self.reply.done:
                     return False
-        except (OSError, Broken, ValueError):
+                for _ in self.reply.feed(piece):
+                    pass
+        except OSError as error:
+            return _would_wait(error) and self.reply.done and self.reply.keeps
+        except Broken:
             return False
-        return self.reply.done and self.reply.keeps
+        finally:
+            self._sock.settimeout(self.way.idle_s)
+        return False
 
     def wake(self) -> None:
         """Makes whoever waits for bytes, in any thread, wait no longer."""
@@ -73,12 +81,6 @@ class Link:
 
     def close(self) -> None:
         self._sock.close()
-
-    def _take_rest(self) -> bool:
-        piece = b"" if self.reply.done else self._sock.recv(PIECE)
-        for _ in self.reply.feed(piece):
-            pass
-        return bool(piece)
 
 
 def open_link(way: Way, secure: Secure, cut: Cut) -> Link:
@@ -164,6 +166,11 @@ def _shake_hands(sock: socket.socket, target: Address) -> None:
             "let SSL_CERT_FILE name the certificates that vouch for it",
             fatal=True,
         ) from None
+
+
+def _would_wait(error: OSError) -> bool:
+    """Tells whether nothing has come; TLS, which is not loaded here, has its own word for it."""
+    return isinstance(error, BlockingIOError) or type(error).__name__ == "SSLWantReadError"
 
 
 def _shut(sock: socket.socket) -> None:
