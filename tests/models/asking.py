@@ -46,13 +46,13 @@ def model(server: Server, name: str, http: HttpClient | None = None) -> WireMode
     return WireModel(wire(name), door, http or client(), lambda: NOW)
 
 
-def retrying(inner: Model, waits: list[float], tries: int = 5) -> Retrying:
+def retrying(inner: Model, waits: list[float], tries: int = 5, chance: float = 0.0) -> Retrying:
     """A patient model that never really waits."""
 
     def sleep(cut: Cut, seconds: float) -> None:
         waits.append(seconds)
 
-    return Retrying(inner, RetrySettings(tries=tries), sleep, lambda: 0.0)
+    return Retrying(inner, RetrySettings(tries=tries), sleep, lambda: chance)
 
 
 def insecure(sock: socket.socket, host: str) -> socket.socket:

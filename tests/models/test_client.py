@@ -9,11 +9,13 @@ from tests.models.speech import Reply
 
 from assent.core.errors import Interrupted, Unavailable
 from assent.core.message import Text
-from assent.core.model import Answer, Delta
+from assent.core.model import Answer, Delta, Retried
+from assent.core.provider import RetrySettings
 from assent.models.cut import Cut
 from assent.models.net.address import address
 from assent.models.net.client import HttpClient, Request
 from assent.models.net.reply import Broken
+from assent.models.retry import Retrying
 
 
 @pytest.mark.parametrize("wire", NAMES)
@@ -104,6 +106,20 @@ def test_closing_from_another_thread_ends_the_request_at_once(wire: str) -> None
         reader.join(10)
         assert not reader.is_alive()
         assert len(caught) == 1
+
+
+def test_closing_ends_the_pause_before_another_try() -> None:
+    with serving(Turn(fault="server_error")) as server:
+        patient = Retrying(model(server, "chat"), RetrySettings(first_s=60, max_s=60))
+        stream = patient.stream(HELLO)
+        retried = next(stream)
+        assert isinstance(retried, Retried)
+        closing = threading.Timer(0.05, stream.close)
+        closing.start()
+        with pytest.raises(Interrupted):
+            next(stream)
+        closing.join()
+        assert len(server.heard) == 1
 
 
 def test_closing_before_the_first_part_asks_nobody() -> None:

@@ -59,12 +59,20 @@ def test_a_fault_that_stays_is_an_error_that_tells_it(fault: str, wire: str) -> 
         assert KEY not in caught.value.message + caught.value.next
 
 
-def test_waits_double_up_to_a_limit_and_are_shorter_by_chance() -> None:
+def test_f112_waits_double_up_to_a_limit() -> None:
     with serving(Turn(fault="server_error")) as server:
         waits: list[float] = []
         with pytest.raises(Unavailable):
             list(retrying(model(server, "chat"), waits, tries=7).stream(HELLO))
     assert waits == [2, 4, 8, 16, 30, 30]
+
+
+def test_f112_waits_are_up_to_a_quarter_shorter_by_chance() -> None:
+    with serving(Turn(fault="server_error")) as server:
+        waits: list[float] = []
+        with pytest.raises(Unavailable):
+            list(retrying(model(server, "chat"), waits, tries=3, chance=0.5).stream(HELLO))
+    assert waits == [1.75, 3.5]
 
 
 def test_a_pause_that_is_too_long_is_told_and_not_waited_for() -> None:

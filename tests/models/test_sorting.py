@@ -122,7 +122,7 @@ AFTER: dict[str, tuple[dict[str, str], float]] = {
 
 
 @pytest.mark.parametrize(("headers", "seconds"), AFTER.values(), ids=AFTER)
-def test_how_long_to_wait(headers: dict[str, str], seconds: float) -> None:
+def test_f112_how_long_to_wait(headers: dict[str, str], seconds: float) -> None:
     assert retry_after(headers, NOW) == seconds
 
 

@@ -1,6 +1,7 @@
 """`assent models`: which models can be used here, and one question to one of them."""
 
 import sys
+from collections.abc import Iterable
 from contextlib import closing
 
 import click
@@ -59,18 +60,37 @@ def ask(call: Call, model: str, text: str) -> int:
     from assent.app.models import open_models
 
     opened, warnings = open_models(call.folder)
-    call.output.warn(warnings)
+    warn = _Warnings(call.output, warnings)
     with closing(opened):
         chosen = opened.open(model)
         prompt = Prompt((), (Message("user", (Text(text + _piped()),)),))
         with closing(chosen.model.stream(prompt)) as answers:
-            said, stopped = _said(call.output, answers)
+            said, stopped = _said(call.output, answers, warn)
     if call.output.as_json:
         row = {"model": chosen.name, "text": said, "stop": stopped.stop, "usage": stopped.usage}
         call.output.answer(msgspec.to_builtins(row))
     verdict = _verdict(stopped, chosen.name)
-    call.output.warn([verdict] if verdict else [])
+    warn.end(verdict)
     return 1 if verdict else 0
+
+
+class _Warnings:
+    """Tells warnings as they come; in JSON only with an answer, because an error stands alone."""
+
+    def __init__(self, output: Output, first: Iterable[str]) -> None:
+        self._output = output
+        self._held: list[str] = []
+        for warning in first:
+            self.tell(warning)
+
+    def tell(self, warning: str) -> None:
+        if self._output.as_json:
+            self._held.append(warning)
+        else:
+            self._output.warn([warning])
+
+    def end(self, verdict: str) -> None:
+        self._output.warn([*self._held, *([verdict] if verdict else [])])
 
 
 def _piped() -> str:
@@ -81,7 +101,7 @@ def _piped() -> str:
     return f"\n\n{content}" if content.strip() else ""
 
 
-def _said(output: Output, answers: Answers) -> tuple[str, Stopped]:
+def _said(output: Output, answers: Answers, warn: _Warnings) -> tuple[str, Stopped]:
     """Prints an answer, live where somebody is watching, and returns it."""
     live = sys.stdout.isatty() and not output.as_json
     paper = _Live() if live else _Later() if not output.as_json else _Paper()
@@ -93,7 +113,7 @@ def _said(output: Output, answers: Answers) -> tuple[str, Stopped]:
                 paper.write(piece)
             case Retried(attempt, wait, reason):
                 paper.restart()
-                output.warn([f"{reason} Try {attempt + 1} follows in {wait:.0f} s."])
+                warn.tell(f"{reason} Try {attempt + 1} follows in {wait:.0f} s.")
             case Said(part=Text(text)):
                 texts.append(text)
             case Stopped():
