@@ -43,6 +43,14 @@ HABITS: dict[str, tuple[list[dict[str, Any]], list[Part]]] = {
         ],
         [Reasoning("hm"), Text("yes")],
     ),
+    "thoughts as plain text in a list": (
+        [delta(content=[{"type": "thinking", "thinking": "hm"}, {"type": "odd"}, {"text": "yes"}])],
+        [Reasoning("hm"), Text("yes")],
+    ),
+    "something attached to a call": (
+        [tool("{}", index=0, id="x", name="ls", extra_content={"google": {"seal": "s"}})],
+        [Reasoning("", {"calls": {"x": {"google": {"seal": "s"}}}}), Call("x", "ls", {})],
+    ),
     "nulls everywhere": (
         [delta(content=None, tool_calls=None, reasoning=None), delta(content="yes")],
         [Text("yes")],

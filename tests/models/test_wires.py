@@ -136,7 +136,6 @@ RESPONSES = {
     "store": False,
     "max_output_tokens": 99,
     "include": ["reasoning.encrypted_content"],
-    "reasoning": {"summary": "auto"},
     "instructions": "Base.\n\nProject.",
     "tools": [{"type": "function", **FUNCTION, "strict": False}],
     "input": [
@@ -215,12 +214,26 @@ def test_half_characters_do_no_harm(name: str) -> None:
 
 def test_responses_ask_only_models_that_reason_for_their_thoughts() -> None:
     body = sent("responses", HELLO, Asked("openai", "gpt-4o"))
-    assert not {"include", "reasoning"} & body.keys()
+    assert "include" not in body
 
 
 def test_openai_itself_wants_another_word_for_the_limit() -> None:
     prompt = Prompt((), HELLO.messages, output=5)
     assert sent("chat", prompt, Asked("openai", "gpt-5"))["max_completion_tokens"] == 5
+
+
+def test_what_was_attached_to_a_call_goes_back_with_it() -> None:
+    thought = Reasoning("", {"calls": {"c1": {"google": {"seal": "s"}}}})
+    said = Message("assistant", (thought, Call("c1", "ls", {}), Call("c2", "ls", {})), SELF)
+    (message,) = sent("chat", Prompt((), (said,)))["messages"]
+    attached = [call.get("extra_content") for call in message["tool_calls"]]
+    assert attached == [{"google": {"seal": "s"}}, None]
+    other = msgspec.structs.replace(said, model=OTHER)
+    assert "seal" not in str(sent("chat", Prompt((), (other,))))
+
+
+def test_mistral_counts_without_being_asked() -> None:
+    assert "stream_options" not in sent("chat", HELLO, Asked("mistral", "m"))
 
 
 HEADERS = {

@@ -4,6 +4,10 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
+from assent.core.model import Usage
+
+MILLION = 1_000_000
+
 Wire: TypeAlias = Literal["anthropic", "chat", "responses"]
 
 
@@ -41,6 +45,12 @@ class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     output: float
     cache_read: float
     cache_write: float
+
+    def of(self, usage: Usage) -> float:
+        """Returns what tokens cost; those that came from a cache or went there are no others."""
+        fresh = max(0, usage.input - usage.cache_read - usage.cache_write)
+        cached = usage.cache_read * self.cache_read + usage.cache_write * self.cache_write
+        return (fresh * self.input + cached + usage.output * self.output) / MILLION
 
 
 class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

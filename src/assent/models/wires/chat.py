@@ -10,6 +10,8 @@ from assent.core.model import Offer, Prompt
 from assent.models.wires.chat_answer import ChatDecoder
 from assent.models.wires.wire import Asked, Once, as_json, as_url, listed, messages_of, opened
 
+COUNT = {"stream_options": {"include_usage": True}}
+COUNTING = ("mistral",)  # count without being asked, and may not like to be
 SEEN = "(the picture that the tool found)"
 
 
@@ -32,7 +34,7 @@ class Chat:
             **self._asked.options,
             "model": self._asked.name,
             "stream": True,
-            "stream_options": {"include_usage": True},
+            **({} if self._asked.provider in COUNTING else COUNT),
             **self._limit(prompt.output),
         }
         system = "\n\n".join(text for text in prompt.system if text.strip())
@@ -89,22 +91,24 @@ def _said(parts: tuple[Part, ...]) -> list[dict[str, Any]]:
 
 def _answered(parts: tuple[Part, ...], *, own: bool) -> list[dict[str, Any]]:
     text = "".join(part.text for part in parts if isinstance(part, Text))
-    calls = [_call(part) for part in parts if isinstance(part, Call)]
+    thoughts = [part for part in parts if isinstance(part, Reasoning)] if own else []
+    attached = {id: more for part in thoughts for id, more in part.extra.get("calls", {}).items()}
+    calls = [_call(part, attached.get(part.id)) for part in parts if isinstance(part, Call)]
     if not text and not calls:
         return []
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
     if calls:
         message["tool_calls"] = calls
-    thoughts = [part for part in parts if isinstance(part, Reasoning)] if own else []
     for thought in thoughts:
         message |= _thought(thought, with_calls=bool(calls))
     return [message]
 
 
-def _call(part: Call) -> dict[str, Any]:
+def _call(part: Call, attached: object) -> dict[str, Any]:
     said = msgspec.json.encode(part.args or {}).decode()
     function = {"name": part.tool, "arguments": said}
-    return {"id": part.id, "type": "function", "function": function}
+    call = {"id": part.id, "type": "function", "function": function}
+    return {**call, "extra_content": attached} if attached else call
 
 
 def _thought(thought: Reasoning, *, with_calls: bool) -> dict[str, Any]:

@@ -24,6 +24,7 @@ class _Call(msgspec.Struct):
     index: int | None = None
     id: str | None = None
     function: _Function | None = None
+    extra_content: dict[str, Any] | None = None  # Gemini's, which wants it back with the call
 
 
 class _Change(msgspec.Struct):
@@ -76,6 +77,7 @@ class _Open(msgspec.Struct):
     id: str = ""
     name: str = ""
     pieces: list[str] = []
+    attached: dict[str, Any] | None = None
 
 
 class ChatDecoder:
@@ -120,13 +122,16 @@ class ChatDecoder:
 
     def _parts(self) -> Iterator[Answer]:
         thoughts, text = "".join(self._thoughts), "".join(self._texts)
-        if thoughts or "reasoning_details" in self._extra:
+        for number, found in enumerate(self._calls):
+            found.id = found.id or f"{self._serial}_{number}"
+        if attached := {found.id: found.attached for found in self._calls if found.attached}:
+            self._extra["calls"] = attached
+        if thoughts or self._extra:
             yield Said(Reasoning(thoughts, self._extra))
         if text:
             yield Said(Text(text))
-        for number, found in enumerate(self._calls):
-            id = found.id or f"{self._serial}_{number}"
-            yield Said(call(id, found.name, "".join(found.pieces)))
+        for found in self._calls:
+            yield Said(call(found.id, found.name, "".join(found.pieces)))
 
     def _change(self, change: _Change) -> Iterator[Answer]:
         for field in _THOUGHTS:
@@ -151,20 +156,21 @@ class ChatDecoder:
             return
         for item in content:
             if item.get("type") == "thinking":
-                for thought in item.get("thinking") or ():
-                    yield from self._think(str(thought.get("text") or ""))
+                yield from self._think(_thought(item.get("thinking")))
             else:
                 yield from self._say(str(item.get("text") or ""))
 
     def _think(self, thought: str) -> Iterator[Answer]:
-        self._thoughts.append(thought)
-        yield Delta("reasoning", thought)
+        if thought:
+            self._thoughts.append(thought)
+            yield Delta("reasoning", thought)
 
     def _grow(self, piece: _Call) -> Iterator[Answer]:
         found = self._call(piece)
         function = piece.function or _Function()
         found.id = found.id or piece.id or ""
         found.name = found.name or function.name or ""
+        found.attached = piece.extra_content or found.attached
         said = function.arguments
         if isinstance(said, dict):
             said = msgspec.json.encode(said).decode()
@@ -181,6 +187,15 @@ class ChatDecoder:
         index = len(self._calls) if piece.index is None else piece.index
         self._calls.append(_Open(index, pieces=[]))
         return self._calls[-1]
+
+
+def _thought(found: object) -> str:
+    """Returns a thought that may be a text, or a list of pieces with texts."""
+    if isinstance(found, list):
+        return "".join(_thought(piece) for piece in found)
+    if isinstance(found, dict):
+        return str(found.get("text") or "")
+    return found if isinstance(found, str) else ""
 
 
 def _failed(trouble: _Trouble | str) -> Failed:

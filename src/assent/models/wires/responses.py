@@ -35,7 +35,6 @@ class Responses:
             members["max_output_tokens"] = prompt.output
         if self._asked.reasons:
             members["include"] = ["reasoning.encrypted_content"]
-            members["reasoning"] = {"summary": "auto", **self._asked.options.get("reasoning", {})}
         if system := "\n\n".join(text for text in prompt.system if text.strip()):
             members["instructions"] = system
         tools = self._tools.all(prompt.tools)
