@@ -8,9 +8,7 @@ import msgspec
 from assent.core.provider import ModelSettings, Prices
 
 _VERSION = re.compile(r"-(\d{8}|\d{4}-\d{2}-\d{2}|latest)$")
-_REASONS = re.compile(
-    r"(o[1-9]|gpt-[5-9](?!.*chat)|codex)"
-)  # of OpenAI's; others say by themselves that they do
+_REASONS = re.compile(r"o[1-9]|gpt-[5-9](?!.*chat)|codex")  # of OpenAI's; others are not asked
 
 
 class Known(msgspec.Struct, frozen=True):
