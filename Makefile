@@ -8,7 +8,7 @@ QUICK := $(wildcard tests/core tests/house)
 
 # Debian packages that Assent and its tests use, as program:package.
 PROGRAMS := bwrap:bubblewrap prlimit:util-linux git:git strace:strace rg:ripgrep fdfind:fd-find \
-	jq:jq tree:tree file:file column:bsdextrautils gawk:gawk mawk:mawk xxd:xxd
+	jq:jq tree:tree file:file column:bsdextrautils gawk:gawk mawk:mawk xxd:xxd openssl:openssl
 MISSING = $(foreach pair,$(PROGRAMS),$(if $(shell command -v $(firstword $(subst :, ,$(pair))) \
 	2>/dev/null),,$(lastword $(subst :, ,$(pair)))))
 

@@ -24,6 +24,8 @@ class Scale(msgspec.Struct, frozen=True):
     many: int = 10_000
     large: int = 1 << 30
     records: int = 400
+    steps: int = 50
+    history: int = 800_000  # characters, four to a token
 
 
 # Flags of a folder on Linux, and the one that says: what is made in here has nothing to do with
@@ -34,7 +36,9 @@ _GET_FLAGS, _SET_FLAGS, _TOP_FOLDER = 0x80086601, 0x40086602, 0x00020000
 ENOUGH = 25.0  # seconds for the rounds of one figure
 
 FULL = Scale()
-QUICK = Scale(starts=2, rounds=1, few=10, many=100, large=1 << 24, records=20)
+QUICK = Scale(
+    starts=2, rounds=1, few=10, many=100, large=1 << 24, records=20, steps=5, history=8_000
+)
 
 
 def best(rounds: int, *actions: Action) -> list[float]:

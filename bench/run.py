@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bench.applying import applying, reviewing
+from bench.asking import asking
 from bench.bare import git_is_here
 from bench.confining import confining
 from bench.figure import Figure, figure_line, head_line, missed_line
@@ -28,6 +29,7 @@ GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
     "store": storing,
     "digest": digesting,
     "confine": confining,
+    "ask": asking,
 }
 
 

@@ -14,7 +14,7 @@ from typing import get_args
 
 import msgspec
 
-from assent.config.settings import MEANINGS, Settings
+from assent.config.settings import MEANINGS, NAMED, Settings
 from assent.core import errors
 from assent.core.errors import AssentError
 from assent.core.event import JournalWritten, PlanEvent, WorkspaceEvent
@@ -25,6 +25,8 @@ from assent.doctor.shell import ROWS
 from assent.gate.readonly.registry import TABLES
 from assent.gate.readonly.spec import Spec
 from assent.gate.readonly.tables import versions
+from assent.models.accounts import PROVIDERS
+from assent.models.catalog import Catalog
 from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED
 from assent.sandbox.trial.boundaries import CHECKS
 from assent.views.protected import PROTECTED
@@ -138,15 +140,7 @@ def error_words() -> str:
 
 def settings() -> str:
     """A row per setting: its key, its default, its meaning."""
-    rows = [
-        (
-            f"`{table}.{key}`",
-            f"`{msgspec.json.encode(default).decode()}`",
-            MEANINGS[f"{table}.{key}"],
-        )
-        for table, keys in msgspec.to_builtins(Settings()).items()
-        for key, default in keys.items()
-    ]
+    rows = [(f"`{key}`", f"`{_default(key)}`", meaning) for key, meaning in MEANINGS.items()]
     return _table(("Setting", "Default", "Meaning"), rows)
 
 
@@ -208,6 +202,38 @@ def plan_example() -> str:
     return "\n".join(["```", *lines, "```"])
 
 
+def providers() -> str:
+    """A row per provider that is known by name."""
+    rows = [
+        (
+            f"`{provider.name}`",
+            ", ".join(f"`{key}`" for key in provider.keys),
+            f"`{provider.url}`",
+            provider.wire,
+            f"`{provider.default}`" if provider.default else "",
+        )
+        for provider in PROVIDERS
+    ]
+    return _table(("Provider", "Key", "Base URL, if not changed", "Wire", "Default"), rows)
+
+
+def catalog() -> str:
+    """A row per model of the catalogue."""
+    known = [model for provider in PROVIDERS for model in Catalog().of(provider.name)]
+    rows = [
+        (
+            f"`{model.full}`",
+            f"{model.context:,}" if model.context else "",
+            f"{model.output:,}" if model.output else "",
+            ", ".join(f"{price:g}" for price in msgspec.structs.astuple(model.prices))
+            if model.prices
+            else "",
+        )
+        for model in known
+    ]
+    return _table(("Model", "Context", "Output", "Prices"), rows)
+
+
 GENERATORS: dict[str, Callable[[], str]] = {
     "map": module_map,
     "floors": floors,
@@ -221,6 +247,8 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "read-only": read_only,
     "doctor": doctor_checks,
     "plan-example": plan_example,
+    "providers": providers,
+    "catalog": catalog,
 }
 
 
@@ -241,6 +269,18 @@ def _leaves(spec: Spec) -> Iterator[Spec]:
         yield spec
     for child in spec.children.values():
         yield from _leaves(child)
+
+
+def _default(key: str) -> str:
+    """Returns the default of a setting as JSON."""
+    value: object = Settings()
+    table, _, rest = key.partition(".")
+    if table in NAMED:
+        name, value = NAMED[table]
+        key = rest.removeprefix(f"{name}.")
+    for part in key.split("."):
+        value = getattr(value, part)
+    return msgspec.json.encode(value).decode()
 
 
 def _code(text: str) -> str:

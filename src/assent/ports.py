@@ -8,6 +8,7 @@ import msgspec
 
 from assent.core.event import Event, Recorded
 from assent.core.journal import Entry
+from assent.core.model import Answer, Prompt
 from assent.core.motion import Fill, Layout, Seen
 from assent.core.operation import FileOperation
 from assent.core.process import Chunk, Ended, Limits, Program, Standing
@@ -245,3 +246,20 @@ class Process(Protocol):
         self, pipeline: Sequence[Program], folder: bytes, limits: Limits
     ) -> Iterator[Chunk | Ended]:
         """Runs a pipeline and streams its output; `Ended` comes last. Closing it ends them all."""
+
+
+class Answers(Iterator[Answer], Protocol):
+    """A model's answer as it comes; `Stopped` comes last."""
+
+    def close(self) -> None:
+        """Ends the request at once, from any thread; who waits for it then gets Interrupted."""
+
+
+class Model(Protocol):
+    """Something that turns a prompt into a stream of parts."""
+
+    def stream(self, prompt: Prompt) -> Answers:
+        """Answers. The same message object in a later prompt is not encoded again.
+
+        Raises ModelError, which says whether another attempt, another key or less text would help.
+        """

@@ -26,6 +26,9 @@ ROWS = (
     "digest 16 MiB / hashlib",
     "memory while digesting 16 MiB",
     "confined true: added",
+    "first byte of a first request / bare Python",
+    "gap per step, 5 steps / http.client",
+    "the same at 2,000 tokens / http.client",
 )
 
 

@@ -8,7 +8,7 @@ from assent.cli.table import COMMANDS
 
 PLAN = ("new", "write", "list", "show", "use", "history", "delete")
 STAGE = ("write", "edit", "delete", "move", "list", "remove", "clear")
-GROUPS = {"plan": PLAN, "stage": STAGE, "shell": ("check", "run")}
+GROUPS = {"plan": PLAN, "stage": STAGE, "shell": ("check", "run"), "models": ("list", "ask")}
 LINES = [
     *[(name,) for name in COMMANDS if name not in GROUPS],
     *[(group, name) for group, names in GROUPS.items() for name in names],

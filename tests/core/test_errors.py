@@ -7,7 +7,10 @@ from assent.core.errors import AssentError
 
 # Part 9 of the design: what an exit code means, and which errors end with it.
 CODES = {
-    1: "error plan illegal_step not_found bad_plan no_match impossible busy store workspace",
+    1: (
+        "error plan illegal_step not_found bad_plan no_match impossible busy store workspace "
+        "model unavailable overflow unauthorized"
+    ),
     2: "usage",
     3: "not_approved",
     4: "consent declined spent expired",

@@ -30,8 +30,8 @@ VERBS = {
     Shell: "known_standing run standing",
 }
 DOORS = (
-    "Batch Blobs Clock Facts Files Hands Journal Locks Looks PlanFile Process Projection "
-    "Signer Store"
+    "Answers Batch Blobs Clock Facts Files Hands Journal Locks Looks Model PlanFile Process "
+    "Projection Signer Store"
 )
 
 

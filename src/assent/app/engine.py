@@ -5,9 +5,8 @@ import os
 from functools import partial
 from pathlib import Path
 
-from assent.config.load import Loaded, Loader
-from assent.config.places import Places, places, private_paths
-from assent.core.errors import UsageError
+from assent.app.settings import load_settings, located, places_here
+from assent.config.places import Places, private_paths
 from assent.core.paths import normal
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
@@ -37,7 +36,7 @@ def open_engine_at(
     from assent.workspace.states import Digests
 
     cwd, root = located(folder)
-    loaded = _loaded(root, here, lenient=lenient)
+    loaded = load_settings(root, here, lenient=lenient)
     plan_dir = normal(os.fsencode(loaded.settings.plan.dir))
     blobs = FileBlobs(here.state / "blobs")
     digests = Digests()  # what reading has hashed, applying need not hash again
@@ -65,7 +64,7 @@ def open_engine_at(
 def may_approve_without_terminal(folder: str, *, lenient: bool = False) -> bool:
     """Tells whether the user's configuration lets a full digest approve without a question."""
     _, root = located(folder)
-    return _loaded(root, places_here(), lenient=lenient).settings.approve.without_terminal
+    return load_settings(root, places_here(), lenient=lenient).settings.approve.without_terminal
 
 
 class LateSigner:
@@ -90,31 +89,6 @@ class LateSigner:
 
             self._signer = FileSigner(self._path)
         return self._signer
-
-
-def places_here() -> Places:
-    """Returns where state and configuration of whoever runs this lie."""
-    return places(os.environ, Path.home())
-
-
-def located(folder: str) -> tuple[bytes, bytes]:
-    """Returns the real folder that a person means, and the root of its workspace."""
-    from assent.workspace.root import find_root
-
-    cwd = os.path.realpath(os.fsencode(folder or "."))
-    if not os.path.isdir(cwd):
-        raise UsageError(f"{folder} is no folder.")
-    return cwd, find_root(cwd)
-
-
-def _loaded(root: bytes, here: Places, *, lenient: bool) -> Loaded:
-    from assent.workspace.disk import Disk
-    from assent.workspace.projection import LocalProjection
-
-    def check_plan_dir(folder: str) -> object:
-        return LocalProjection(root, os.fsencode(folder))
-
-    return Loader(here.file, root, Disk().open, check_plan_dir).load(lenient=lenient)
 
 
 def _user() -> str:

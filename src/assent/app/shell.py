@@ -4,7 +4,8 @@ import os
 from functools import partial
 from pathlib import Path
 
-from assent.app.engine import located, open_engine_at, places_here
+from assent.app.engine import open_engine_at
+from assent.app.settings import located, places_here
 from assent.config.places import Places
 from assent.engine.shell import Shell
 from assent.sandbox.process import LocalProcess

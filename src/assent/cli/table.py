@@ -12,6 +12,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "build": ("assent.cli.run", "Apply exactly what was approved, once"),
     "undo": ("assent.cli.run", "Take a run back, by a plan of its own"),
     "recover": ("assent.cli.run", "Finish or revert an interrupted run"),
+    "models": ("assent.cli.models", "List the models that can be used here, and ask one"),
     "shell": ("assent.cli.shell", "Judge and run commands that only read"),
     "status": ("assent.cli.reading", "Show where the current plan stands"),
     "log": ("assent.cli.reading", "Show everything that happened"),

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from assent.config.reading import Opener, Source, edit, named, read, wrong
-from assent.config.settings import USER_ONLY, Settings
+from assent.config.settings import MODES, USER_ONLY, Settings
 from assent.config.trust import doubt
 from assent.core.errors import AssentError, Refused
 
@@ -40,8 +40,14 @@ class Loader(msgspec.Struct, frozen=True):
             if not lenient:
                 raise
             of_project, more = {}, (f"{error.message} It counts as empty here.",)
+        of_project, narrowed = _narrowed(of_user, of_project)
+        more = (*more, *[f"{named(self._project)} {remark}" for remark in narrowed])
         merged = _merged(of_user, of_project)
         return Loaded(msgspec.convert(merged, Settings), (*warnings, *more))
+
+    @property
+    def _project(self) -> Path:
+        return Path(os.fsdecode(self.root)) / PROJECT
 
     def _of_user(self) -> tuple[dict[str, Any], tuple[str, ...]]:
         source = read(self.user, self.opener, follow=True)
@@ -50,7 +56,7 @@ class Loader(msgspec.Struct, frozen=True):
         return _parted(source, f"which is ignored: {why}.") if why else (source.table, ())
 
     def _of_project(self) -> tuple[dict[str, Any], tuple[str, ...]]:
-        source = read(Path(os.fsdecode(self.root)) / PROJECT, self.opener, follow=False)
+        source = read(self._project, self.opener, follow=False)
         table, warnings = _parted(source, NOT_YOURS)
         settings = _settings(source.path, table)
         if "plan" in table:
@@ -70,6 +76,20 @@ def _parted(source: Source, remark: str) -> tuple[dict[str, Any], tuple[str, ...
     refused = _user_only(source)
     allowed = {key: value for key, value in source.table.items() if key not in refused}
     return allowed, tuple(f"{named(source.path)} sets [{key}], {remark}" for key in refused)
+
+
+def _narrowed(
+    of_user: Mapping[str, Any], of_project: dict[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Takes out what would give a project more than its user gives (law 9), with remarks."""
+    remarks = {}
+    mode = of_project.get("mode", MODES[0])
+    if MODES.index(mode) > MODES.index(of_user.get("mode", MODES[0])):
+        remarks["mode"] = f"sets the mode {mode}, but it can only make the user's stricter;"
+    if str(of_project.get("model", "")).startswith("scripted:"):
+        remarks["model"] = "sets a scripted model, which only the user may choose;"
+    kept = {key: value for key, value in of_project.items() if key not in remarks}
+    return kept, [f"{remark} it is ignored." for remark in remarks.values()]
 
 
 def _settings(path: Path, table: Mapping[str, Any]) -> Settings:

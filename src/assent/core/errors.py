@@ -24,7 +24,11 @@ AssentError
 ├── Interrupted         the person stopped it
 ├── Busy                another process works on this workspace
 ├── StoreError          the log or a blob could not be read or written
-└── WorkspaceError      a file of the workspace could not be read or written
+├── WorkspaceError      a file of the workspace could not be read or written
+└── ModelError          a model did not answer
+    ├── Unavailable         for now; asking again may help
+    ├── Overflow            the conversation is longer than it can read
+    └── Unauthorized        it does not know the key, or the key may not
 """
 
 from typing import ClassVar
@@ -136,3 +140,25 @@ class StoreError(AssentError):
 
 class WorkspaceError(AssentError):
     word = "workspace"
+
+
+class ModelError(AssentError):
+    word = "model"
+
+
+class Unavailable(ModelError):
+    """`after` is the number of seconds that the server asked for; negative if it did not."""
+
+    word = "unavailable"
+
+    def __init__(self, message: str, next: str = "", after: float = -1) -> None:
+        super().__init__(message, next)
+        self.after = after
+
+
+class Overflow(ModelError):
+    word = "overflow"
+
+
+class Unauthorized(ModelError):
+    word = "unauthorized"

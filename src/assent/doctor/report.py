@@ -6,7 +6,7 @@ from functools import partial
 
 import msgspec
 
-from assent.app.engine import places_here
+from assent.app.settings import places_here
 from assent.app.shell import bait, open_shell_at
 from assent.config.places import Places
 from assent.core.process import Standing

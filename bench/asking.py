@@ -1,0 +1,164 @@
+"""How soon a model is asked, and how much time passes between two steps, next to a bare client."""
+
+import http.client
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from bench.figure import Figure, at_most
+from bench.pace import Scale, best, timed
+from bench.starting import ASSENT, BARE
+
+from assent.core.message import Call, Message, Part, Result, Text
+from assent.core.model import Offer, Prompt, Said
+from assent.core.provider import RetrySettings
+from assent.models.asking import Door, WireModel
+from assent.models.net.address import address
+from assent.models.net.client import HttpClient
+from assent.models.retry import Retrying
+from assent.models.sorting import Who
+from assent.models.wires.chat import Chat
+from assent.models.wires.wire import Asked
+
+SYSTEM = "You plan changes. " * 60
+SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}}
+FOUND = "def greet(name):\n    return f'hello {name}'\n" * 5
+PIECE = 2_000  # characters of one result in a long history
+
+
+def asking(work: Path, scale: Scale) -> Iterator[Figure]:
+    """Measures the program's first request, and the steps of the client alone."""
+    with _talker() as port:
+        bare, first = best(
+            scale.starts,
+            lambda: timed(lambda: subprocess.run(BARE, check=True)),
+            lambda: _first_byte(work, port),
+        )
+        yield Figure("first byte of a first request / bare Python", first, bare, at_most(16))
+        for characters, name in (
+            (0, f"gap per step, {scale.steps} steps / http.client"),
+            (scale.history, f"the same at {scale.history // 4:,} tokens / http.client"),
+        ):
+            theirs, ours = best(
+                scale.rounds,
+                lambda size=characters: _gap(port, Plain(port, size), scale.steps),  # type: ignore[misc]
+                lambda size=characters: _gap(port, Ours(port, size), scale.steps),  # type: ignore[misc]
+            )
+            yield Figure(name, ours, theirs, at_most(10))
+
+
+class Plain:
+    """The client that anybody would write with the standard library alone."""
+
+    def __init__(self, port: int, characters: int) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port)
+        self._messages: list[dict[str, Any]] = [{"role": "system", "content": SYSTEM}]
+        for start in range(0, characters, PIECE):
+            self._messages.append({"role": "user", "content": f"{start} {FOUND * 9}"[:PIECE]})
+
+    def step(self) -> None:
+        function = {"name": "read", "description": "Reads.", "parameters": SCHEMA}
+        body = {
+            "model": "m",
+            "stream": True,
+            "messages": self._messages,
+            "tools": [{"type": "function", "function": function}],
+        }
+        self._connection.request("POST", "/v1/chat/completions", json.dumps(body))
+        said: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": []}
+        for line in self._connection.getresponse().read().splitlines():
+            if line.startswith(b"data: {"):
+                for choice in json.loads(line[6:])["choices"]:
+                    said["content"] += choice["delta"].get("content", "")
+                    said["tool_calls"] += choice["delta"].get("tool_calls", [])
+        self._messages += [said, {"role": "tool", "tool_call_id": "call_1", "content": FOUND}]
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class Ours:
+    """The same with Assent's client, retries and values."""
+
+    def __init__(self, port: int, characters: int) -> None:
+        base = f"http://127.0.0.1:{port}/v1"
+        door = Door(Who("bench", "m"), address(base, "bench"), {})
+        self._client = HttpClient(_no_tls, {})
+        wire = Chat(Asked("bench", "m"))
+        self._model = Retrying(WireModel(wire, door, self._client), RetrySettings())
+        starts = range(0, characters, PIECE)
+        texts = [f"{start} {FOUND * 9}"[:PIECE] for start in starts]
+        self._messages = tuple(Message("user", (Text(text),)) for text in texts)
+
+    def step(self) -> None:
+        prompt = Prompt((SYSTEM,), self._messages, (READ,))
+        answers = self._model.stream(prompt)
+        parts: tuple[Part, ...] = tuple(a.part for a in answers if isinstance(a, Said))
+        results = tuple(Result(part.id, FOUND) for part in parts if isinstance(part, Call))
+        self._messages += (Message("assistant", parts, "bench/m"), Message("user", results))
+
+    def close(self) -> None:
+        self._client.close()
+
+
+READ = Offer("read", "Reads.", SCHEMA)
+
+
+def _gap(port: int, client: Plain | Ours, steps: int) -> float:
+    """Returns the median time that the server waited between two steps."""
+    client.step()  # a first one, in which everything is encoded
+    for _ in range(steps):
+        client.step()
+    client.close()
+    return float(statistics.median(_told(port)["gaps"]))
+
+
+def _first_byte(work: Path, port: int) -> float:
+    """Returns the time from the start of the program to the first byte that the server saw."""
+    environment = {**os.environ, "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
+    line = [ASSENT, "models", "ask", "openai/m", "Hello"]
+    began = time.time()
+    subprocess.run(
+        line,
+        cwd=work,
+        env=environment,
+        check=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    return float(_told(port)["first"]) - began
+
+
+def _told(port: int) -> dict[str, Any]:
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("GET", "/gaps")
+    found: dict[str, Any] = json.loads(connection.getresponse().read())
+    connection.close()
+    return found
+
+
+@contextmanager
+def _talker() -> Iterator[int]:
+    server = subprocess.Popen(
+        [sys.executable, str(Path(__file__).with_name("talker.py"))], stdout=subprocess.PIPE
+    )
+    try:
+        assert server.stdout is not None
+        yield int(server.stdout.readline())
+    finally:
+        server.kill()
+        server.wait()
+        if server.stdout is not None:
+            server.stdout.close()
+
+
+def _no_tls(sock: socket.socket, host: str) -> socket.socket:
+    raise AssertionError("nobody speaks https here")

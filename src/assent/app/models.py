@@ -1,0 +1,184 @@
+"""Opens models: chooses wire, client and wrappers for a name, or for what is set up here."""
+
+import os
+import socket
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from assent.app.settings import load_settings, located, places_here
+from assent.config.settings import Settings
+from assent.core.errors import ModelError, UsageError
+from assent.core.provider import Prices
+from assent.models.accounts import Account, accounts, usable
+from assent.models.asking import Door, WireModel
+from assent.models.catalog import Catalog, Known
+from assent.models.choose import Chooser
+from assent.models.net.client import HttpClient
+from assent.models.retry import Retrying
+from assent.models.sorting import Who
+from assent.models.wires.wire import Asked, Wire
+from assent.ports import Model
+
+SCRIPTED = "scripted:"
+PROBE_S, LIST_S = 0.5, 10.0
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """A model that is ready to be asked, and what is known about it; 0: unknown."""
+
+    model: Model
+    name: str
+    context: int = 0
+    output: int = 0
+    prices: Prices | None = None
+    warm: Callable[[], None] | None = None  # opens the connection ahead of the first request
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A model that can be used here, and why."""
+
+    model: str
+    provider: str
+    why: str
+    context: int = 0
+    output: int = 0
+    default: bool = False
+
+
+class Models:
+    """Every model that can be used here. One client keeps the connections of all of them."""
+
+    def __init__(self, settings: Settings, environment: Mapping[str, str], folder: bytes) -> None:
+        self._settings = settings
+        self._folder = Path(os.fsdecode(folder))
+        self._accounts = accounts(environment, settings.providers)
+        self._catalog = Catalog(settings.models)
+        self._environment = environment
+        self._names: dict[str, list[str]] = {}
+        self._chooser = Chooser(self._accounts, self._catalog, self._names_at)
+
+    def open(self, name: str = "") -> Opened:
+        """Opens the model of that name, else the one in the settings, else the default."""
+        name = name or self._settings.model
+        if name.startswith(SCRIPTED):
+            return self._scripted(name)
+        account, known = self._chooser.choose(name)
+        model = self._asked(account, known)
+        retrying = Retrying(model, self._settings.retry, random=_chance)
+        return Opened(retrying, known.full, known.context, known.output, known.prices, model.warm)
+
+    def found(self) -> tuple[list[Found], list[str]]:
+        """Lists what can be used without asking for more, and tells what did not answer."""
+        rows: list[Found] = []
+        troubles: list[str] = []
+        for account in self._accounts.values():
+            try:
+                rows += [self._row(account, known) for known in self._offered(account)]
+            except ModelError as error:
+                troubles += [] if account.basis == "local" else [error.message]
+        default = self._default()
+        marked = [msgspec.structs.replace(row, default=row.model == default) for row in rows]
+        return marked, troubles
+
+    def _default(self) -> str:
+        """Returns the name of the model that is asked where nobody names one; empty if none is."""
+        if self._settings.model.startswith(SCRIPTED):
+            return self._settings.model
+        try:
+            return self._chooser.choose(self._settings.model)[1].full
+        except (ModelError, UsageError):
+            return ""
+
+    def close(self) -> None:
+        if "_client" in self.__dict__:
+            self._client.close()
+
+    def _asked(self, account: Account, known: Known) -> WireModel:
+        asked = Asked(account.name, known.name, known.output, known.reasons, account.options)
+        where = account.base.origin + account.base.path
+        who = Who(account.name, known.name, where, account.key_env, account.key)
+        door = Door(who, account.base, account.headers, account.bearer)
+        return WireModel(_wire(account, asked), door, self._client)
+
+    def _scripted(self, name: str) -> Opened:
+        from assent.models.scripted import Scripted, read_script
+
+        script = read_script(self._folder / name.removeprefix(SCRIPTED), name)
+        return Opened(Retrying(Scripted(script, name), self._settings.retry), name)
+
+    def _offered(self, account: Account) -> list[Known]:
+        if account not in usable([account]) and account.basis != "local":
+            return []
+        if not account.moved and not account.local:
+            return self._catalog.of(account.name)
+        return [self._catalog.find(account.name, name) for name in self._names_at(account)]
+
+    def _row(self, account: Account, known: Known) -> Found:
+        return Found(known.full, account.name, _why(account), known.context, known.output)
+
+    def _names_at(self, account: Account) -> list[str]:
+        """Asks a server once; one that is only guessed at gets little time."""
+        from assent.models.listing import names_at
+
+        if account.name not in self._names:
+            seconds = PROBE_S if account.basis == "local" else LIST_S
+            client = HttpClient(_secure, self._environment, seconds, seconds)
+            self._names[account.name] = names_at(account, client)
+        return self._names[account.name]
+
+    @cached_property
+    def _client(self) -> HttpClient:
+        return HttpClient(_secure, self._environment, self._settings.http.idle_s)
+
+
+def open_models(folder: str) -> tuple[Models, tuple[str, ...]]:
+    """Opens the models for the workspace around a folder, with what a person should know."""
+    cwd, root = located(folder)
+    loaded = load_settings(root, places_here(), lenient=False)
+    return Models(loaded.settings, dict(os.environ), cwd), loaded.warnings
+
+
+def _wire(account: Account, asked: Asked) -> Wire:
+    """Loads one of the wires."""
+    match account.wire:
+        case "anthropic":
+            from assent.models.wires.anthropic import Anthropic
+
+            return Anthropic(asked)
+        case "chat":
+            from assent.models.wires.chat import Chat
+
+            return Chat(asked)
+        case "responses":
+            from assent.models.wires.responses import Responses
+
+            return Responses(asked)
+
+
+def _secure(sock: socket.socket, host: str) -> socket.socket:
+    """Loads TLS when the first https connection needs it."""
+    from assent.models.net.tls import secure
+
+    return secure(sock, host)
+
+
+def _chance() -> float:
+    return int.from_bytes(os.urandom(2), "big") / (1 << 16)
+
+
+def _why(account: Account) -> str:
+    where = account.base.origin + account.base.path
+    match account.basis:
+        case "key":
+            return f"{account.key_env} is set"
+        case "base_url":
+            return f"{account.name.upper()}_BASE_URL is {where}"
+        case "configured":
+            return f"[providers.{account.name}] is {where}"
+        case "local":
+            return f"a server answers at {where}"
+        case _:
+            return ""

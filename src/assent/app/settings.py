@@ -1,0 +1,38 @@
+"""Opens the configuration: where it lies, and for which workspace it is read."""
+
+import os
+from pathlib import Path
+
+from assent.config.load import Loaded, Loader
+from assent.config.places import Places, places
+from assent.core.errors import UsageError
+
+
+def places_here() -> Places:
+    """Returns where state and configuration of whoever runs this lie."""
+    return places(os.environ, Path.home())
+
+
+def located(folder: str) -> tuple[bytes, bytes]:
+    """Returns the real folder that a person means, and the root of its workspace."""
+    from assent.workspace.root import find_root
+
+    cwd = os.path.realpath(os.fsencode(folder or "."))
+    if not os.path.isdir(cwd):
+        raise UsageError(f"{folder} is no folder.")
+    return cwd, find_root(cwd)
+
+
+def load_settings(root: bytes, here: Places, *, lenient: bool) -> Loaded:
+    """Reads the user's file and the project's.
+
+    Leniently, a project's configuration that cannot be used is a warning and no error.
+    """
+    from assent.workspace.disk import Disk
+
+    def check_plan_dir(folder: str) -> object:
+        from assent.workspace.projection import LocalProjection
+
+        return LocalProjection(root, os.fsencode(folder))
+
+    return Loader(here.file, root, Disk().open, check_plan_dir).load(lenient=lenient)

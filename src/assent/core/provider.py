@@ -1,0 +1,61 @@
+"""Providers: who answers where and how, and how patiently one asks; the words for settings."""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+import msgspec
+
+from assent.core.model import Usage
+
+MILLION = 1_000_000
+
+Wire: TypeAlias = Literal["anthropic", "chat", "responses"]
+
+
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class ProviderSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[providers.NAME]`: changes a provider that is known, or adds one."""
+
+    base_url: str = ""
+    wire: Wire | None = None
+    headers: dict[str, str] = {}
+    key_env: str = ""
+    options: dict[str, Any] = {}  # more members of every request's body
+
+
+class RetrySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[retry]`"""
+
+    first_s: Positive = 2.0
+    max_s: Positive = 30.0
+    tries: Annotated[int, msgspec.Meta(ge=1)] = 5
+
+
+class HttpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[http]`"""
+
+    idle_s: Positive = 120.0
+
+
+class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """US dollars for a million tokens."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+    def of(self, usage: Usage) -> float:
+        """Returns what tokens cost; those that came from a cache or went there are no others."""
+        fresh = max(0, usage.input - usage.cache_read - usage.cache_write)
+        cached = usage.cache_read * self.cache_read + usage.cache_write * self.cache_write
+        return (fresh * self.input + cached + usage.output * self.output) / MILLION
+
+
+class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[models."PROVIDER/NAME"]`: what is known of a model; 0 and nothing: unknown."""
+
+    context: int = 0
+    output: int = 0
+    prices: Prices | None = None

@@ -1,0 +1,1 @@
+"""Models: streaming clients for three wires, a scripted model, and what is known about models."""

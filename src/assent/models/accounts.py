@@ -1,0 +1,171 @@
+"""Accounts: which providers can be used here, and why, by environment and configuration."""
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from assent.core.errors import UsageError
+from assent.core.provider import ProviderSettings, Wire
+from assent.models.net.address import Address, address
+
+Basis: TypeAlias = Literal["key", "base_url", "configured", "local", ""]
+
+
+class Provider(msgspec.Struct, frozen=True):
+    """A provider as everybody knows it."""
+
+    name: str
+    url: str
+    keys: tuple[str, ...] = ()  # variables, the first that is set counts
+    wire: Wire = "chat"
+    default: str = ""
+    local: bool = False
+
+    @property
+    def url_env(self) -> str:
+        return f"{self.name.upper()}_BASE_URL"
+
+
+PROVIDERS = (
+    Provider(
+        "anthropic",
+        "https://api.anthropic.com",
+        ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+        "anthropic",
+        "claude-sonnet-5-5",
+    ),
+    Provider(
+        "openai", "https://api.openai.com/v1", ("OPENAI_API_KEY",), "responses", "gpt-6.1-sol"
+    ),
+    Provider("openrouter", "https://openrouter.ai/api/v1", ("OPENROUTER_API_KEY",)),
+    Provider(
+        "gemini",
+        "https://generativelanguage.googleapis.com/v1beta/openai",
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    ),
+    Provider("groq", "https://api.groq.com/openai/v1", ("GROQ_API_KEY",)),
+    Provider("mistral", "https://api.mistral.ai/v1", ("MISTRAL_API_KEY",)),
+    Provider("deepseek", "https://api.deepseek.com/v1", ("DEEPSEEK_API_KEY",)),
+    Provider("xai", "https://api.x.ai/v1", ("XAI_API_KEY",)),
+    Provider("together", "https://api.together.xyz/v1", ("TOGETHER_API_KEY",)),
+    Provider("fireworks", "https://api.fireworks.ai/inference/v1", ("FIREWORKS_API_KEY",)),
+    Provider("cerebras", "https://api.cerebras.ai/v1", ("CEREBRAS_API_KEY",)),
+    Provider("ollama", "http://127.0.0.1:11434/v1", ("OLLAMA_API_KEY",), local=True),
+    Provider("lmstudio", "http://127.0.0.1:1234/v1", ("LMSTUDIO_API_KEY",), local=True),
+    Provider("llamacpp", "http://127.0.0.1:8080/v1", ("LLAMACPP_API_KEY",), local=True),
+)
+
+
+class Account(msgspec.Struct, frozen=True):
+    """A provider as it can be used here. Without a basis it cannot."""
+
+    name: str
+    base: Address
+    wire: Wire
+    default: str = ""
+    headers: dict[str, str] = {}
+    options: dict[str, object] = {}
+    key_env: str = ""
+    key: str = ""
+    basis: Basis = ""
+    local: bool = False
+
+    @property
+    def moved(self) -> bool:
+        """Whether it is somewhere else than everybody knows, so that its models are unknown."""
+        return self.basis in ("base_url", "configured")
+
+    @property
+    def bearer(self) -> bool:
+        return not self.key_env.endswith("_API_KEY") or self.wire != "anthropic"
+
+
+def accounts(
+    environment: Mapping[str, str], settings: Mapping[str, ProviderSettings]
+) -> dict[str, Account]:
+    """Returns every provider by its name, those of the configuration first."""
+    for name in settings:
+        _check_name(name)
+    known = {provider.name: provider for provider in PROVIDERS}
+    own = [known.get(name, Provider(name, "")) for name in settings]
+    rest = [provider for provider in PROVIDERS if provider.name not in settings]
+    nothing = ProviderSettings()
+    return {
+        provider.name: _account(provider, settings.get(provider.name, nothing), environment)
+        for provider in (*own, *rest)
+    }
+
+
+def _account(
+    provider: Provider, settings: ProviderSettings, environment: Mapping[str, str]
+) -> Account:
+    from_env = _url(provider, environment)
+    url = settings.base_url or from_env or provider.url
+    if not url:
+        told = f"[providers.{provider.name}] has no base_url."
+        raise UsageError(told, "add base_url to it in the user's configuration")
+    setting = f"providers.{provider.name}.base_url"
+    base = address(url, setting if settings.base_url else provider.url_env)
+    names = (settings.key_env,) if settings.key_env else provider.keys
+    key_env = next((name for name in names if environment.get(name)), "".join(names[:1]))
+    key = environment.get(key_env, "").strip()
+    moved = bool(settings.base_url or from_env)
+    return Account(
+        name=provider.name,
+        base=base,
+        wire=settings.wire or ("chat" if moved and provider.wire == "responses" else provider.wire),
+        default=provider.default,
+        headers=_checked(provider.name, settings.headers),
+        options=settings.options,
+        key_env=key_env,
+        key=_plain(key, key_env),
+        basis=_basis(provider, settings, from_env, key),
+        local=provider.local,
+    )
+
+
+def _basis(provider: Provider, settings: ProviderSettings, from_env: str, key: str) -> Basis:
+    """Says by what an account can be used."""
+    if settings.base_url:
+        return "configured" if key or not settings.key_env else ""
+    if provider.local:
+        return "local"
+    if from_env:
+        return "base_url"
+    return "key" if key else ""
+
+
+def _url(provider: Provider, environment: Mapping[str, str]) -> str:
+    """Returns the base URL that the environment names, in the spelling of each program."""
+    host = environment.get("OLLAMA_HOST", "").strip() if provider.name == "ollama" else ""
+    if host:
+        host = host if "://" in host else f"http://{host}"
+        has_port = host.rpartition(":")[2].rstrip("/").isdecimal()
+        usual = host.replace("//0.0.0.0", "//127.0.0.1")
+        return f"{usual.rstrip('/')}{'' if has_port else ':11434'}/v1"
+    return environment.get(provider.url_env, "").strip()
+
+
+def _check_name(name: str) -> None:
+    if not name or "/" in name or ":" in name or name != name.strip():
+        told = f"{name!r} cannot be the name of a provider."
+        raise UsageError(told, "rename [providers.NAME] in the user's configuration")
+
+
+def _checked(provider: str, headers: Mapping[str, str]) -> dict[str, str]:
+    """Refuses headers that would begin other headers."""
+    for name, value in headers.items():
+        _plain(f"{name}{value}", f"A header of [providers.{provider}]")
+    return dict(headers)
+
+
+def _plain(value: str, whose: str) -> str:
+    if not value.isascii() or not value.isprintable():
+        raise UsageError(f"{whose} has characters in it that no header can carry.")
+    return value
+
+
+def usable(found: Iterable[Account]) -> list[Account]:
+    """Returns the accounts that can be used without looking for a server."""
+    return [account for account in found if account.basis not in ("", "local")]

@@ -1,0 +1,73 @@
+"""Cutting: how an answer that is still coming is ended from any thread, at once."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from assent.core.errors import Interrupted
+from assent.core.model import Answer, Stopped
+
+
+class Cut:
+    """The end of one request. Whatever may wait says how to wake it."""
+
+    def __init__(self) -> None:
+        self._made = threading.Event()
+        self._wake: Callable[[], None] | None = None
+
+    @property
+    def made(self) -> bool:
+        return self._made.is_set()
+
+    def arm(self, wake: Callable[[], None]) -> None:
+        """Says what ends the wait that comes next; at once, if the cut is made already."""
+        self._wake = wake
+        if self.made:
+            wake()
+
+    def make(self) -> None:
+        """Ends the request; a second time changes nothing."""
+        self._made.set()
+        if self._wake is not None:
+            self._wake()
+
+    def wait(self, seconds: float) -> None:
+        """Waits, unless the cut comes first."""
+        self._made.wait(seconds)
+
+    def check(self) -> None:
+        """Raises Interrupted if the cut is made."""
+        if self.made:
+            raise Interrupted("The request was ended before its answer was complete.")
+
+
+class Cuttable:
+    """An iterator over what a generator makes; unlike it, it can be closed while it is waiting."""
+
+    def __init__(self, begin: Callable[[Cut], Iterator[Answer]]) -> None:
+        self._cut = Cut()
+        self._parts = begin(self._cut)
+        self._over = False
+
+    def __iter__(self) -> "Cuttable":
+        return self
+
+    def __next__(self) -> Answer:
+        try:
+            answer = next(self._parts)
+        except (StopIteration, ValueError):  # the latter if another thread is just closing it
+            if not self._over:
+                self._cut.check()
+            raise
+        self._over = isinstance(answer, Stopped)
+        return answer
+
+    def close(self) -> None:
+        """Ends the request; whoever wants its next part then gets Interrupted."""
+        self._cut.make()
+        with suppress(ValueError):  # it runs in another thread, which the cut has woken
+            getattr(self._parts, "close", _nothing)()
+
+
+def _nothing() -> None:
+    """Closes an iterator that needs no closing."""

@@ -1,0 +1,55 @@
+"""Addresses: where a URL leads, for the two schemes and the few forms that base URLs have."""
+
+import re
+
+import msgspec
+
+from assent.core.errors import UsageError
+
+_URL = re.compile(
+    r"(?P<scheme>https?)://(?:(?P<user>[^@/\s]*)@)?"
+    r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>\d{1,5}))?(?P<path>/[\x21-\x7e]*)?",
+    re.IGNORECASE,
+)
+_PORTS = {"http": 80, "https": 443}
+_LOOPBACK = re.compile(r"localhost|127(\.\d{1,3}){3}|::1")
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Scheme, host, port and path; `user` only where a proxy wants to know who asks."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str = ""
+    user: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port, as a person writes them."""
+        return f"{self.scheme}://{self.authority}"
+
+    @property
+    def authority(self) -> str:
+        """Host, and the port if it is not the usual one."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _PORTS[self.scheme] else f"{host}:{self.port}"
+
+    @property
+    def is_loopback(self) -> bool:
+        return _LOOPBACK.fullmatch(self.host) is not None
+
+    def below(self, path: str) -> "Address":
+        """Returns the address of something under this one."""
+        return msgspec.structs.replace(self, path=self.path.rstrip("/") + path)
+
+
+def address(url: str, whose: str) -> Address:
+    """Reads a URL; `whose` names the setting or variable that has it."""
+    found = _URL.fullmatch(url.strip())
+    if found is None or not 0 < int(found["port"] or 80) < 1 << 16:
+        raise UsageError(f"{whose} is no http or https URL: {url!r}.")
+    scheme = found["scheme"].lower()
+    host = found["host"].lower().strip("[]")
+    port = int(found["port"] or _PORTS[scheme])
+    return Address(scheme, host, port, found["path"] or "", found["user"] or "")

@@ -1,0 +1,184 @@
+"""Links: one connection to one server, opened, used for one request after another, closed."""
+
+import socket
+from binascii import b2a_base64
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+import msgspec
+
+from assent.models.cut import Cut
+from assent.models.net.address import Address
+from assent.models.net.reply import Broken, Reply
+
+PIECE, SLICE = 1 << 16, 1 << 20
+
+Secure: TypeAlias = Callable[[socket.socket, str], socket.socket]
+
+
+class Way(msgspec.Struct, frozen=True):
+    """How to get to a server: directly or by a proxy, and how long to wait on the way."""
+
+    target: Address
+    proxy: Address | None
+    connect_s: float
+    idle_s: float
+
+
+class Link:
+    """A connection, and the reply that is being read from it."""
+
+    def __init__(self, sock: socket.socket, way: Way) -> None:
+        self._sock = sock
+        self.way = way
+        self.reply = Reply()
+
+    def send(self, pieces: Sequence[bytes]) -> None:
+        """Sends a request; raises OSError if not all of it went out.
+
+        Small pieces go out together, in as few packets as they need; large ones are not copied.
+        """
+        self.reply = Reply()
+        small: list[bytes] = []
+        for piece in pieces:
+            if len(piece) < PIECE:
+                small.append(piece)
+                continue
+            self._sock.sendall(b"".join(small))
+            for start in range(0, len(piece), SLICE):  # each has the time limit to itself
+                self._sock.sendall(memoryview(piece)[start : start + SLICE])
+            small = []
+        self._sock.sendall(b"".join(small))
+
+    def receive(self) -> bytes:
+        """Waits for bytes, as long as the limit allows; none are the end."""
+        return self._sock.recv(PIECE)
+
+    def is_ready(self) -> bool:
+        """Tells whether the last answer is over and the server still listens, without waiting."""
+        self._sock.settimeout(0)
+        try:
+            while not self.reply.done or self.reply.keeps:
+                piece = self._sock.recv(PIECE)
+                if not piece or self.reply.done:
+                    return False
+                for _ in self.reply.feed(piece):
+                    pass
+        except OSError as error:
+            return _would_wait(error) and self.reply.done and self.reply.keeps
+        except Broken:
+            return False
+        finally:
+            self._sock.settimeout(self.way.idle_s)
+        return False
+
+    def wake(self) -> None:
+        """Makes whoever waits for bytes, in any thread, wait no longer."""
+        with suppress(OSError):
+            # Not the TLS socket's own method, which would hand out what is still encrypted.
+            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._sock.close()
+
+
+def open_link(way: Way, secure: Secure, cut: Cut) -> Link:
+    """Connects. Everything that can go wrong is a Broken that says what."""
+    next_stop = way.proxy or way.target
+    sock = _connected(next_stop, way.connect_s, cut)
+    try:
+        if way.target.scheme == "https":
+            if way.proxy is not None:
+                _tunnel(sock, way.target, way.proxy)
+            sock = secure(sock, way.target.host)
+            cut.arm(Link(sock, way).wake)
+            _shake_hands(sock, way.target)
+        sock.settimeout(way.idle_s)
+        return Link(sock, way)
+    except BaseException:
+        sock.close()
+        raise
+
+
+def _connected(stop: Address, seconds: float, cut: Cut) -> socket.socket:
+    trouble = f"{stop.origin} has no address"
+    for family, kind, protocol, _, where in _addresses(stop):
+        sock = socket.socket(family, kind, protocol)
+        sock.settimeout(seconds)
+        cut.arm(lambda sock=sock: _shut(sock))  # type: ignore[misc]
+        try:
+            sock.connect(where)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return sock
+        except OSError as error:
+            sock.close()
+            trouble = _told(error, stop)
+        except BaseException:
+            sock.close()
+            raise
+    raise Broken(trouble)
+
+
+def _addresses(stop: Address) -> list[tuple[int, int, int, str, Any]]:
+    try:
+        return [*socket.getaddrinfo(stop.host, stop.port, type=socket.SOCK_STREAM)]
+    except OSError as error:
+        raise Broken(f"the name {stop.host} cannot be looked up ({error.strerror})") from None
+
+
+def _tunnel(sock: socket.socket, target: Address, proxy: Address) -> None:
+    """Asks a proxy to pass bytes on."""
+    goal = f"{target.authority}:443" if target.port == 443 else target.authority  # noqa: PLR2004 (https)
+    lines = [f"CONNECT {goal} HTTP/1.1", f"Host: {goal}", *proxy_headers(proxy), "", ""]
+    reply = Reply()
+    try:
+        sock.sendall("\r\n".join(lines).encode("latin-1"))
+        while reply.head is None:
+            piece = sock.recv(1)  # not a byte of what comes through the tunnel
+            if not piece:
+                reply.end()
+            for _ in reply.feed(piece):
+                break
+    except OSError as error:
+        raise Broken(f"the proxy {_told(error, proxy)}") from None
+    if reply.head.status // 100 != 2:  # noqa: PLR2004 (any 2xx)
+        told = f"the proxy {proxy.origin} does not let {goal} through ({reply.head.status})"
+        raise Broken(told, fatal=reply.head.status < 500)  # noqa: PLR2004 (not its fault)
+
+
+def proxy_headers(proxy: Address) -> list[str]:
+    """Returns the header that tells a proxy who asks, if its address says so."""
+    if not proxy.user:
+        return []
+    return [f"Proxy-Authorization: Basic {b2a_base64(proxy.user.encode(), newline=False).decode()}"]
+
+
+def _shake_hands(sock: socket.socket, target: Address) -> None:
+    try:
+        getattr(sock, "do_handshake")()  # noqa: B009 (only TLS sockets have it)
+    except OSError as error:
+        untrusted = getattr(error, "verify_message", "")
+        if not untrusted:
+            raise Broken(_told(error, target)) from None
+        raise Broken(
+            f"the certificate of {target.authority} is not trusted ({untrusted}); if it should be, "
+            "let SSL_CERT_FILE name the certificates that vouch for it",
+            fatal=True,
+        ) from None
+
+
+def _would_wait(error: OSError) -> bool:
+    """Tells whether nothing has come; TLS, which is not loaded here, has its own word for it."""
+    return isinstance(error, BlockingIOError) or type(error).__name__ == "SSLWantReadError"
+
+
+def _shut(sock: socket.socket) -> None:
+    with suppress(OSError):
+        sock.shutdown(socket.SHUT_RDWR)
+
+
+def _told(error: OSError, stop: Address) -> str:
+    if isinstance(error, TimeoutError):
+        return f"{stop.origin} does not answer"
+    return f"{stop.origin} cannot be reached ({error.strerror or error})"

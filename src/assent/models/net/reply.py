@@ -1,0 +1,168 @@
+"""Replies: reads an HTTP/1.1 response piece by piece; knows nothing of sockets."""
+
+import re
+import zlib
+from collections.abc import Iterator
+
+import msgspec
+
+HEAD_LIMIT = 64 << 10
+_PIECE = 1 << 20  # most that a compressed piece becomes at once
+_STATUS = re.compile(rb"HTTP/1\.([01]) (\d{3})(?: .*)?")
+_FIELD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
+_SIZE = re.compile(rb"[0-9a-fA-F]{1,15}")
+_INTERIM = range(100, 200)  # those only say that the answer is still to come
+_BODILESS = (204, 304)
+
+
+class Broken(Exception):
+    """The connection or what came over it is of no use; `fatal` if trying again will not help."""
+
+    def __init__(self, reason: str, *, fatal: bool = False) -> None:
+        super().__init__(reason)
+        self.fatal = fatal
+
+
+class Head(msgspec.Struct, frozen=True):
+    """Status and headers, with names in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    old: bool = False  # HTTP/1.0
+
+
+class Reply:
+    """One response. `head` is there once it is complete, `done` tells whether the body is."""
+
+    def __init__(self) -> None:
+        self.head: Head | None = None
+        self.done = False
+        self.keeps = False  # whether another response may follow on the same connection
+        self._held = bytearray()
+        self._left: int | None = None  # bytes of the body or chunk; None: until the end
+        self._chunked = False
+        self._trailing = False
+        self._inflate: zlib._Decompress | None = None
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """Yields the body that this piece brings."""
+        self._held += piece
+        while self.head is None:
+            if not self._read_head():
+                return
+        for content in self._chunks() if self._chunked else self._plain():
+            yield from self._unpacked(content)
+        if self.done and self._held:
+            self.keeps = False  # bytes that nobody asked for
+
+    def end(self) -> None:
+        """Takes note that nothing more comes."""
+        self.keeps = False
+        if self.head is None:
+            raise Broken("the server closed the connection without an answer")
+        if (self._chunked or self._left is not None) and not self.done:
+            raise Broken("the connection ended in the middle of the answer")
+        self.done = True
+
+    def tunnel(self) -> None:
+        """Makes this the answer to a CONNECT, after which the bytes are somebody else's."""
+        self.done, self._chunked, self._left = True, False, 0
+
+    def _read_head(self) -> bool:
+        end = self._held.find(b"\r\n\r\n")
+        if end < 0:
+            if len(self._held) > HEAD_LIMIT:
+                raise Broken("the server's answer has a head without end")
+            return False
+        lines = bytes(self._held[:end]).split(b"\r\n")
+        del self._held[: end + 4]
+        head = parsed(lines)
+        if head.status not in _INTERIM:
+            self.head = head
+            self._expect(head)
+        return True
+
+    def _expect(self, head: Head) -> None:
+        """Decides where the body ends."""
+        coding = head.headers.get("transfer-encoding", "").lower()
+        length = head.headers.get("content-length", "")
+        if coding not in ("", "chunked") or (length and not length.isdecimal()):
+            raise Broken("the server's answer has a length that cannot be read")
+        self._chunked = bool(coding)
+        if self._chunked or head.status in _BODILESS:
+            self._left = 0
+        elif length:
+            self._left = int(length)
+        asks_to_close = "close" in head.headers.get("connection", "").lower()
+        ends_by_closing = self._left is None
+        self.keeps = not (head.old or asks_to_close or ends_by_closing)
+        self.done = self._left == 0 and not self._chunked
+        if head.headers.get("content-encoding", "").lower() in ("gzip", "x-gzip", "deflate"):
+            self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32)
+
+    def _plain(self) -> Iterator[bytes]:
+        if self.done or not self._held:
+            return
+        content = bytes(self._held if self._left is None else self._held[: self._left])
+        del self._held[: len(content)]
+        if self._left is not None:
+            self._left -= len(content)
+            self.done = self._left == 0
+        yield content
+
+    def _chunks(self) -> Iterator[bytes]:
+        while not self.done:
+            if self._left:
+                content = bytes(self._held[: self._left])
+                if not content:
+                    return
+                del self._held[: len(content)]
+                self._left -= len(content)
+                yield content
+            elif not self._next_line():
+                return
+
+    def _next_line(self) -> bool:
+        """Takes a chunk's size, the end of one, or a trailer; tells whether there was a line."""
+        end = self._held.find(b"\r\n")
+        if end < 0:
+            if len(self._held) > HEAD_LIMIT:
+                raise Broken("the server's answer has a chunk without a size")
+            return False
+        line = bytes(self._held[:end])
+        del self._held[: end + 2]
+        if self._trailing:
+            self.done = not line
+        elif line:
+            size = line.partition(b";")[0].strip()
+            if not _SIZE.fullmatch(size):
+                raise Broken("the server's answer has a chunk whose size cannot be read")
+            self._left = int(size, 16)
+            self._trailing = self._left == 0
+        return True
+
+    def _unpacked(self, content: bytes) -> Iterator[bytes]:
+        if self._inflate is None:
+            yield content
+            return
+        try:
+            while content:
+                yield self._inflate.decompress(content, _PIECE)
+                content = self._inflate.unconsumed_tail
+        except zlib.error:
+            raise Broken("the server's answer is packed in a way that cannot be read") from None
+
+
+def parsed(lines: list[bytes]) -> Head:
+    """Reads a status line and headers; of headers that repeat, all values count."""
+    status = _STATUS.fullmatch(lines[0])
+    if status is None:
+        raise Broken("what answers there does not speak HTTP")
+    headers: dict[str, str] = {}
+    for line in lines[1:]:
+        field = _FIELD.fullmatch(line)
+        if field is None:
+            raise Broken("the server's answer has a header that cannot be read")
+        name, value = field[1].decode("ascii").lower(), field[2].decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return Head(int(status[2]), headers, status[1] == b"0")

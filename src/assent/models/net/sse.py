@@ -1,0 +1,88 @@
+"""Server-sent events: cuts a stream of bytes into events, wherever its pieces end."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+LIMIT = 16 << 20  # bytes of one event
+
+
+class TooLong(Exception):
+    """An event that no provider would send."""
+
+
+class Event(msgspec.Struct, frozen=True):
+    """One event: its name, empty if it has none, and its lines of data."""
+
+    name: str
+    data: bytes
+
+
+class Events:
+    """An incremental parser. Comments, ids and retry times are of no interest here."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._rest: list[bytes] = []
+        self._waiting = 0
+        self._name = ""
+        self._lines: list[bytes] = []
+        self._size = 0
+        self._begun = False
+
+    def feed(self, piece: bytes) -> Iterator[Event]:
+        """Yields the events that this piece completes; what has no blank line yet waits."""
+        if not self._begun:
+            piece, self._begun = self._without_mark(piece)
+        for line in self._whole_lines(piece):
+            if line:
+                self._take(line)
+            elif self._lines:
+                yield self._event()
+            else:
+                self._name = ""
+
+    def _whole_lines(self, piece: bytes) -> list[bytes]:
+        """Returns the complete lines; the rest waits unjoined, so that a drip is cheap."""
+        self._rest.append(piece)
+        self._waiting += len(piece)
+        self._check(self._waiting)
+        if b"\n" not in piece and b"\r" not in piece and self._rest[0][-1:] != b"\r":
+            return []
+        held = b"".join(self._rest)
+        tail = b"\r" if held.endswith(b"\r") else b""  # a line feed may follow in the next piece
+        held = held.removesuffix(b"\r")
+        lines = held.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        self._rest = [lines.pop() + tail]
+        self._waiting = len(self._rest[0])
+        return lines
+
+    def _without_mark(self, piece: bytes) -> tuple[bytes, bool]:
+        held = b"".join(self._rest) + piece
+        self._rest = []
+        if len(held) < len(_MARK) and _MARK.startswith(held):
+            self._rest = [held]
+            return b"", False
+        return held.removeprefix(_MARK), True
+
+    def _take(self, line: bytes) -> None:
+        field, _, value = line.partition(b":")
+        value = value.removeprefix(b" ")
+        if field == b"data":
+            self._size += len(value)
+            self._check(self._size)
+            self._lines.append(value)
+        elif field == b"event":
+            self._name = value.decode("utf-8", "replace")
+
+    def _event(self) -> Event:
+        event = Event(self._name, b"\n".join(self._lines))
+        self._name, self._lines, self._size = "", [], 0
+        return event
+
+    def _check(self, size: int) -> None:
+        if size > self._limit:
+            raise TooLong(f"an event is longer than {self._limit} bytes")
+
+
+_MARK = b"\xef\xbb\xbf"  # a byte order mark, which may stand at the very beginning

@@ -1,0 +1,82 @@
+"""Retrying: wraps a model so that passing trouble is waited out, and nothing is said twice."""
+
+from collections.abc import Callable, Iterator
+
+from assent.core.errors import Unavailable
+from assent.core.model import Answer, Prompt, Retried, Said, Stopped
+from assent.core.provider import RetrySettings
+from assent.models.cut import Cut, Cuttable
+from assent.ports import Model
+
+LONGEST_S = 300.0  # a server that wants to be left alone for longer is told to the person
+
+
+class Retrying:
+    """A model that is asked again when asking again may help.
+
+    Deltas pass at once, for whoever watches. Parts are held back until the attempt that said them
+    came to its end, so every part that comes out counts, and none comes out twice. After `Retried`
+    the deltas before it are void.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        settings: RetrySettings,
+        sleep: Callable[[Cut, float], object] = Cut.wait,
+        random: Callable[[], float] = lambda: 0.0,
+    ) -> None:
+        self._model = model
+        self._settings = settings
+        self._sleep = sleep
+        self._random = random
+
+    def stream(self, prompt: Prompt) -> Cuttable:
+        return Cuttable(lambda cut: self._tried(prompt, cut))
+
+    def _tried(self, prompt: Prompt, cut: Cut) -> Iterator[Answer]:
+        for attempt in range(1, max(1, self._settings.tries) + 1):
+            try:
+                yield from self._once(prompt, cut)
+                return
+            except Unavailable as error:
+                wait = self._wait(attempt, error.after)
+                if attempt >= self._settings.tries or wait > LONGEST_S:
+                    raise self._given_up(error, attempt) from None
+                reason = error.message
+            yield Retried(attempt, wait, reason)
+            self._sleep(cut, wait)
+            cut.check()
+
+    def _once(self, prompt: Prompt, cut: Cut) -> Iterator[Answer]:
+        """Passes one attempt on; its parts only when it is complete."""
+        answers = self._model.stream(prompt)
+        cut.arm(answers.close)
+        parts: list[Answer] = []
+        try:
+            for answer in answers:
+                match answer:
+                    case Said():
+                        parts.append(answer)
+                    case Stopped():
+                        yield from parts
+                        yield answer
+                        return
+                    case _:
+                        yield answer
+        finally:
+            answers.close()
+        raise Unavailable("The answer broke off before its end.")
+
+    def _wait(self, attempt: int, asked: float) -> float:
+        """Doubles from try to try, with a little chance so that not all come back at once."""
+        if asked > 0:
+            return asked
+        usual = min(self._settings.max_s, self._settings.first_s * 2.0 ** (attempt - 1))
+        return float(usual * (1 - 0.25 * self._random()))
+
+    def _given_up(self, error: Unavailable, attempts: int) -> Unavailable:
+        if attempts == 1 and error.after <= LONGEST_S:
+            return error
+        tried = f"Tried {attempts} times." if attempts > 1 else "It wants too long a pause."
+        return Unavailable(f"{error.message} {tried}", error.next, error.after)

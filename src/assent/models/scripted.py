@@ -1,0 +1,184 @@
+"""The scripted model: answers from a file, turn by turn, with every fault a server can have."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from assent.core.errors import ModelError, Unavailable, UsageError
+from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
+from assent.core.model import Answer, Delta, Prompt, Said, Stop, Stopped, Usage
+from assent.models.cut import Cut, Cuttable
+
+LIMIT = 64 << 20
+
+Fault = Literal[
+    "rate_limit",
+    "rate_limit_after",
+    "server_error",
+    "overloaded",
+    "reset_before",
+    "reset_during",
+    "cut",
+    "malformed_event",
+    "truncated_json",
+    "error_event",
+    "html_page",
+    "empty_reply",
+    "drip",
+    "stall",
+]
+
+# What each fault looks like from outside; those in the middle of an answer come after half of it.
+BEFORE = {
+    "rate_limit": "wants fewer requests (429)",
+    "rate_limit_after": "wants fewer requests (429)",
+    "server_error": "had an error (500)",
+    "overloaded": "is overloaded (529)",
+    "reset_before": "reset the connection",
+    "html_page": "sent a page of text/html, not a stream of events",
+    "empty_reply": "gave an empty answer",
+}
+DURING = {
+    "reset_during": "reset the connection in the answer",
+    "cut": "closed the connection before the end of the answer",
+    "malformed_event": "sent an event that could not be read",
+    "truncated_json": "sent half of an event",
+    "error_event": "reported an error in the answer",
+    "stall": "said nothing for too long",
+}
+
+
+class ScriptedCall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A call of a turn."""
+
+    tool: str
+    args: dict[str, Any] = {}
+
+
+class Turn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One answer."""
+
+    text: str = ""
+    reasoning: str = ""
+    calls: tuple[ScriptedCall, ...] = ()
+    delay_ms: float = 0
+    fault: Fault | None = None
+
+
+class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A whole file."""
+
+    turns: tuple[Turn, ...] = ()
+    children: dict[str, tuple[Turn, ...]] = {}
+
+
+def read_script(path: Path, name: str) -> Script:
+    """Reads a script; `name` is what the person called it."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(LIMIT + 1)
+    except OSError as error:
+        raise UsageError(f"The script {name} cannot be read: {error.strerror}.") from None
+    if len(content) > LIMIT:
+        raise UsageError(f"The script {name} is longer than {LIMIT} bytes.")
+    try:
+        return msgspec.json.decode(content, type=Script)
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"The script {name} cannot be used: {error}.") from None
+
+
+class Scripted:
+    """Answers a session's k-th main request with turn k.
+
+    k comes from the prompt, so it survives the end of a process. A turn's fault happens once; asked
+    again, the turn is answered.
+    """
+
+    def __init__(self, script: Script, name: str) -> None:
+        self._script = script
+        self._name = name
+        self._failed: set[tuple[str, int]] = set()
+
+    def stream(self, prompt: Prompt) -> Cuttable:
+        return Cuttable(lambda cut: self._answer(prompt, cut))
+
+    def _answer(self, prompt: Prompt, cut: Cut) -> Iterator[Answer]:
+        if prompt.kind in ("title", "compact"):
+            yield from _aside(prompt)
+            return
+        number = prompt.turn or 1 + sum(m.role == "assistant" for m in prompt.messages)
+        turn = self._turn(prompt.kind, number)
+        cut.wait(turn.delay_ms / 1000)
+        cut.check()
+        fault = self._due(turn, prompt.kind, number)
+        if fault in BEFORE:
+            after = 1.0 if fault == "rate_limit_after" else -1.0
+            raise Unavailable(f"{self._name} {BEFORE[fault]}.", "", after)
+        parts = _parts(turn, f"{prompt.kind}_{number}")
+        yield from _deltas(turn, drip=fault == "drip", half=fault in DURING)
+        if fault in DURING:
+            raise Unavailable(f"{self._name} {DURING[fault]}.")
+        yield from map(Said, parts)
+        stop = Stop.CALLS if turn.calls else Stop.END
+        yield Stopped(stop, Usage(_size(prompt.messages) // 4, _length(parts) // 4))
+
+    def _turn(self, kind: str, number: int) -> Turn:
+        turns = self._script.turns if kind == "main" else self._script.children.get(kind, ())
+        if number > len(turns):
+            whose = "" if kind == "main" else f" for {kind}"
+            told = f"{self._name} has {len(turns)} turns{whose} and was asked for number {number}."
+            raise ModelError(told, "add a turn to the script, or start a new session")
+        return turns[number - 1]
+
+    def _due(self, turn: Turn, kind: str, number: int) -> str:
+        if turn.fault is None or (kind, number) in self._failed:
+            return ""
+        self._failed.add((kind, number))
+        return turn.fault
+
+
+def _parts(turn: Turn, serial: str) -> list[Part]:
+    parts: list[Part] = [Reasoning(turn.reasoning)] if turn.reasoning else []
+    parts += [Text(turn.text)] if turn.text else []
+    calls = enumerate(turn.calls, start=1)
+    return [*parts, *(Call(f"call_{serial}_{n}", call.tool, call.args) for n, call in calls)]
+
+
+def _deltas(turn: Turn, *, drip: bool, half: bool) -> Iterator[Answer]:
+    said = [("reasoning", turn.reasoning), ("text", turn.text)]
+    said += [("call", msgspec.json.encode(call.args).decode()) for call in turn.calls]
+    for kind, text in said:
+        told = text[: len(text) // 2] if half else text
+        for piece in told if drip else re.findall(r"\s*\S+\s*", told):
+            yield Delta(kind, piece)
+
+
+def _aside(prompt: Prompt) -> Iterator[Answer]:
+    """Answers a request for a title or a summary, which takes no turn."""
+    texts = [
+        p.text for m in prompt.messages if m.role == "user" for p in m.parts if isinstance(p, Text)
+    ]
+    words = " ".join(" ".join(texts).split()[:8]) or "Nothing was said"
+    yield Said(Text(words if prompt.kind == "title" else f"Summary: {words}"))
+    yield Stopped(Stop.END)
+
+
+def _size(messages: tuple[Message, ...]) -> int:
+    return sum(_length(message.parts) for message in messages)
+
+
+def _length(parts: tuple[Part, ...] | list[Part]) -> int:
+    """Returns how many characters parts have, for a count that is only an estimate."""
+    total = 0
+    for part in parts:
+        match part:
+            case Text(text) | Reasoning(text) | Result(_, text):
+                total += len(text)
+            case Call():
+                total += len(str(part.args))
+            case Image():
+                pass
+    return total

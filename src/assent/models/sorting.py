@@ -1,0 +1,164 @@
+"""Sorting: what a failure is, whether asking again helps, and what a person can do about it."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import msgspec
+
+from assent.core.errors import ModelError, Overflow, Unauthorized, Unavailable
+from assent.models.wires.wire import Failed
+
+NO_WAIT = -1.0
+WORDS = 300  # characters of a server's own message
+LIST = "assent models list"
+
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|exceed_context_size|prompt is too long|input is too long"
+    r"|(maximum|max|available) context|context (length|window|limit|size)|exceeds the context"
+    r"|reduce the length|too many (input )?tokens|maximum number of (input )?tokens"
+    r"|input (token|length).{0,40}exceed|request_too_large",
+    re.IGNORECASE,
+)
+_NO_MONEY = re.compile(
+    r"insufficient_quota|credit balance|insufficient (balance|credits|funds)|billing_error", re.I
+)
+_RETRY = {408, 409, 425, 429, *range(500, 600)}
+_REASONS = {
+    408: "took too long",
+    409: "was busy with another request",
+    429: "wants fewer requests",
+    503: "is not available",
+    529: "is overloaded",
+}
+
+# Kinds of errors that come in the middle of an answer, as the status they would have come with.
+_KINDS = {
+    "invalid_request_error": 400,
+    "invalid_prompt": 400,
+    "context_length_exceeded": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "billing_error": 402,
+    "insufficient_quota": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "model_not_found": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "overloaded_error": 529,
+}
+_PAYMENT, _MISSING, _TOO_LARGE, _MANY = 402, 404, 413, 429
+
+
+class Who(msgspec.Struct, frozen=True):
+    """Who was asked, in the words of messages; the key is known so that it is never shown."""
+
+    provider: str
+    model: str
+    origin: str = ""
+    key_env: str = ""
+    key: str = ""
+
+
+def refused(
+    who: Who, status: int, headers: Mapping[str, str], body: bytes, now: float
+) -> ModelError:
+    """Sorts an answer that is no success."""
+    words = _words(who, _message(body), f"status {status}")
+    return _sorted(who, status, words, _overflow_in(body), retry_after(headers, now))
+
+
+def reported(who: Who, failed: Failed) -> ModelError:
+    """Sorts an error that came in the middle of an answer."""
+    status = _KINDS.get(failed.kind, 500)
+    if failed.kind.isdecimal() and len(failed.kind) == len("500"):
+        status = int(failed.kind)
+    text = f"{failed.kind} {failed}"
+    words = _words(who, str(failed), failed.kind or "an error without words")
+    return _sorted(who, status, words, bool(_OVERFLOW.search(text)), NO_WAIT)
+
+
+def broken(who: Who, reason: str, *, fatal: bool = False) -> ModelError:
+    """Sorts a connection or an answer that came to no good end."""
+    told = f"{who.provider} did not answer: {_words(who, reason, reason)}."
+    if fatal:
+        return ModelError(told, LIST)
+    return Unavailable(told, f"assent models ask {who.provider}/{who.model} 'Are you there?'")
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float:
+    """Returns how many seconds the server wants to be left alone; negative if it does not say."""
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        value = headers.get(name, "").strip()
+        if re.fullmatch(r"\d{1,9}(\.\d+)?", value):
+            return float(value) * scale
+    try:
+        moment = datetime.strptime(headers.get("retry-after", ""), "%a, %d %b %Y %H:%M:%S GMT")
+    except ValueError:
+        return NO_WAIT
+    return max(0.0, moment.replace(tzinfo=UTC).timestamp() - now)
+
+
+def _sorted(who: Who, status: int, words: str, too_long: bool, after: float) -> ModelError:
+    if _NO_MONEY.search(words) or status == _PAYMENT:
+        return ModelError(f"{who.provider} wants to be paid first: {words}.", LIST)
+    if status != _MANY and (too_long or status == _TOO_LARGE):
+        return Overflow(f"The conversation is longer than {who.model} can read: {words}.")
+    if status in (401, 403):
+        return _unauthorized(who, status, words)
+    if status in _RETRY:
+        reason = _REASONS.get(status, "had an error")
+        return Unavailable(f"{who.provider} {reason} ({status}): {words}.", "", after)
+    if status == _MISSING:
+        told = f"{who.provider} knows no model {who.model}, or nothing at {who.origin}: {words}."
+        return ModelError(told, LIST)
+    return ModelError(f"{who.provider} refused the request ({status}): {words}.", LIST)
+
+
+def _unauthorized(who: Who, status: int, words: str) -> Unauthorized:
+    if not who.key:
+        name = who.key_env or "a key"
+        told = f"{who.provider} wants a key, and {name} is not set ({status}): {words}."
+    elif status == 401:  # noqa: PLR2004 (the other is 403)
+        told = f"{who.provider} does not accept the key in {who.key_env} ({status}): {words}."
+    else:
+        told = f"The key in {who.key_env} may not use {who.model} ({status}): {words}."
+    return Unauthorized(told, f"export {who.key_env}=..." if who.key_env else LIST)
+
+
+def _overflow_in(body: bytes) -> bool:
+    return _OVERFLOW.search(body.decode("utf-8", "replace")) is not None
+
+
+def _message(body: bytes) -> str:
+    """Returns the message in an error's body, wherever this provider puts it."""
+    try:
+        found = msgspec.json.decode(body)
+    except msgspec.DecodeError:
+        return _plain(body)
+    if isinstance(found, list) and found:
+        found = found[0]
+    inner = found.get("error", found) if isinstance(found, dict) else found
+    if isinstance(inner, dict):
+        kind = inner.get("code") if isinstance(inner.get("code"), str) else inner.get("type")
+        message = inner.get("message") or inner.get("detail") or ""
+        return f"{message} ({kind})" if kind and message else str(message or kind or "")
+    return str(inner or "")
+
+
+def _plain(body: bytes) -> str:
+    """Returns the words of a page, without its markup."""
+    text = body.decode("utf-8", "replace")
+    title = re.search(r"<title>(.*?)</title>", text, re.I | re.S)
+    return title[1] if title else re.sub(r"<[^>]*>", " ", text)
+
+
+def _words(who: Who, message: str, otherwise: str) -> str:
+    """Returns a server's message as one short line in which no key stands."""
+    told = " ".join(message.split()) or otherwise
+    if who.key:
+        told = told.replace(who.key, "(the key)")
+    told = told if len(told) <= WORDS else told[:WORDS] + "…"
+    return told.rstrip(".")

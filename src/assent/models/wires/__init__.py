@@ -1,0 +1,1 @@
+"""Wires: how three protocols say a prompt, and how they say an answer."""

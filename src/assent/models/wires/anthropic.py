@@ -1,0 +1,135 @@
+"""Anthropic Messages: how a prompt is said, with marks where its caches may begin."""
+
+import re
+from typing import Any
+
+from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
+from assent.core.model import Offer, Prompt
+from assent.models.wires.anthropic_answer import AnthropicDecoder
+from assent.models.wires.wire import Asked, Once, as_json, listed, messages_of, opened
+
+VERSION = "2023-06-01"
+USUAL_OUTPUT = 32_000  # asked for where the model could say more; the request must name a limit
+UNKNOWN_OUTPUT = 16_000
+_NEWEST = 2  # marked messages: where this request ends, and where the one before it ended
+
+_MARK = {"type": "ephemeral"}
+_MARKED = b',"cache_control":{"type":"ephemeral"}'
+_ID = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class Anthropic:
+    """Speaks the Messages API with one model."""
+
+    path = "/v1/messages"
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._messages = Once(self._message)
+        self._tools = Once(_tool)
+
+    def headers(self, key: str, *, bearer: bool) -> dict[str, str]:
+        """Returns what proves who asks, and the version of the protocol."""
+        proof = {"authorization": f"Bearer {key}"} if bearer else {"x-api-key": key}
+        return {"anthropic-version": VERSION, **(proof if key else {})}
+
+    def body(self, prompt: Prompt) -> list[bytes]:
+        """Returns the request; what changes least stands first, so that caches find it."""
+        members = {
+            **self._asked.options,
+            "model": self._asked.name,
+            "max_tokens": prompt.output or min(self._asked.output, USUAL_OUTPUT) or UNKNOWN_OUTPUT,
+            "stream": True,
+        }
+        tools = self._tools.all(prompt.tools)
+        system = _system(prompt.system)
+        if tools and not system:
+            tools[-1] = tools[-1][:-1] + _MARKED + b"}"
+        return [
+            opened(members),
+            *(listed(b"tools", tools) if tools else ()),
+            *(listed(b"system", system) if system else ()),
+            *listed(b"messages", _marked(messages_of(self._messages, prompt))),
+            b"}",
+        ]
+
+    def decoder(self, serial: str) -> AnthropicDecoder:
+        return AnthropicDecoder()
+
+    def _message(self, message: Message) -> bytes:
+        own = message.model == self._asked.full
+        parts = sorted(message.parts, key=lambda part: not isinstance(part, Result))
+        blocks = [block for part in parts if (block := _block(part, own=own))]
+        return as_json({"role": message.role, "content": blocks}) if blocks else b""
+
+
+def _system(texts: tuple[str, ...]) -> list[bytes]:
+    """Marks the first text, which stays when the others change, and the last."""
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": t} for t in texts if t.strip()]
+    for block in (*blocks[:1], *blocks[-1:]):
+        block["cache_control"] = _MARK
+    return [as_json(block) for block in blocks]
+
+
+def _marked(messages: list[bytes]) -> list[bytes]:
+    """Marks the newest messages of the user, at the end of their last block."""
+    marked = [i for i, content in enumerate(messages) if content.startswith(b'{"role":"user"')]
+    for index in marked[-_NEWEST:]:
+        messages[index] = messages[index][: -len(b"}]}")] + _MARKED + b"}]}"
+    return messages
+
+
+def _tool(offer: Offer) -> bytes:
+    return as_json(
+        {"name": offer.name, "description": offer.description, "input_schema": offer.schema}
+    )
+
+
+def _block(part: Part, *, own: bool) -> dict[str, Any] | None:
+    match part:
+        case Text(text):
+            return {"type": "text", "text": text} if text.strip() else None
+        case Image():
+            return _image(part)
+        case Reasoning():
+            return _thinking(part) if own else None
+        case Call():
+            return {
+                "type": "tool_use",
+                "id": _id(part.id),
+                "name": part.tool,
+                "input": part.args or {},
+            }
+        case Result():
+            return _result(part)
+
+
+def _image(image: Image) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": image.media_type, "data": image.content}
+    return {"type": "image", "source": source}
+
+
+def _thinking(reasoning: Reasoning) -> dict[str, Any] | None:
+    """Returns thoughts that the provider signed or sealed; it takes no others."""
+    match reasoning.extra:
+        case {"redacted": sealed}:
+            return {"type": "redacted_thinking", "data": sealed}
+        case {"signature": signature}:
+            return {"type": "thinking", "thinking": reasoning.text, "signature": signature}
+        case _:
+            return None
+
+
+def _result(result: Result) -> dict[str, Any]:
+    block: dict[str, Any] = {"type": "tool_result", "tool_use_id": _id(result.call)}
+    if result.images:
+        said = [{"type": "text", "text": result.text}] if result.text.strip() else []
+        block["content"] = [*said, *map(_image, result.images)]
+    elif result.text:
+        block["content"] = result.text
+    return {**block, "is_error": True} if result.failed else block
+
+
+def _id(call: str) -> str:
+    """Returns an id that this provider accepts, also for a call that another model made."""
+    return _ID.sub("_", call) or "_"

@@ -1,0 +1,155 @@
+"""Anthropic Messages: how an answer is read."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from assent.core.message import Part, Reasoning, Text
+from assent.core.model import Answer, Delta, Said, Stop, Stopped, Usage
+from assent.models.net.sse import Event
+from assent.models.wires.arguments import call
+from assent.models.wires.wire import Failed
+
+STOPS = {
+    "tool_use": Stop.CALLS,
+    "max_tokens": Stop.LENGTH,
+    "model_context_window_exceeded": Stop.LENGTH,
+    "refusal": Stop.REFUSED,
+}
+
+
+class _Block(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+    thinking: str = ""
+    signature: str = ""
+    data: str = ""
+    id: str = ""
+    name: str = ""
+    input: dict[str, Any] = {}
+
+
+class _Change(msgspec.Struct):
+    type: str = ""
+    text: str = ""
+    thinking: str = ""
+    signature: str = ""
+    partial_json: str = ""
+    stop_reason: str | None = None
+    stop_details: dict[str, Any] | None = None
+
+
+class _Count(msgspec.Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+
+
+class _Begun(msgspec.Struct):
+    usage: _Count | None = None
+
+
+class _Trouble(msgspec.Struct):
+    type: str = ""
+    message: str = ""
+
+
+class _Line(msgspec.Struct):
+    type: str = ""
+    index: int = 0
+    message: _Begun | None = None
+    content_block: _Block | None = None
+    delta: _Change | None = None
+    usage: _Count | None = None
+    error: _Trouble | None = None
+
+
+_LINE = msgspec.json.Decoder(_Line)
+
+
+class AnthropicDecoder:
+    """Puts the blocks of one answer together."""
+
+    def __init__(self) -> None:
+        self.done = False
+        self._open: dict[int, tuple[_Block, list[str]]] = {}
+        self._count: dict[str, int] = {}
+        self._stop = ""
+        self._words = ""
+
+    def take(self, event: Event) -> Iterator[Answer]:
+        """Yields what an event says; kinds of events that are unknown say nothing."""
+        line = _LINE.decode(event.data)
+        match line:
+            case _Line(type="error"):
+                trouble = line.error or _Trouble()
+                raise Failed(trouble.type, trouble.message)
+            case _Line(type="content_block_start", content_block=_Block() as block):
+                self._open[line.index] = block, [block.text or block.thinking]
+            case _Line(type="content_block_delta", delta=_Change() as change):
+                yield from self._change(line.index, change)
+            case _Line(type="content_block_stop"):
+                yield from self._complete(line.index)
+            case _Line(type="message_stop"):
+                self.done = True
+            case _:
+                self._note(line)
+
+    def ended(self) -> tuple[list[Answer], Stopped] | None:
+        """Returns the end, if the last event came and no block is half said."""
+        if not self.done or self._open:
+            return None
+        return [], Stopped(STOPS.get(self._stop, Stop.END), self._usage(), self._words)
+
+    def _change(self, index: int, change: _Change) -> Iterator[Answer]:
+        if index not in self._open:
+            raise msgspec.ValidationError("a change of a block that did not begin")
+        block, pieces = self._open[index]
+        block.signature += change.signature
+        said = change.text or change.thinking or change.partial_json
+        if said:
+            pieces.append(said)
+            yield Delta(_KINDS.get(block.type, "text"), said)
+
+    def _complete(self, index: int) -> Iterator[Answer]:
+        block, pieces = self._open.pop(index, (_Block(), []))
+        part = _part(block, "".join(pieces))
+        if part is not None:
+            yield Said(part)
+
+    def _note(self, line: _Line) -> None:
+        """Takes counts and the reason of the end from whichever event has them."""
+        for count in (line.message and line.message.usage, line.usage):
+            if isinstance(count, _Count):
+                numbers = msgspec.structs.asdict(count)
+                self._count |= {key: n for key, n in numbers.items() if n is not None}
+        if line.delta and line.delta.stop_reason:
+            self._stop = line.delta.stop_reason
+            self._words = str((line.delta.stop_details or {}).get("explanation") or "")
+
+    def _usage(self) -> Usage:
+        count = _Count(**self._count)
+        read, written = count.cache_read_input_tokens or 0, count.cache_creation_input_tokens or 0
+        total = (count.input_tokens or 0) + read + written
+        return Usage(total, count.output_tokens or 0, read, written)
+
+
+_KINDS = {"thinking": "reasoning", "redacted_thinking": "reasoning", "tool_use": "call"}
+
+
+def _part(block: _Block, said: str) -> Part | None:
+    match block.type:
+        case "text":
+            return Text(said) if said else None
+        case "thinking":
+            sign = {"signature": block.signature} if block.signature else {}
+            return Reasoning(said, sign) if said or sign else None
+        case "redacted_thinking":
+            return Reasoning("", {"redacted": block.data})
+        case "tool_use":
+            raw = said or (msgspec.json.encode(block.input).decode() if block.input else "")
+            return call(block.id, block.name, raw)
+        case _:
+            return None

@@ -1,0 +1,124 @@
+"""OpenAI Chat Completions, as OpenAI and many others speak it: how a prompt is said."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
+from assent.core.model import Offer, Prompt
+from assent.models.wires.chat_answer import ChatDecoder
+from assent.models.wires.wire import Asked, Once, as_json, as_url, listed, messages_of, opened
+
+COUNT = {"stream_options": {"include_usage": True}}
+COUNTING = ("mistral",)  # count without being asked, and may not like to be
+SEEN = "(the picture that the tool found)"
+
+
+class Chat:
+    """Speaks Chat Completions with one model."""
+
+    path = "/chat/completions"
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._messages = Once(self._message)
+        self._tools = Once(_tool)
+
+    def headers(self, key: str, *, bearer: bool) -> dict[str, str]:
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def body(self, prompt: Prompt) -> list[bytes]:
+        """Returns the request."""
+        members = {
+            **self._asked.options,
+            "model": self._asked.name,
+            "stream": True,
+            **({} if self._asked.provider in COUNTING else COUNT),
+            **self._limit(prompt.output),
+        }
+        system = "\n\n".join(text for text in prompt.system if text.strip())
+        first = [as_json({"role": "system", "content": system})] if system else []
+        tools = self._tools.all(prompt.tools)
+        return [
+            opened(members),
+            *listed(b"messages", [*first, *messages_of(self._messages, prompt)]),
+            *(listed(b"tools", tools) if tools else ()),
+            b"}",
+        ]
+
+    def decoder(self, serial: str) -> ChatDecoder:
+        return ChatDecoder(serial)
+
+    def _limit(self, output: int) -> dict[str, int]:
+        """OpenAI itself wants the newer word, which others may not know."""
+        word = "max_completion_tokens" if self._asked.provider == "openai" else "max_tokens"
+        return {word: output} if output else {}
+
+    def _message(self, message: Message) -> bytes:
+        """Returns what may be several messages here, because each result is one."""
+        if message.role == "user":
+            said = [*_results(message.parts), *_said(message.parts)]
+        else:
+            said = _answered(message.parts, own=message.model == self._asked.full)
+        return b",".join(map(as_json, said))
+
+
+def _tool(offer: Offer) -> bytes:
+    function = {"name": offer.name, "description": offer.description, "parameters": offer.schema}
+    return as_json({"type": "function", "function": function})
+
+
+def _results(parts: tuple[Part, ...]) -> Iterator[dict[str, Any]]:
+    for part in parts:
+        if isinstance(part, Result):
+            yield {"role": "tool", "tool_call_id": part.call, "content": part.text}
+
+
+def _said(parts: tuple[Part, ...]) -> list[dict[str, Any]]:
+    """Returns the words and pictures of a user, and pictures that tools found."""
+    found = [image for part in parts if isinstance(part, Result) for image in part.images]
+    texts = [part.text for part in parts if isinstance(part, Text)]
+    images = [part for part in parts if isinstance(part, Image)]
+    if not images and not found:
+        content = "\n\n".join(text for text in texts if text)
+        return [{"role": "user", "content": content}] if content else []
+    said = [*texts, SEEN] if found else texts
+    shown = [{"type": "image_url", "image_url": {"url": as_url(i)}} for i in (*images, *found)]
+    words = [{"type": "text", "text": text} for text in said if text]
+    return [{"role": "user", "content": [*words, *shown]}]
+
+
+def _answered(parts: tuple[Part, ...], *, own: bool) -> list[dict[str, Any]]:
+    text = "".join(part.text for part in parts if isinstance(part, Text))
+    thoughts = [part for part in parts if isinstance(part, Reasoning)] if own else []
+    attached = {id: more for part in thoughts for id, more in part.extra.get("calls", {}).items()}
+    calls = [_call(part, attached.get(part.id)) for part in parts if isinstance(part, Call)]
+    if not text and not calls:
+        return []
+    message: dict[str, Any] = {"role": "assistant", "content": text or None}
+    if calls:
+        message["tool_calls"] = calls
+    for thought in thoughts:
+        message |= _thought(thought, with_calls=bool(calls))
+    return [message]
+
+
+def _call(part: Call, attached: object) -> dict[str, Any]:
+    said = msgspec.json.encode(part.args or {}).decode()
+    function = {"name": part.tool, "arguments": said}
+    call = {"id": part.id, "type": "function", "function": function}
+    return {**call, "extra_content": attached} if attached else call
+
+
+def _thought(thought: Reasoning, *, with_calls: bool) -> dict[str, Any]:
+    """Returns thoughts under the name they had; plain ones only where calls continue them.
+
+    Servers that let a model think between calls need them back; some refuse them otherwise.
+    """
+    members: dict[str, Any] = {}
+    if details := thought.extra.get("reasoning_details"):
+        members["reasoning_details"] = details
+    elif with_calls and (field := thought.extra.get("field")):
+        members[str(field)] = thought.text
+    return members

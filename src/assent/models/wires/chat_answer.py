@@ -1,0 +1,212 @@
+"""OpenAI Chat Completions: how an answer is read, with the habits of compatible servers."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from assent.core.message import Reasoning, Text
+from assent.core.model import Answer, Delta, Said, Stop, Stopped, Usage
+from assent.models.net.sse import Event
+from assent.models.wires.arguments import call
+from assent.models.wires.wire import Failed
+
+STOPS = {"length": Stop.LENGTH, "content_filter": Stop.REFUSED}
+_THOUGHTS = ("reasoning_content", "reasoning")
+
+
+class _Function(msgspec.Struct):
+    name: str | None = None
+    arguments: str | dict[str, Any] | None = None
+
+
+class _Call(msgspec.Struct):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+    extra_content: dict[str, Any] | None = None  # Gemini's, which wants it back with the call
+
+
+class _Change(msgspec.Struct):
+    content: str | list[dict[str, Any]] | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    reasoning_details: list[dict[str, Any]] | None = None
+    refusal: str | None = None
+    tool_calls: list[_Call] | None = None
+
+
+class _Choice(msgspec.Struct):
+    index: int | None = None
+    delta: _Change | None = None
+    finish_reason: str | None = None
+
+
+class _Details(msgspec.Struct):
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+class _Count(msgspec.Struct):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: _Details | None = None
+    completion_tokens_details: _Details | None = None
+    prompt_cache_hit_tokens: int | None = None
+
+
+class _Trouble(msgspec.Struct):
+    message: str | None = None
+    type: str | None = None
+    code: str | int | None = None
+
+
+class _Chunk(msgspec.Struct):
+    choices: list[_Choice] | None = None
+    usage: _Count | None = None
+    error: _Trouble | str | None = None
+
+
+_CHUNK = msgspec.json.Decoder(_Chunk)
+
+
+class _Open(msgspec.Struct):
+    """A call that is being said."""
+
+    index: int
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = []
+    attached: dict[str, Any] | None = None
+
+
+class ChatDecoder:
+    """Puts the pieces of one answer together."""
+
+    def __init__(self, serial: str) -> None:
+        self.done = False
+        self._serial = serial
+        self._texts: list[str] = []
+        self._thoughts: list[str] = []
+        self._extra: dict[str, Any] = {}
+        self._refusals: list[str] = []
+        self._calls: list[_Open] = []
+        self._stop: str | None = None
+        self._usage = Usage()
+
+    def take(self, event: Event) -> Iterator[Answer]:
+        """Yields what a chunk says."""
+        if event.data.strip() == b"[DONE]":
+            self.done = True
+            return
+        chunk = _CHUNK.decode(event.data)
+        if chunk.error:
+            raise _failed(chunk.error)
+        if chunk.usage:
+            self._usage = _usage(chunk.usage)
+        for choice in chunk.choices or ():
+            if choice.delta:
+                yield from self._change(choice.delta)
+            self._stop = choice.finish_reason or self._stop
+        if self._stop == "error":
+            raise Failed("error", "the provider stopped with an error")
+
+    def ended(self) -> tuple[list[Answer], Stopped] | None:
+        """Returns all parts, and the end, if a reason for it or the last event came."""
+        if self._stop is None and not self.done:
+            return None
+        refused = "".join(self._refusals)
+        stop = STOPS.get(self._stop or "", Stop.CALLS if self._calls else Stop.END)
+        stop = Stop.REFUSED if refused else stop
+        return [*self._parts()], Stopped(stop, self._usage, refused)
+
+    def _parts(self) -> Iterator[Answer]:
+        thoughts, text = "".join(self._thoughts), "".join(self._texts)
+        for number, found in enumerate(self._calls):
+            found.id = found.id or f"{self._serial}_{number}"
+        if attached := {found.id: found.attached for found in self._calls if found.attached}:
+            self._extra["calls"] = attached
+        if thoughts or self._extra:
+            yield Said(Reasoning(thoughts, self._extra))
+        if text:
+            yield Said(Text(text))
+        for found in self._calls:
+            yield Said(call(found.id, found.name, "".join(found.pieces)))
+
+    def _change(self, change: _Change) -> Iterator[Answer]:
+        for field in _THOUGHTS:
+            if thought := getattr(change, field):
+                self._extra.setdefault("field", field)
+                yield from self._think(thought)
+                break
+        if change.reasoning_details:
+            self._extra.setdefault("reasoning_details", []).extend(change.reasoning_details)
+        yield from self._say(change.content or "")
+        if change.refusal:
+            self._refusals.append(change.refusal)
+        for piece in change.tool_calls or ():
+            yield from self._grow(piece)
+
+    def _say(self, content: str | list[dict[str, Any]]) -> Iterator[Answer]:
+        """Takes words; where they come as a list, thoughts may be among them."""
+        if isinstance(content, str):
+            if content:
+                self._texts.append(content)
+                yield Delta("text", content)
+            return
+        for item in content:
+            if item.get("type") == "thinking":
+                yield from self._think(_thought(item.get("thinking")))
+            else:
+                yield from self._say(str(item.get("text") or ""))
+
+    def _think(self, thought: str) -> Iterator[Answer]:
+        if thought:
+            self._thoughts.append(thought)
+            yield Delta("reasoning", thought)
+
+    def _grow(self, piece: _Call) -> Iterator[Answer]:
+        found = self._call(piece)
+        function = piece.function or _Function()
+        found.id = found.id or piece.id or ""
+        found.name = found.name or function.name or ""
+        found.attached = piece.extra_content or found.attached
+        said = function.arguments
+        if isinstance(said, dict):
+            said = msgspec.json.encode(said).decode()
+        if said:
+            found.pieces.append(said)
+            yield Delta("call", said)
+
+    def _call(self, piece: _Call) -> _Open:
+        """Finds the call that a piece belongs to; some servers number all calls alike, or none."""
+        same = [c for c in self._calls if piece.index is None or c.index == piece.index]
+        begins = bool(piece.id and same and same[-1].id and piece.id != same[-1].id)
+        if same and not begins:
+            return same[-1]
+        index = len(self._calls) if piece.index is None else piece.index
+        self._calls.append(_Open(index, pieces=[]))
+        return self._calls[-1]
+
+
+def _thought(found: object) -> str:
+    """Returns a thought that may be a text, or a list of pieces with texts."""
+    if isinstance(found, list):
+        return "".join(_thought(piece) for piece in found)
+    if isinstance(found, dict):
+        return str(found.get("text") or "")
+    return found if isinstance(found, str) else ""
+
+
+def _failed(trouble: _Trouble | str) -> Failed:
+    if isinstance(trouble, str):
+        return Failed("", trouble)
+    return Failed(str(trouble.code or trouble.type or ""), trouble.message or "")
+
+
+def _usage(count: _Count) -> Usage:
+    before, after = count.prompt_tokens_details, count.completion_tokens_details
+    cached = (before and before.cached_tokens) or count.prompt_cache_hit_tokens or 0
+    reasoning = (after and after.reasoning_tokens) or 0
+    said = count.completion_tokens or 0
+    return Usage(count.prompt_tokens or 0, said, cached, reasoning=reasoning)

@@ -1,0 +1,115 @@
+"""OpenAI Responses: how a prompt is said, as items, with nothing kept on the server."""
+
+from typing import Any
+
+import msgspec
+
+from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
+from assent.core.model import Offer, Prompt
+from assent.models.wires.responses_answer import ResponsesDecoder
+from assent.models.wires.wire import Asked, Once, as_json, as_url, listed, messages_of, opened
+
+
+class Responses:
+    """Speaks the Responses API with one model."""
+
+    path = "/responses"
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._messages = Once(self._message)
+        self._tools = Once(_tool)
+
+    def headers(self, key: str, *, bearer: bool) -> dict[str, str]:
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def body(self, prompt: Prompt) -> list[bytes]:
+        """Returns the request; a model that reasons is asked for its thoughts, sealed."""
+        members: dict[str, Any] = {
+            **self._asked.options,
+            "model": self._asked.name,
+            "stream": True,
+            "store": False,
+        }
+        if prompt.output:
+            members["max_output_tokens"] = prompt.output
+        if self._asked.reasons:
+            members["include"] = ["reasoning.encrypted_content"]
+        if system := "\n\n".join(text for text in prompt.system if text.strip()):
+            members["instructions"] = system
+        tools = self._tools.all(prompt.tools)
+        return [
+            opened(members),
+            *(listed(b"tools", tools) if tools else ()),
+            *listed(b"input", messages_of(self._messages, prompt)),
+            b"}",
+        ]
+
+    def decoder(self, serial: str) -> ResponsesDecoder:
+        return ResponsesDecoder(serial)
+
+    def _message(self, message: Message) -> bytes:
+        own = message.model == self._asked.full
+        if message.role == "user":
+            items = [*_results(message.parts), *_said(message.parts)]
+        else:
+            items = [item for part in message.parts if (item := _item(part, own=own))]
+        return b",".join(map(as_json, items))
+
+
+def _tool(offer: Offer) -> bytes:
+    return as_json(
+        {
+            "type": "function",
+            "name": offer.name,
+            "description": offer.description,
+            "parameters": offer.schema,
+            "strict": False,
+        }
+    )
+
+
+def _results(parts: tuple[Part, ...]) -> list[dict[str, Any]]:
+    return [
+        {"type": "function_call_output", "call_id": part.call, "output": _output(part)}
+        for part in parts
+        if isinstance(part, Result)
+    ]
+
+
+def _output(result: Result) -> str | list[dict[str, Any]]:
+    if not result.images:
+        return result.text
+    said = [{"type": "input_text", "text": result.text}] if result.text else []
+    return [*said, *map(_image, result.images)]
+
+
+def _said(parts: tuple[Part, ...]) -> list[dict[str, Any]]:
+    content: list[dict[str, Any]] = []
+    for part in parts:
+        match part:
+            case Text(text) if text:
+                content.append({"type": "input_text", "text": text})
+            case Image():
+                content.append(_image(part))
+            case _:
+                pass
+    return [{"role": "user", "content": content}] if content else []
+
+
+def _image(image: Image) -> dict[str, Any]:
+    return {"type": "input_image", "image_url": as_url(image)}
+
+
+def _item(part: Part, *, own: bool) -> dict[str, Any] | None:
+    match part:
+        case Text(text) if text:
+            return {"role": "assistant", "content": [{"type": "output_text", "text": text}]}
+        case Reasoning(extra={"encrypted_content": str()}) if own:
+            return {"type": "reasoning", "summary": [], **part.extra}
+        case Call():
+            said = msgspec.json.encode(part.args or {}).decode()
+            call = {"call_id": part.id, "name": part.tool, "arguments": said}
+            return {"type": "function_call", **call}
+        case _:
+            return None

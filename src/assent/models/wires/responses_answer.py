@@ -1,0 +1,162 @@
+"""OpenAI Responses: how an answer is read."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from assent.core.message import Part, Reasoning, Text
+from assent.core.model import Answer, Delta, Said, Stop, Stopped, Usage
+from assent.models.net.sse import Event
+from assent.models.wires.arguments import call
+from assent.models.wires.wire import Failed
+
+DELTAS = {
+    "response.output_text.delta": "text",
+    "response.refusal.delta": "text",
+    "response.reasoning_summary_text.delta": "reasoning",
+    "response.reasoning_text.delta": "reasoning",
+    "response.function_call_arguments.delta": "call",
+}
+LAST = ("response.completed", "response.incomplete")
+_KEPT = ("id", "summary", "content", "encrypted_content")
+
+
+class _Content(msgspec.Struct):
+    type: str = ""
+    text: str | None = None
+    refusal: str | None = None
+
+
+class _Item(msgspec.Struct):
+    type: str = ""
+    content: list[_Content] | None = None
+    summary: list[_Content] | None = None
+    call_id: str | None = None
+    name: str | None = None
+    arguments: str | None = None
+
+
+class _Details(msgspec.Struct):
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
+class _Count(msgspec.Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    input_tokens_details: _Details | None = None
+    output_tokens_details: _Details | None = None
+
+
+class _Why(msgspec.Struct):
+    reason: str | None = None
+
+
+class _Trouble(msgspec.Struct):
+    code: str | int | None = None
+    type: str | None = None
+    message: str | None = None
+
+
+class _Response(msgspec.Struct):
+    usage: _Count | None = None
+    incomplete_details: _Why | None = None
+    error: _Trouble | None = None
+
+
+class _Line(msgspec.Struct):
+    type: str = ""
+    delta: str | dict[str, Any] | None = None
+    item: msgspec.Raw = msgspec.Raw(b"{}")
+    response: _Response | None = None
+    error: _Trouble | None = None
+    code: str | int | None = None
+    message: str | None = None
+
+
+_LINE, _ITEM = msgspec.json.Decoder(_Line), msgspec.json.Decoder(_Item)
+
+
+class ResponsesDecoder:
+    """Takes the items of one answer, each when it is complete."""
+
+    def __init__(self, serial: str) -> None:
+        self.done = False
+        self._serial = serial
+        self._calls = 0
+        self._last = _Line()
+        self._refusal = ""
+
+    def take(self, event: Event) -> Iterator[Answer]:
+        """Yields what an event says; kinds of events that are unknown say nothing."""
+        if event.data.strip() == b"[DONE]":
+            return
+        line = _LINE.decode(event.data)
+        if line.type in DELTAS and isinstance(line.delta, str):
+            yield Delta(DELTAS[line.type], line.delta)
+        elif line.type == "response.output_item.done":
+            yield from self._item(line.item)
+        elif line.type in LAST:
+            self.done, self._last = True, line
+        elif line.type in ("error", "response.failed"):
+            raise _failed(line)
+
+    def ended(self) -> tuple[list[Answer], Stopped] | None:
+        """Returns the end, if the event that says so came."""
+        if not self.done:
+            return None
+        response = self._last.response or _Response()
+        return [], Stopped(self._stop(response), _usage(response.usage), self._refusal)
+
+    def _stop(self, response: _Response) -> Stop:
+        reason = response.incomplete_details and response.incomplete_details.reason
+        if self._refusal or reason == "content_filter":
+            return Stop.REFUSED
+        if self._last.type != LAST[0]:
+            return Stop.LENGTH
+        return Stop.CALLS if self._calls else Stop.END
+
+    def _item(self, raw: msgspec.Raw) -> Iterator[Answer]:
+        item = _ITEM.decode(raw)
+        contents = item.content or []
+        self._refusal += "".join(content.refusal or "" for content in contents)
+        part = self._part(item, raw, "".join(content.text or "" for content in contents))
+        if part is not None:
+            yield Said(part)
+
+    def _part(self, item: _Item, raw: msgspec.Raw, said: str) -> Part | None:
+        match item.type:
+            case "message":
+                return Text(said) if said else None
+            case "reasoning":
+                summary = "\n\n".join(piece.text or "" for piece in item.summary or ())
+                whole = msgspec.json.decode(raw, type=dict[str, Any])
+                kept = {key: whole[key] for key in _KEPT if whole.get(key) is not None}
+                return Reasoning(summary or said, kept)
+            case "function_call":
+                self._calls += 1
+                id = item.call_id or f"{self._serial}_{self._calls}"
+                return call(id, item.name or "", item.arguments or "")
+            case _:
+                return None
+
+
+def _failed(line: _Line) -> Failed:
+    inner = line.error or (line.response and line.response.error) or _Trouble()
+    kind = inner.code or inner.type or line.code or ""
+    return Failed(str(kind), inner.message or line.message or "")
+
+
+def _usage(count: _Count | None) -> Usage:
+    if count is None:
+        return Usage()
+    before, after = count.input_tokens_details, count.output_tokens_details
+    return Usage(
+        input=count.input_tokens or 0,
+        output=count.output_tokens or 0,
+        cache_read=(before and before.cached_tokens) or 0,
+        cache_write=(before and before.cache_write_tokens) or 0,
+        reasoning=(after and after.reasoning_tokens) or 0,
+    )

@@ -1,0 +1,46 @@
+"""Law 9: a project can make the mode stricter, never looser, and cannot bring its own model."""
+
+import pytest
+from tests.config.sources import Sources
+
+TABLE = [
+    ("", "", "plan", False),
+    ("ask", "", "ask", False),
+    ("", "plan", "plan", False),
+    ("", "yolo", "plan", True),
+    ("ask", "plan", "plan", False),
+    ("ask", "auto-edit", "ask", True),
+    ("yolo", "auto-edit", "auto-edit", False),
+    ("yolo", "yolo", "yolo", False),
+]
+
+
+@pytest.mark.parametrize(("user", "project", "mode", "warned"), TABLE)
+def test_a_mode_is_only_narrowed(
+    sources: Sources, user: str, project: str, mode: str, warned: bool
+) -> None:
+    sources.user.write_text(f"mode = '{user}'\n" if user else "", encoding="utf-8")
+    sources.project.write_text(f"mode = '{project}'\n" if project else "", encoding="utf-8")
+    loaded = sources.load()
+    assert loaded.settings.mode == mode
+    assert [f"sets the mode {project}" in warning for warning in loaded.warnings] == [True] * warned
+
+
+def test_a_project_may_prefer_a_model_but_not_script_one(sources: Sources) -> None:
+    sources.user.write_bytes(b"model = 'a/b'\n")
+    sources.project.write_bytes(b"model = 'c/d'\n")
+    assert sources.load().settings.model == "c/d"
+    sources.project.write_bytes(b"model = 'scripted:x'\n")
+    loaded = sources.load()
+    assert loaded.settings.model == "a/b"
+    assert "which only the user may choose; it is ignored." in loaded.warnings[0]
+
+
+def test_providers_are_the_users_alone(sources: Sources) -> None:
+    table = "[providers.x]\nbase_url = 'http://evil'\n[models.'x/y']\ncontext = 1\n"
+    table += "[retry]\ntries = 9\n"
+    sources.project.write_text(table, encoding="utf-8")
+    loaded = sources.load()
+    assert (loaded.settings.providers, loaded.settings.models) == ({}, {})
+    assert loaded.settings.retry.tries == 5
+    assert len(loaded.warnings) == 3

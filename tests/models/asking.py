@@ -1,0 +1,68 @@
+"""Models that ask the test server, and what they were asked."""
+
+import socket
+from collections.abc import Mapping
+
+from tests.models.server import Server
+
+from assent.core.message import Message, Part, Text
+from assent.core.model import Answer, Delta, Prompt, Said
+from assent.core.provider import RetrySettings
+from assent.models.asking import Door, WireModel
+from assent.models.cut import Cut
+from assent.models.net.address import address
+from assent.models.net.client import HttpClient
+from assent.models.retry import Retrying
+from assent.models.sorting import Who
+from assent.models.wires.anthropic import Anthropic
+from assent.models.wires.chat import Chat
+from assent.models.wires.responses import Responses
+from assent.models.wires.wire import Asked, Wire
+from assent.ports import Model
+
+KEY = "sk-secret-key"
+HELLO = Prompt(("Be brief.",), (Message("user", (Text("Hello"),)),))
+NAMES = ("anthropic", "chat", "responses")
+CLIENTS: list[HttpClient] = []  # closed after each test
+NOW = 1_800_000_000.0
+
+
+def wire(name: str, asked: Asked | None = None) -> Wire:
+    asked = asked or Asked("test", "model-1", reasons=True)
+    kinds: Mapping[str, type[Anthropic] | type[Chat] | type[Responses]]
+    kinds = {"anthropic": Anthropic, "chat": Chat, "responses": Responses}
+    return kinds[name](asked)
+
+
+def client(idle_s: float = 10, environment: Mapping[str, str] | None = None) -> HttpClient:
+    CLIENTS.append(HttpClient(insecure, environment or {}, idle_s))
+    return CLIENTS[-1]
+
+
+def model(server: Server, name: str, http: HttpClient | None = None) -> WireModel:
+    base = server.url if name == "anthropic" else f"{server.url}/v1"
+    who = Who("test", "model-1", base, "TEST_KEY", KEY)
+    door = Door(who, address(base, "url"), {"x-more": "yes"}, bearer=name != "anthropic")
+    return WireModel(wire(name), door, http or client(), lambda: NOW)
+
+
+def retrying(inner: Model, waits: list[float], tries: int = 5, chance: float = 0.0) -> Retrying:
+    """A patient model that never really waits."""
+
+    def sleep(cut: Cut, seconds: float) -> None:
+        waits.append(seconds)
+
+    return Retrying(inner, RetrySettings(tries=tries), sleep, lambda: chance)
+
+
+def insecure(sock: socket.socket, host: str) -> socket.socket:
+    raise AssertionError("nobody speaks https here")
+
+
+def parts(answers: list[Answer]) -> list[Part]:
+    return [answer.part for answer in answers if isinstance(answer, Said)]
+
+
+def shown(answers: list[Answer], kind: str = "text") -> str:
+    found = [answer for answer in answers if isinstance(answer, Delta)]
+    return "".join(delta.text for delta in found if delta.kind == kind)

@@ -1,0 +1,37 @@
+"""Arguments are mended where they can mean one thing only."""
+
+from typing import Any
+
+import pytest
+
+from assent.core.message import Call
+from assent.models.wires.arguments import arguments, call
+
+FENCE = "`" * 3
+READ: dict[str, tuple[str, dict[str, Any] | None]] = {
+    "an object": ('{"a": 1}', {"a": 1}),
+    "nothing": ("", {}),
+    "blank": (" \n", {}),
+    "null": ("null", {}),
+    "JSON in a string": ('"{\\"a\\": 1}"', {"a": 1}),
+    "a code fence": (f'{FENCE}json\n{{"a": 1}}\n{FENCE}', {"a": 1}),
+    "a fence without a name": (f'{FENCE}\n{{"a": 1}}\n{FENCE}', {"a": 1}),
+    "trailing commas": ('{"a": [1, 2,], "b": {"c": 3,},}', {"a": [1, 2], "b": {"c": 3}}),
+    "a comma in a string": ('{"a": ",}", }', {"a": ",}"}),
+    "a line end in a string": ('{"a": "x\ny\tz"}', {"a": "x\ny\tz"}),
+    "an escaped quote": ('{"a": "x\\"\n,}",}', {"a": 'x"\n,}'}),
+    "cut off": ('{"a": "b', None),
+    "two objects": ('{"a": 1}{"a": 2}', None),
+    "a list": ("[1]", None),
+    "a number": ("7", None),
+    "words": ("path = a.py", None),
+    "single quotes": ("{'a': 1}", None),
+    "no quotes": ("{a: 1}", None),
+    "far too deep": ("[" * 100_000, None),
+}
+
+
+@pytest.mark.parametrize(("raw", "args"), READ.values(), ids=READ)
+def test_arguments(raw: str, args: dict[str, Any] | None) -> None:
+    assert arguments(raw) == args
+    assert call("1", "read", raw) == Call("1", "read", args, "" if args is not None else raw)

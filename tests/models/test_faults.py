@@ -1,0 +1,99 @@
+"""Every fault of a server is survived, on every wire, and nothing is said or called twice."""
+
+import pytest
+from tests.models.asking import HELLO, KEY, NAMES, client, model, parts, retrying, shown
+from tests.models.server import FAULTS, Turn, serving
+from tests.models.speech import Reply
+
+from assent.core.errors import ModelError, Unavailable
+from assent.core.message import Call, Text
+from assent.core.model import Prompt, Retried, Stop, Stopped
+
+ANSWER = Reply("Hello there.", "Let me think.", (("call_1", "read", '{"path": "a.py"}'),))
+IDLE = {"stall": 0.2}  # seconds; the others have time on a busy machine
+
+
+def test_there_are_fourteen() -> None:
+    assert len(FAULTS) == 14
+
+
+@pytest.mark.parametrize("wire", NAMES)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_f112_a_fault_is_survived_without_a_doubled_call_or_text(fault: str, wire: str) -> None:
+    with serving(Turn(ANSWER, fault), Turn(ANSWER)) as server:
+        http = client(IDLE.get(fault, 10))
+        waits: list[float] = []
+        asked = retrying(model(server, wire, http), waits)
+        answers = list(asked.stream(HELLO))
+        said = [part for part in parts(answers) if isinstance(part, Text | Call)]
+        assert said == [Text("Hello there."), Call("call_1", "read", {"path": "a.py"})]
+        assert isinstance(answers[-1], Stopped)
+        assert answers[-1].stop is Stop.CALLS
+        tries = 1 if fault == "drip" else 2
+        assert len(server.heard) == tries
+        retries = [answer for answer in answers if isinstance(answer, Retried)]
+        assert [(retry.attempt, retry.wait) for retry in retries] == [
+            (1, 7.0 if fault == "rate_limit_after" else 2.0)
+        ] * (tries - 1)
+        assert waits == [retry.wait for retry in retries]
+        last = answers.index(retries[-1]) if retries else 0
+        assert shown(answers[last:]) == "Hello there."
+
+
+@pytest.mark.parametrize("wire", NAMES)
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault not in ("drip", "stall")])
+def test_a_fault_that_stays_is_an_error_that_tells_it(fault: str, wire: str) -> None:
+    with serving(Turn(ANSWER, fault)) as server:
+        waits: list[float] = []
+        asked = retrying(model(server, wire), waits, tries=3)
+        stream = asked.stream(HELLO)
+        if fault == "malformed_event":
+            assert parts(list(stream))[-1] == Call("call_1", "read", {"path": "a.py"})
+            assert len(server.heard) == 3
+            return
+        with pytest.raises(Unavailable) as caught:
+            list(stream)
+        assert len(server.heard) == 3
+        assert caught.value.message.startswith("test ")
+        assert caught.value.message.endswith(" Tried 3 times.")
+        assert KEY not in caught.value.message + caught.value.next
+
+
+def test_f112_waits_double_up_to_a_limit() -> None:
+    with serving(Turn(fault="server_error")) as server:
+        waits: list[float] = []
+        with pytest.raises(Unavailable):
+            list(retrying(model(server, "chat"), waits, tries=7).stream(HELLO))
+    assert waits == [2, 4, 8, 16, 30, 30]
+
+
+def test_f112_waits_are_up_to_a_quarter_shorter_by_chance() -> None:
+    with serving(Turn(fault="server_error")) as server:
+        waits: list[float] = []
+        with pytest.raises(Unavailable):
+            list(retrying(model(server, "chat"), waits, tries=3, chance=0.5).stream(HELLO))
+    assert waits == [1.75, 3.5]
+
+
+def test_a_pause_that_is_too_long_is_told_and_not_waited_for() -> None:
+    class Far:
+        def stream(self, prompt: Prompt) -> object:
+            raise Unavailable("Come back tomorrow.", "", 86_400)
+
+    waits: list[float] = []
+    with pytest.raises(Unavailable, match=r"tomorrow\. It wants too long a pause\."):
+        list(retrying(Far(), waits).stream(HELLO))  # type: ignore[arg-type]
+    assert waits == []
+
+
+def test_what_cannot_be_mended_is_not_tried_again() -> None:
+    class Wrong:
+        asked = 0
+
+        def stream(self, prompt: Prompt) -> object:
+            Wrong.asked += 1
+            raise ModelError("No.")
+
+    with pytest.raises(ModelError, match="No"):
+        list(retrying(Wrong(), []).stream(HELLO))  # type: ignore[arg-type]
+    assert Wrong.asked == 1

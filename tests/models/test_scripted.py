@@ -1,0 +1,112 @@
+"""The scripted model answers by its file, also when a process ended in between."""
+
+import re
+from pathlib import Path
+from typing import get_args
+
+import msgspec
+import pytest
+from tests.models.asking import parts, retrying, shown
+from tests.models.server import FAULTS
+
+from assent.core.errors import ModelError, UsageError
+from assent.core.message import Call, Message, Reasoning, Text
+from assent.core.model import Prompt, Retried, Stop, Stopped, Usage
+from assent.models.scripted import Fault, Script, Scripted, read_script
+
+DOCS = Path(__file__).parents[2] / "docs" / "models.md"
+SCRIPT = {
+    "turns": [
+        {"text": "First.", "reasoning": "Hm.", "calls": [{"tool": "read", "args": {"a": 1}}]},
+        {"text": "Second."},
+    ],
+    "children": {"explore": [{"text": "Explored."}]},
+}
+
+
+def script(content: object) -> Script:
+    return msgspec.json.decode(msgspec.json.encode(content), type=Script)
+
+
+def after(turns: int, **more: object) -> Prompt:
+    """The prompt of a session that has had some answers."""
+    said = (Message("user", (Text("Go on"),)), Message("assistant", (Text("Done"),)))
+    history = (*said * turns, Message("user", (Text("Go on"),)))
+    return msgspec.structs.replace(Prompt((), history), **more)
+
+
+def test_a_turn_answers_the_request_with_its_number() -> None:
+    model = Scripted(script(SCRIPT), "scripted:x")
+    first = list(model.stream(after(0)))
+    call = Call("call_main_1_1", "read", {"a": 1})
+    assert parts(first) == [Reasoning("Hm."), Text("First."), call]
+    assert first[-1] == Stopped(Stop.CALLS, Usage(1, 4))
+    assert (shown(first), shown(first, "reasoning")) == ("First.", "Hm.")
+    assert shown(first, "call") == '{"a":1}'
+    again = Scripted(script(SCRIPT), "scripted:x")  # another process
+    assert parts(list(again.stream(after(1)))) == [Text("Second.")]
+    assert parts(list(again.stream(after(0)))) == parts(first)
+
+
+def test_a_number_that_is_given_counts() -> None:
+    model = Scripted(script(SCRIPT), "scripted:x")
+    assert parts(list(model.stream(after(0, turn=2)))) == [Text("Second.")]
+
+
+def test_titles_and_summaries_take_no_turn() -> None:
+    model = Scripted(script(SCRIPT), "scripted:x")
+    assert parts(list(model.stream(after(1, kind="title")))) == [Text("Go on Go on")]
+    assert parts(list(model.stream(after(1, kind="compact")))) == [Text("Summary: Go on Go on")]
+    assert parts(list(model.stream(after(1)))) == [Text("Second.")]
+
+
+def test_children_have_turns_of_their_own() -> None:
+    model = Scripted(script(SCRIPT), "scripted:x")
+    assert parts(list(model.stream(after(0, kind="explore")))) == [Text("Explored.")]
+    with pytest.raises(ModelError, match="0 turns for other and was asked for number 1"):
+        list(model.stream(after(0, kind="other")))
+
+
+def test_past_the_end_is_an_error() -> None:
+    with pytest.raises(ModelError, match="has 2 turns and was asked for number 3") as caught:
+        list(Scripted(script(SCRIPT), "scripted:x").stream(after(2)))
+    assert (caught.value.exit, type(caught.value)) == (1, ModelError)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_happens_once_and_says_nothing_twice(fault: str) -> None:
+    turns = [{"text": "One two three.", "calls": [{"tool": "read"}], "fault": fault}]
+    waits: list[float] = []
+    answers = list(
+        retrying(Scripted(script({"turns": turns}), "scripted:x"), waits).stream(after(0))
+    )
+    assert parts(answers) == [Text("One two three."), Call("call_main_1_1", "read", {})]
+    assert waits == ([] if fault == "drip" else [1.0 if fault == "rate_limit_after" else 2.0])
+    assert len([a for a in answers if isinstance(a, Retried)]) == len(waits)
+
+
+def test_the_faults_have_the_names_of_the_documentation() -> None:
+    section = DOCS.read_text(encoding="utf-8").partition("## Faults")[2].partition("\n## ")[0]
+    named = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    assert sorted(named) == sorted(FAULTS) == sorted(get_args(Fault))
+
+
+BAD = {
+    "no JSON": b"{",
+    "an unknown member": b'{"turns": [{"txt": "x"}]}',
+    "an unknown fault": b'{"turns": [{"fault": "flood"}]}',
+    "a list": b"[]",
+}
+
+
+@pytest.mark.parametrize("content", BAD.values(), ids=BAD)
+def test_a_script_that_makes_no_sense(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "s.json"
+    path.write_bytes(content)
+    with pytest.raises(UsageError, match=r"The script scripted:s\.json cannot be used: "):
+        read_script(path, "scripted:s.json")
+
+
+def test_a_script_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        read_script(tmp_path / "s.json", "scripted:s.json")
