@@ -35,12 +35,12 @@ class Output:
         if not self.as_json:
             self.lines(lines)
             return
-        with _reader():
+        with reader():
             sys.stdout.buffer.write(msgspec.json.encode(content) + b"\n")
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Prints lines, in colour on a terminal."""
-        with _reader():
+        with reader():
             texts = ansi(lines, color=colored(sys.stdout))
             while batch := list(islice(texts, BATCH)):
                 sys.stdout.write("\n".join([*batch, ""]))
@@ -52,7 +52,7 @@ class Output:
             return
         color = colored(sys.stdout)
         texts = [text + "\n" for text in ansi(lines, color=color)]
-        with _reader():
+        with reader():
             if len(texts) < shutil.get_terminal_size().lines:
                 sys.stdout.writelines(texts)
             else:
@@ -101,7 +101,7 @@ def patch_lines(patch: str | None) -> Iterable[Line]:
 
 
 @contextmanager
-def _reader() -> Iterator[None]:
+def reader() -> Iterator[None]:
     """Flushes what was written; a reader that went away, as `head` does, is no failure."""
     try:
         yield
