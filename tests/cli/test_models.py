@@ -16,6 +16,11 @@ ALONE = dict.fromkeys(("OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "LLAMACPP_BASE_UR
 QUICK = "[retry]\nfirst_s = 0.001\n"
 ESCAPE = bytes([27]).decode()
 
+NONE = (
+    b"No model can be used here: no key is set, no provider configured, no local server answers.\n"
+    b"Next: export ANTHROPIC_API_KEY=... (or OPENAI_API_KEY), or start a local server\n"
+)
+
 
 def at(server: Server, provider: str = "openai", **more: str) -> dict[str, str]:
     base = server.url if provider == "anthropic" else f"{server.url}/v1"
@@ -38,7 +43,7 @@ def rows(world: World, environment: Mapping[str, str]) -> list[tuple[str, str, b
 
 
 def test_without_anything_there_is_nothing(world: World) -> None:
-    assert world.run("models", "list").out == b"No model can be used here.\n"
+    assert world.run("models", "list").out == NONE
     assert rows(world, {}) == []
 
 
@@ -90,7 +95,7 @@ def test_a_project_cannot_say_where_models_are(world: World) -> None:
         table = f'[providers.openai]\nbase_url = "{server.url}/v1"\n[http]\nidle_s = 1\n'
         world.put(".opencode/assent.toml", table.encode())
         answer = world.process("models", "list")
-        assert (answer.code, answer.out) == (0, b"No model can be used here.\n")
+        assert (answer.code, answer.out) == (0, NONE)
         for name in ("providers", "http"):
             assert f"sets [{name}], which only the user's configuration may".encode() in answer.err
         assert server.heard == []

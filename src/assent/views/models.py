@@ -6,13 +6,15 @@ from typing import Any
 from assent.views.lines import Line
 from assent.views.visible import visible_line
 
-NONE = "No model can be used here."
+NONE = "No model can be used here: no key is set, no provider configured, no local server answers."
+NEXT = "Next: export ANTHROPIC_API_KEY=... (or OPENAI_API_KEY), or start a local server"
 
 
 def models_lines(rows: Sequence[dict[str, Any]]) -> Iterable[Line]:
     """Renders a line for each model, under the reason why it can be used."""
     if not rows:
         yield Line("plain", NONE)
+        yield Line("plain", NEXT)
     why = ""
     width = max((len(visible_line(row["model"])) for row in rows), default=0)
     for row in rows:
