@@ -10,7 +10,8 @@ from bench.figure import Figure, within
 from bench.pace import Action, Scale, best, timed
 
 from assent.core.process import Ended, Limits, Program
-from assent.sandbox.running.bubblewrap import Bubblewrap, find
+from assent.sandbox.running.bubblewrap import Bubblewrap
+from assent.sandbox.running.tool import find_tool
 from assent.sandbox.view.profile import Profile
 from assent.sandbox.view.sight import Sight
 
@@ -25,7 +26,7 @@ ADDED = within(0.030)
 
 def confining(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures a sandbox of few parts, one of many, and a pipeline of three."""
-    tool = find()
+    tool = find_tool()
     if tool is None:
         return
     few, many = _profile(work / "few", 0, 0), _profile(work / "many", BINDS, MASKS)

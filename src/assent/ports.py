@@ -224,9 +224,6 @@ class Process(Protocol):
     def standing(self) -> Standing:
         """Tells whether the sandbox holds; the first call of a boot tries to break out of it."""
 
-    def known_standing(self) -> Standing | None:
-        """Tells what the last self-test found, without making one."""
-
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         """Returns the trusted path of the first of these programs that is installed.
 

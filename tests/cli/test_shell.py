@@ -9,8 +9,8 @@ from tests.cli.terminal import Terminal
 from tests.cli.world import PROGRAM, World
 
 from assent.core.process import Hold, Standing
-from assent.sandbox.running.bubblewrap import find
-from assent.sandbox.trial.standing import circumstances
+from assent.sandbox.running.tool import find_tool
+from assent.sandbox.trial.kept import circumstances
 
 
 def test_check_answers_with_one_object_and_0(world: World) -> None:
@@ -133,7 +133,7 @@ def test_output_cannot_steer_a_terminal(world: World) -> None:
 
 
 def test_a_sandbox_that_leaked_is_said_everywhere_and_nothing_runs(world: World) -> None:
-    tool = find()
+    tool = find_tool()
     assert tool is not None
     leaked = Standing(Hold.OFF, "The sandbox does not hold: a file was made.", "assent doctor")
     kept = world.state / "assent" / "sandbox.json"

@@ -26,8 +26,9 @@ from assent.engine.runs import RunReport
 from assent.engine.shell import Shell
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.trial.attempts import TRIALS
+from assent.sandbox.trial.kept import FILE
 from assent.sandbox.trial.selftest import Confine
-from assent.sandbox.trial.standing import FILE, Standings
+from assent.sandbox.trial.standing import Standings
 from assent.sandbox.view.sight import Sight
 
 LACK = Standing(Hold.NONE, "bubblewrap is not installed.", "apt install bubblewrap")

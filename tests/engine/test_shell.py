@@ -27,9 +27,6 @@ class Recorder:
     def standing(self) -> Standing:
         return self._standing
 
-    def known_standing(self) -> Standing | None:
-        return self._standing
-
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         return None if names[0] == "rg" else b"/usr/bin/" + names[0].encode()
 

@@ -27,7 +27,7 @@ VERBS = {
     Reviews: "approved_text review text undo_review",
     Runs: "build ledger recover report settle unfinished",
     Undoing: "apply preview",
-    Shell: "known_standing run standing",
+    Shell: "run standing",
 }
 DOORS = (
     "Answers Batch Blobs Clock Facts Files Hands Journal Locks Looks Model PlanFile Process "

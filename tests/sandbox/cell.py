@@ -12,11 +12,12 @@ import pytest
 
 from assent.core.process import Chunk, Ended, Errors, Limits, Program
 from assent.sandbox.running.binding import bindings
-from assent.sandbox.running.bubblewrap import ALWAYS, Bubblewrap, find
+from assent.sandbox.running.bubblewrap import ALWAYS, Bubblewrap
 from assent.sandbox.running.plain import Plain
+from assent.sandbox.running.tool import find_tool
 from assent.sandbox.view.profile import Profile
 
-TOOL = find()
+TOOL = find_tool()
 needs_bubblewrap = pytest.mark.skipif(TOOL is None, reason="bubblewrap is not installed")
 
 PYTHON = os.fsencode(os.path.realpath(sys.executable))

@@ -13,6 +13,7 @@ from assent.core.process import Chunk, Ended, Limits, Program
 from assent.sandbox.running import bubblewrap
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.plain import Plain
+from assent.sandbox.running.tool import find_tool
 from assent.sandbox.trial.attempts import Attempt, Proof
 from assent.sandbox.trial.bait import Ground
 from assent.sandbox.trial.confining import bubblewrapped, profiles
@@ -59,7 +60,7 @@ class Less(msgspec.Struct, frozen=True):
 
 def real_tool() -> bytes:
     """The machine's bubblewrap, or a skipped test."""
-    tool = bubblewrap.find()
+    tool = find_tool()
     if tool is None or bubblewrap.lacking():
         pytest.skip("there is no bubblewrap here")
     return tool

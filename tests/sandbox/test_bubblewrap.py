@@ -9,7 +9,8 @@ from tests.sandbox.cell import HOME, Outcome, inside, needs_bubblewrap, profile,
 
 from assent.core.errors import Refused
 from assent.sandbox.running.binding import Kind, Look, Seen, bindings, made_for, scratch
-from assent.sandbox.running.bubblewrap import OLDEST, find, lacking, version
+from assent.sandbox.running.bubblewrap import OLDEST, lacking, version
+from assent.sandbox.running.tool import find_tool
 from assent.sandbox.view.profile import Profile
 
 FOLDER, FILE, MISSING = Seen(Kind.FOLDER), Seen(Kind.FILE), Seen(Kind.MISSING)
@@ -105,7 +106,7 @@ def test_a_link_cannot_be_kept() -> None:
 
 @needs_bubblewrap
 def test_it_is_found_and_new_enough() -> None:
-    tool = find()
+    tool = find_tool()
     assert tool is not None
     assert version(tool) >= OLDEST
     assert lacking() is None

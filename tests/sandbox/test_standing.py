@@ -15,9 +15,10 @@ from assent.sandbox.trial.bait import Ground
 from assent.sandbox.trial.confining import bubblewrapped
 from assent.sandbox.trial.forbidden import HINDRANCES, Hindrance, hindrance
 from assent.sandbox.trial.install import install
+from assent.sandbox.trial.kept import FILE, Finding, circumstances
 from assent.sandbox.trial.selftest import Confine
 from assent.sandbox.trial.site import Runner
-from assent.sandbox.trial.standing import FILE, Finding, Standings, circumstances
+from assent.sandbox.trial.standing import Standings
 
 HELD = Standing(Hold.HELD)
 
@@ -173,7 +174,7 @@ def test_what_hindered_is_tried_again(tmp_path: Path) -> None:
 def test_in_a_container_it_is_tested_anew() -> None:
     code = (
         "import sys; sys.path[:0] = sys.argv[2:]; "
-        "from assent.sandbox.trial.standing import circumstances; "
+        "from assent.sandbox.trial.kept import circumstances; "
         "print(circumstances(sys.argv[1].encode()))"
     )
     tool = os.fsdecode(real_tool())

@@ -18,7 +18,8 @@ from assent.core.errors import Refused
 from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
 from assent.engine.shell import Shell
 from assent.sandbox.process import LocalProcess
-from assent.sandbox.running.bubblewrap import Bubblewrap, find
+from assent.sandbox.running.bubblewrap import Bubblewrap
+from assent.sandbox.running.tool import find_tool
 from assent.sandbox.trial.confining import bubblewrapped
 from assent.sandbox.trial.standing import Standings
 from assent.sandbox.view.sight import Sight
@@ -73,7 +74,7 @@ class Desk:
 
     def confined(self, line: str) -> Ran:
         """Runs what bash makes of a line, inside the sandbox; like any argument, it ends at NUL."""
-        tool = find()
+        tool = find_tool()
         assert tool is not None, "bubblewrap is not installed."
         program = Program((b"/bin/bash", b"-c", line.encode().partition(b"\0")[0]))
         run = Bubblewrap(self._sight.profile, tool).run

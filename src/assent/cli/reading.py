@@ -7,7 +7,6 @@ import click
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import UNSHOWN, patch_lines
 from assent.core.digest import sha256
-from assent.core.errors import Refused
 from assent.core.record import RunNote
 from assent.views.commands import subject
 from assent.views.diff import text_diff
@@ -64,7 +63,7 @@ def status(call: Call) -> None:
         call.report_live(record)
         plan = plan_row(record, approved=call.engine.consents.is_approved(record))
     row = None if run is None else _run(run[0].plan_id, run[1])
-    shell = _shell(call.folder)
+    shell = _shell()
     lines = [*standing_lines(shell), *status_lines(plan, row)]
     call.output.answer({"plan": plan, "run": row, "shell": shell}, lines)
 
@@ -87,14 +86,11 @@ def _staged(operation: OperationReview) -> Iterable[Line]:
     return [Line("plain", f"{subject(operation.op)}: contents {UNSHOWN}")]
 
 
-def _shell(folder: str) -> dict[str, str] | None:
+def _shell() -> dict[str, str] | None:
     """Returns what is known about the shell's sandbox; None before its first self-test."""
-    from assent.app.shell import open_shell
+    from assent.app.standing import known_standing
 
-    try:
-        standing = open_shell(folder).known_standing()
-    except Refused as refused:  # a folder in which no program is run
-        return {"hold": "off", "reason": refused.message, "next": refused.next}
+    standing = known_standing()
     if standing is None:
         return None
     return {"hold": standing.hold.value, "reason": standing.reason, "next": standing.next}

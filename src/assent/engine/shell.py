@@ -32,10 +32,6 @@ class Shell:
         """Tells whether programs can be confined here."""
         return self._process.standing()
 
-    def known_standing(self) -> Standing | None:
-        """Tells what the last self-test found, without making one."""
-        return self._process.known_standing()
-
     def run(
         self, text: str, folder: bytes, limits: Limits | None = None
     ) -> Generator[Chunk | Ended, None, None]:

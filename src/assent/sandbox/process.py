@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from assent.core.errors import Refused
 from assent.core.paths import inside
 from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
-from assent.sandbox.running.bubblewrap import Bubblewrap, find
+from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.environment import FOLDERS
 from assent.sandbox.running.plain import Plain
+from assent.sandbox.running.tool import find_tool
 from assent.sandbox.trial.standing import Standings
 from assent.sandbox.view.profile import Profile
 from assent.sandbox.view.programs import Programs
@@ -29,9 +30,6 @@ class LocalProcess:
         """Tells whether the sandbox holds, and has everything looked at anew for this call."""
         self._profile = None
         return self._standings.standing()
-
-    def known_standing(self) -> Standing | None:
-        return self._standings.known()
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         return Programs(self._seen(), self._environment).find(names, own=own)
@@ -62,7 +60,7 @@ class LocalProcess:
         return self._confined().run(pipeline, folder, limits)
 
     def _confined(self) -> Bubblewrap:
-        tool = find()
+        tool = find_tool()
         if tool is None:
             raise Refused("No program runs: bubblewrap has gone.", "assent doctor")
         return Bubblewrap(self._seen, tool, self._folders())

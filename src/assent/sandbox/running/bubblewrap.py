@@ -3,7 +3,6 @@
 import os
 import pwd
 import re
-import stat
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,11 +18,11 @@ from assent.sandbox.running.environment import FOLDERS, Place, environment
 from assent.sandbox.running.pipeline import Command, run
 from assent.sandbox.running.rlimits import capped
 from assent.sandbox.running.seccomp import filter_for, known
+from assent.sandbox.running.tool import find_tool
 from assent.sandbox.running.watch import confined
 from assent.sandbox.view.gitindex import indexes
 from assent.sandbox.view.profile import Profile
 
-TOOLS: Final = (b"/usr/bin/bwrap", b"/usr/local/bin/bwrap", b"/run/current-system/sw/bin/bwrap")
 OLDEST: Final = (0, 8)  # the first that can forbid further user namespaces
 
 ALWAYS: Final = (
@@ -101,11 +100,6 @@ def arguments(
     ]
 
 
-def find() -> bytes | None:
-    """Returns an installed bubblewrap that only root can have put there."""
-    return next((tool for tool in TOOLS if _trusted(tool)), None)
-
-
 def version(tool: bytes) -> tuple[int, ...]:
     """Returns the version that bubblewrap tells; empty if it tells none."""
     with suppress(OSError, subprocess.SubprocessError):
@@ -119,7 +113,7 @@ def version(tool: bytes) -> tuple[int, ...]:
 
 def lacking() -> Standing | None:
     """Tells why there can be no sandbox here; None if only trying it can tell."""
-    tool = find()
+    tool = find_tool()
     if tool is None:
         return Standing(Hold.NONE, "bubblewrap is not installed.", "apt install bubblewrap")
     if (found := version(tool)) < OLDEST:
@@ -130,15 +124,6 @@ def lacking() -> Standing | None:
         reason = f"There is no system call filter for {machine}, and without one keys can be read."
         return Standing(Hold.NONE, reason)
     return None
-
-
-def _trusted(tool: bytes) -> bool:
-    try:
-        found = os.stat(tool)
-    except OSError:
-        return False
-    others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return found.st_uid == 0 and not others and os.access(tool, os.X_OK)
 
 
 def _holding(content: bytes, stack: ExitStack) -> int:

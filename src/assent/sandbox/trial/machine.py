@@ -1,10 +1,8 @@
 """The machine: which versions of what are here, what is missing, and how it is installed."""
 
-import os
 import platform
 import re
 import sqlite3
-import stat
 import subprocess
 from contextlib import suppress
 from typing import Final
@@ -12,6 +10,7 @@ from typing import Final
 import msgspec
 
 import assent
+from assent.sandbox.running.tool import only_roots
 from assent.sandbox.trial.install import FOLDERS, INSTALLERS, install
 
 _PATIENCE: Final = 5
@@ -76,7 +75,7 @@ def missing() -> tuple[Missing, ...]:
 def found(tool: Tool) -> str | None:
     """Returns where a program lies, if only root can have put it there."""
     paths = [f"{folder}/{name}" for name in tool.names for folder in FOLDERS]
-    return next((path for path in paths if _is_roots(path)), None)
+    return next((path for path in paths if only_roots(path)), None)
 
 
 def _install(tool: Tool) -> str:
@@ -101,15 +100,6 @@ def _version(path: str) -> str:
         if number := _NUMBER.search(said):
             return number[0].rstrip(",;)")
     return "unknown"
-
-
-def _is_roots(path: str) -> bool:
-    try:
-        state = os.stat(path)
-    except OSError:
-        return False
-    others = state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return state.st_uid == 0 and not others and os.access(path, os.X_OK)
 
 
 def _system() -> str:

@@ -1,19 +1,15 @@
 """The standing: whether the sandbox holds on this machine, tested once a boot and remembered."""
 
 import os
-import stat
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-import assent
 from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
 from assent.sandbox.running import bubblewrap
+from assent.sandbox.running.tool import find_tool
 from assent.sandbox.trial.attempts import Attempt, Proof
 from assent.sandbox.trial.bait import Baiting
 from assent.sandbox.trial.boundaries import QUICK, boundaries
@@ -21,23 +17,14 @@ from assent.sandbox.trial.canaries import Canaries
 from assent.sandbox.trial.forbidden import hindrance
 from assent.sandbox.trial.install import install
 from assent.sandbox.trial.interpreter import COMMAND
+from assent.sandbox.trial.kept import FILE, Finding, circumstances, keep, known
 from assent.sandbox.trial.scratch import scratch
 from assent.sandbox.trial.selftest import Confine, selftest
 
-BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
-FILE: Final = "sandbox.json"
 DOCTOR: Final = "assent doctor"
 
-_LARGEST: Final = 1 << 16
 _NAMED: Final = 5
 _BRIEFLY: Final = Limits(seconds=20)
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """What is remembered of a self-test: under which circumstances, and what it found."""
-
-    key: str
-    standing: Standing
 
 
 class Standings:
@@ -48,7 +35,7 @@ class Standings:
         folder: Path,
         confine: Callable[[bytes], Confine],
         baiting: Baiting | None = None,
-        find: Callable[[], bytes | None] = bubblewrap.find,
+        find: Callable[[], bytes | None] = find_tool,
         lacking: Callable[[], Standing | None] = bubblewrap.lacking,
     ) -> None:
         self._file = folder / FILE
@@ -61,15 +48,14 @@ class Standings:
         """Tells what the last self-test found, if it still counts, without making one."""
         if self._tool is None:
             return self._without()
-        kept = _kept(self._file)
-        return kept.standing if kept and kept.key == circumstances(self._tool) else None
+        return known(self._file, self._tool)
 
     def standing(self) -> Standing:
         """Tells whether the sandbox holds; makes the self-test unless its result is known."""
         if self._found is None:
-            known = self.known()
-            stands = known is not None and known.hold is not Hold.NONE  # what hindered may be gone
-            self._found = known if known and stands else self.fresh()[0]
+            kept = self.known()
+            stands = kept is not None and kept.hold is not Hold.NONE  # what hindered may be gone
+            self._found = kept if kept and stands else self.fresh()[0]
         return self._found
 
     def fresh(self) -> tuple[Standing, tuple[Attempt, ...]]:
@@ -88,11 +74,11 @@ class Standings:
         confine = self._confine(self._tool)
         hindered = _hindered(confine)
         if hindered is not None:
-            _keep(self._file, Finding(circumstances(self._tool), hindered))
+            keep(self._file, Finding(circumstances(self._tool), hindered))
             return hindered, ()
         attempts = (*selftest(confine, self._baiting), *boundaries(confine, QUICK))
         found = concluded(attempts)
-        _keep(self._file, Finding(circumstances(self._tool), found))
+        keep(self._file, Finding(circumstances(self._tool), found))
         return found, attempts
 
     def confinement(self) -> Confine | None:
@@ -125,39 +111,6 @@ def concluded(attempts: Sequence[Attempt]) -> Standing:
     return Standing(Hold.HELD)
 
 
-def circumstances(tool: bytes) -> str:
-    """Returns a name for all that the result of a self-test depends on."""
-    with suppress(OSError):
-        found = os.stat(tool)
-        facts = (
-            BOOT.read_text("utf-8"), assent.__version__, _source(), os.fsdecode(tool),
-            found.st_size, found.st_mtime_ns, os.uname().release, os.uname().machine, os.geteuid(),
-            _surroundings(),
-        )  # fmt: skip
-        return sha256(repr(facts).encode()).hexdigest()
-    return ""
-
-
-def _surroundings() -> tuple[object, ...]:
-    """Returns what a container, or whoever started this process, may forbid it and allow others."""
-    namespaces = [os.readlink(f"/proc/self/ns/{kind}") for kind in ("user", "mnt", "pid")]
-    status = Path("/proc/self/status").read_text("utf-8").splitlines()
-    rights = [line for line in status if line.startswith(("Cap", "NoNewPrivs", "Seccomp"))]
-    return (*namespaces, *rights)
-
-
-@cache
-def _source() -> str:
-    """Returns the digest of the sandbox's own code, all of it."""
-    whole = sha256()
-    package = os.path.dirname(os.path.dirname(__file__))
-    for folder, _, names in sorted(os.walk(package)):
-        for name in sorted(name for name in names if name.endswith(".py")):
-            with open(os.path.join(folder, name), "rb", buffering=0) as file:
-                whole.update(file.read())
-    return whole.hexdigest()
-
-
 def _hindered(confine: Confine) -> Standing | None:
     """Starts something harmless inside; tells what is in the way if even that fails."""
     with scratch() as place:
@@ -168,36 +121,3 @@ def _hindered(confine: Confine) -> Standing | None:
     if isinstance(pieces[-1], Ended) and pieces[-1].code == 0 and said == b"here\n":
         return None
     return hindrance(said.decode("utf-8", "replace"))
-
-
-def _kept(file: Path) -> Finding | None:
-    """Reads what was remembered; what others could have written does not count."""
-    try:
-        opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        found = os.fstat(opened)
-        private = not stat.S_IMODE(found.st_mode) & 0o077 and found.st_uid == os.geteuid()
-        if not stat.S_ISREG(found.st_mode) or not private or found.st_size > _LARGEST:
-            return None
-        return msgspec.json.decode(os.read(opened, _LARGEST), type=Finding)
-    except (OSError, ValueError, msgspec.MsgspecError):
-        return None
-    finally:
-        os.close(opened)
-
-
-def _keep(file: Path, tested: Finding) -> None:
-    """Remembers a result; where that is not possible, the next call tests again."""
-    young = file.with_name(f"{file.name}.{os.urandom(8).hex()}")
-    with suppress(OSError):
-        os.makedirs(file.parent, 0o700, exist_ok=True)
-        try:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            with open(os.open(young, flags, 0o600), "wb") as opened:
-                opened.write(msgspec.json.encode(tested))
-            os.replace(young, file)
-        finally:
-            with suppress(FileNotFoundError):
-                os.unlink(young)
