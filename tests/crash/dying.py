@@ -6,7 +6,8 @@ python -m tests.crash.dying MOMENT AT FOLDER PLAN_ID
 import sys
 from pathlib import Path
 
-from assent.testing.engines import Site, finished, open_site
+from assent.core.journal import finished
+from assent.testing.engines import Site, open_site
 from assent.testing.watched import Moments, kill
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ from tests.crash.rig import Rig
 from tests.crash.trees import look
 
 from assent.core.errors import AssentError
-from assent.core.journal import Way
+from assent.core.journal import Way, finished
 from assent.engine.engine import Engine
 from assent.engine.runs import RunReport
 from assent.ports import Batch, Store
 from assent.store.memory import MemoryStore
 from assent.store.sqlite import SqliteStore
-from assent.testing.engines import finished, open_site
+from assent.testing.engines import open_site
 from assent.testing.watched import Listener, Moments, failing, silent
 
 CODES = (errno.EACCES, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENOSPC)

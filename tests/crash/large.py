@@ -14,8 +14,9 @@ from pathlib import Path
 
 import msgspec
 
+from assent.core.journal import finished
 from assent.engine.engine import Engine
-from assent.testing.engines import Site, finished, open_site
+from assent.testing.engines import Site, open_site
 
 MEGABYTE = 1 << 20
 PATH = b"large.bin"

@@ -21,7 +21,7 @@ from tests.crash.sweep import Ended, Report, Sweep, in_child
 from tests.crash.trees import file, link, tree
 
 from assent.core.errors import AssentError
-from assent.testing.engines import finished
+from assent.core.journal import finished
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 ROOMY = 8 << 20

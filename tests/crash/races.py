@@ -18,8 +18,8 @@ from tests.crash.sweep import killed
 from tests.crash.trees import Tree, file, tree
 
 from assent.core.errors import AssentError
+from assent.core.journal import finished
 from assent.engine.engine import Engine
-from assent.testing.engines import finished
 from assent.testing.watched import Listener, Moments, kill
 
 Act = Callable[[Engine], str]

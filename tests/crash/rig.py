@@ -13,10 +13,11 @@ from tests.crash.stories import Story
 from tests.crash.trees import Tree, plant, seen, wipe
 
 from assent.core.errors import AssentError
+from assent.core.journal import finished
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
 from assent.engine.runs import RunReport
-from assent.testing.engines import Site, finished, open_site
+from assent.testing.engines import Site, open_site
 from assent.testing.watched import Listener, silent
 
 STAGE = b".opencode/assent/stage"

@@ -24,8 +24,8 @@ from tests.crash.stories import BY_NAME
 from tests.crash.trees import Tree
 
 from assent.core.event import JournalWritten
+from assent.core.journal import finished
 from assent.engine.engine import Engine
-from assent.testing.engines import finished
 from assent.testing.watched import Listener, Moments, changes, kill
 
 A = TypeVar("A")

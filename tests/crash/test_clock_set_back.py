@@ -6,10 +6,11 @@ import pytest
 from tests.crash.trees import file, plant, seen, tree
 
 from assent.core.errors import Expired, Spent
+from assent.core.journal import finished
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
 from assent.store.clock import SystemClock
-from assent.testing.engines import Site, finished, open_site
+from assent.testing.engines import Site, open_site
 
 DAY = 24 * 3600
 NOW = 1_800_000_000  # seconds

@@ -13,7 +13,7 @@ from tests.crash.stories import BY_NAME
 from tests.crash.trees import Entry
 
 from assent.core.errors import AssentError
-from assent.testing.engines import finished
+from assent.core.journal import finished
 
 STORY = BY_NAME["eight_operations"]
 STRIDE = 29  # bytes between two places that are overwritten, one after the other

@@ -12,9 +12,9 @@ from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME, Story
 
 from assent.core.errors import IllegalStep, StoreError
+from assent.core.journal import finished
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
-from assent.testing.engines import finished
 from assent.testing.watched import Moments, failing
 
 

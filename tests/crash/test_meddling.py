@@ -12,7 +12,7 @@ from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME, STORIES, Story
 from tests.crash.trees import Tree, folder, seen, tree
 
-from assent.testing.engines import finished
+from assent.core.journal import finished
 
 EACH = [pytest.param(story, id=story.name) for story in STORIES]
 RENAMES = ("hands.rename_noreplace", "hands.rename_exchange")

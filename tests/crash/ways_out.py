@@ -16,8 +16,7 @@ from tests.crash.rig import Rig
 from tests.crash.sweep import Report, decides, in_child, killed
 from tests.crash.trees import Tree
 
-from assent.core.journal import Way
-from assent.testing.engines import finished
+from assent.core.journal import Way, finished
 from assent.testing.watched import Listener, Moments, kill, silent
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import msgspec
 import pytest
-from tests.engine.world import NamedSigner, RacingStore, World, ended
+from tests.engine.world import NamedSigner, RacingStore, World
 
 from assent.core.approval import Approval
 from assent.core.errors import (
@@ -18,6 +18,7 @@ from assent.core.errors import (
     StoreError,
 )
 from assent.core.event import PlanApproved, RunStarted
+from assent.core.journal import finished
 from assent.core.record import PlanRecord
 from assent.ports import Batch
 
@@ -113,7 +114,7 @@ def test_g4_two_builds_at_once_spend_one_approval_once(world: World) -> None:
     record = world.approve(FILES)
     racing = RacingStore(world.store, RunStarted, lambda: world.build(record))
     with pytest.raises(Moved):
-        ended(world.engine(racing).runs.build(record.plan_id))
+        finished(world.engine(racing).runs.build(record.plan_id))
     assert world.kinds().count("RunStarted") == 1
     assert world.files() == FILES
     with pytest.raises(Spent):

@@ -4,9 +4,10 @@ import os
 import shutil
 
 import pytest
-from tests.engine.world import World, ended
+from tests.engine.world import World
 
 from assent.core.errors import NotFound, OtherWorkspace, Refused
+from assent.core.journal import finished
 from assent.core.operation import RunCommand
 from assent.core.record import PlanRecord
 
@@ -46,7 +47,7 @@ def test_a_copy_of_a_workspace_is_another_one(world: World) -> None:
     with pytest.raises(NotFound):
         world.engine().plans.find()
     with pytest.raises(OtherWorkspace) as refused:
-        ended(world.engine().runs.build(record.plan_id))
+        finished(world.engine().runs.build(record.plan_id))
     assert refused.value.exit == 5
     world.root = original
     assert world.build(record).outcome == "done"

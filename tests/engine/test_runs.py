@@ -5,11 +5,11 @@ import os
 from collections.abc import Callable, Mapping
 
 import pytest
-from tests.engine.world import PassedOn, World, ended
+from tests.engine.world import PassedOn, World
 
 from assent.core.digest import sha256
 from assent.core.errors import Busy, Spent, StoreError, WorkspaceError
-from assent.core.journal import Step
+from assent.core.journal import Step, finished
 from assent.core.paths import STAGE
 from assent.ports import PlanFile, Projection
 from assent.store.locks import FileLocks
@@ -95,7 +95,7 @@ def test_a_run_that_cannot_be_put_back_waits_for_a_person(world: World) -> None:
     (note,) = [note for note in report.notes if note.startswith("one: ")]
     kept = note.partition(" is kept in ")[2].rstrip(".")
     assert (world.root / kept).read_bytes() == OLD["one"]
-    accepted = ended(world.engine().runs.recover("accept"))
+    accepted = finished(world.engine().runs.recover("accept"))
     assert accepted.outcome == "done"
     assert world.files() == {"one": b"mine\n", "two": b"mine\n", "three": OLD["three"]}
 
@@ -198,7 +198,7 @@ def test_readable_copies_that_cannot_be_written_are_only_a_warning(world: World)
     world.projection = blind
     record = world.approve(NEW)
     engine = world.engine()
-    assert ended(engine.runs.build(record.plan_id)).outcome == "done"
+    assert finished(engine.runs.build(record.plan_id)).outcome == "done"
     assert engine.warnings
     assert all("are not current: No space left." in warning for warning in engine.warnings)
 

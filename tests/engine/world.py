@@ -1,7 +1,7 @@
 """An engine for tests: real files in a temporary folder, everything else in memory."""
 
 import os
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TypeVar
 from assent.core.digest import sha256
 from assent.core.event import Event, Recorded
 from assent.core.ids import spelled
-from assent.core.journal import Progress
+from assent.core.journal import finished
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
@@ -151,7 +151,7 @@ class World:
         return self.engine().consents.approve(record, record.digest, "", "test")
 
     def build(self, record: PlanRecord, disk: Disk | None = None) -> RunReport:
-        return ended(self.engine(disk=disk).runs.build(record.plan_id))
+        return finished(self.engine(disk=disk).runs.build(record.plan_id))
 
     def put(self, files: dict[str, bytes]) -> None:
         for path, content in files.items():
@@ -168,13 +168,3 @@ class World:
         """The kinds of all events, in order."""
         streams: Iterable[Recorded] = self.store.read_all(["plan/"])
         return [type(recorded.event).__name__ for recorded in streams]
-
-
-def ended(work: Generator[Progress, None, R]) -> R:
-    """Lets a verb run to its end and returns what it ends with."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            result: R = end.value
-            return result

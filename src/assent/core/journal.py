@@ -1,12 +1,14 @@
 """The journal: what a run has durably said about itself, and what that means it must do next."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from enum import Enum
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
 from assent.core.motion import Layout, Motion
+
+R = TypeVar("R")
 
 Outcome = Literal["done", "rolled_back", "needs_you", "nothing"]
 Result = Literal["done", "undone", "not_started", "failed", "unknown", "conflict"]
@@ -100,6 +102,16 @@ class Progress(msgspec.Struct, frozen=True):
     step: Step
     done: int
     total: int
+
+
+def finished(work: Generator[Progress, None, R]) -> R:
+    """Drives what works in steps to its end, watched by nobody, and returns its answer."""
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            answer: R = end.value
+            return answer
 
 
 _AFTER_HALT: dict[Way, Step] = {

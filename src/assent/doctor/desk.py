@@ -1,19 +1,16 @@
 """A desk: a scratch workspace with state of its own, and an engine that works on it."""
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 from assent.app.engine import open_engine_at
 from assent.config.places import Places
-from assent.core.journal import Progress
+from assent.core.journal import finished
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
 from assent.engine.runs import RunReport
 from assent.sandbox.trial.scratch import Scratch, scratch
-
-R = TypeVar("R")
 
 PROJECT = "project"
 CHANNEL = "doctor"
@@ -53,7 +50,7 @@ class Desk:
         return self.engine.consents.approve(record, record.digest, "", CHANNEL)
 
     def build(self, record: PlanRecord) -> RunReport:
-        return ended(self.engine.runs.build(record.plan_id))
+        return finished(self.engine.runs.build(record.plan_id))
 
 
 @contextmanager
@@ -65,13 +62,3 @@ def desk(folder: Path | None = None) -> Iterator[Desk]:
             yield found
         finally:
             found.engine.close()
-
-
-def ended(work: Generator[Progress, None, R]) -> R:
-    """Lets a verb run to its end and returns what it ends with."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            result: R = end.value
-            return result

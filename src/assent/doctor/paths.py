@@ -4,8 +4,9 @@ from functools import partial
 from typing import Final
 
 from assent.core.errors import AssentError, NotFound, Refused
+from assent.core.journal import finished
 from assent.doctor.check import NotHeld, insist, refusal
-from assent.doctor.desk import CHANNEL, PROJECT, Desk, ended
+from assent.doctor.desk import CHANNEL, PROJECT, Desk
 
 OUTWARDS: Final = ("../out.txt", "/etc/out.txt", "sub/../../out.txt", "sub/./../../project/../out")
 GITS: Final = (
@@ -77,7 +78,7 @@ def undo_overtaken(desk: Desk) -> str:
     desk.build(record)
     preview = desk.engine.undoing.preview()
     desk.put("kept.txt", b"later work\n")
-    words = refusal(lambda: ended(desk.engine.undoing.apply(preview, CHANNEL)), AssentError)
+    words = refusal(lambda: finished(desk.engine.undoing.apply(preview, CHANNEL)), AssentError)
     insist(desk.content("kept.txt") == b"later work\n", "Later work was overwritten.")
     return words
 
@@ -85,7 +86,7 @@ def undo_overtaken(desk: Desk) -> str:
 def undo_twice(desk: Desk) -> str:
     record = desk.approved({"kept.txt": b"planned\n"})
     desk.build(record)
-    ended(desk.engine.undoing.apply(desk.engine.undoing.preview(), CHANNEL))
+    finished(desk.engine.undoing.apply(desk.engine.undoing.preview(), CHANNEL))
     insist(desk.content("kept.txt") == b"kept\n", "The undo did not restore the file.")
     return refusal(lambda: desk.engine.undoing.preview(), NotFound)
 

@@ -1,14 +1,11 @@
 """A real engine for tests: on disk, with every call announced, and with a clock that can be set."""
 
 import os
-from collections.abc import Generator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
-from assent.core.journal import Progress
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
 from assent.execute.executor import Executor
@@ -26,8 +23,6 @@ from assent.workspace.local import LocalFiles
 from assent.workspace.projection import LocalProjection
 
 PLANS = b".opencode/plans"
-
-R = TypeVar("R")
 
 
 class Site(msgspec.Struct, frozen=True):
@@ -62,13 +57,3 @@ def open_site(
         executor=partial(Executor, LocalHands(root, disk("hands")), blobs),
     )
     return Engine(doors, Place(root, os.stat(root).st_ino, PLANS, "tester", expires_s))
-
-
-def finished(work: Generator[Progress, None, R]) -> R:
-    """Drives a verb that works in steps to its end and returns its answer."""
-    while True:
-        try:
-            next(work)
-        except StopIteration as end:
-            answer: R = end.value
-            return answer
