@@ -34,6 +34,21 @@ def test_check_answers_line_by_line_in_order(world: World) -> None:
     assert (answer.code, answer.err) == (0, b"")
 
 
+def test_check_survives_any_line(world: World) -> None:
+    deep = b'{"x": ' + b"[" * 100_000 + b"]" * 100_000 + b', "cmd": "ls"}'
+    lines = [b"\xff", b'{"cmd": "\\ud800"}', deep, b'{"cmd": "ls"}']
+    answer = world.process("shell", "check", "--stdin", stdin=b"\n".join(lines))
+    rows = [json.loads(line) for line in answer.out.splitlines()]
+    assert (answer.code, len(rows), rows[-1]["read_only"]) == (0, 4, True)
+    assert not any(row.get("read_only") for row in rows[:-1])
+
+
+def test_check_says_that_stdin_is_closed(world: World) -> None:
+    answer = world.start(["bash", "-c", f"{shlex.join(PROGRAM)} shell check --stdin <&-"])
+    assert (answer.code, answer.out) == (2, b"")
+    assert b"stdin is closed" in answer.err
+
+
 def test_check_is_the_same_where_nothing_is_installed(world: World) -> None:
     there = world.process("shell", "check", "rg -n x | jq .")
     nowhere = world.process("shell", "check", "rg -n x | jq .", env={"PATH": "/nowhere"})

@@ -226,7 +226,6 @@ SCRAPS = st.lists(st.sampled_from([*PIECES.split(), " ", "\n"]), min_size=1, max
 )
 
 
-@pytest.mark.skipif(not AWKS, reason="there is no awk here")
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.one_of(PROGRAMS, SCRAPS))
 def test_what_is_accepted_has_no_effect(

@@ -15,7 +15,7 @@ from assent.sandbox.trial.bait import Ground
 from assent.sandbox.trial.confining import bubblewrapped
 from assent.sandbox.trial.forbidden import HINDRANCES, Hindrance, hindrance
 from assent.sandbox.trial.install import install
-from assent.sandbox.trial.kept import FILE, Finding, circumstances
+from assent.sandbox.trial.kept import FILE, Kept, circumstances
 from assent.sandbox.trial.selftest import Confine
 from assent.sandbox.trial.site import Runner
 from assent.sandbox.trial.standing import Standings
@@ -85,7 +85,7 @@ def test_a_damaged_result_is_made_anew(tmp_path: Path, text: bytes) -> None:
     file.chmod(0o600)
     assert Standings(tmp_path, Counted()).known() is None
     assert Standings(tmp_path, Counted()).standing() == HELD
-    assert msgspec.json.decode(file.read_bytes(), type=Finding).standing == HELD
+    assert msgspec.json.decode(file.read_bytes(), type=Kept).standing == HELD
 
 
 def test_a_result_that_others_could_write_does_not_count(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_a_result_that_others_could_write_does_not_count(tmp_path: Path) -> None
 
 def test_a_result_of_other_circumstances_does_not_count(tmp_path: Path) -> None:
     file = tmp_path / FILE
-    file.write_bytes(msgspec.json.encode(Finding("another boot", HELD)))
+    file.write_bytes(msgspec.json.encode(Kept("another boot", HELD)))
     file.chmod(0o600)
     assert Standings(tmp_path, Counted()).known() is None
 
@@ -164,7 +164,7 @@ def test_g13_a_bubblewrap_that_cannot_start_is_no_sandbox(tmp_path: Path) -> Non
 def test_what_hindered_is_tried_again(tmp_path: Path) -> None:
     tool = real_tool()
     hindered = Standing(Hold.NONE, "bubblewrap cannot start here.")
-    (tmp_path / FILE).write_bytes(msgspec.json.encode(Finding(circumstances(tool), hindered)))
+    (tmp_path / FILE).write_bytes(msgspec.json.encode(Kept(circumstances(tool), hindered)))
     (tmp_path / FILE).chmod(0o600)
     standings = Standings(tmp_path, Counted())
     assert standings.known() == hindered

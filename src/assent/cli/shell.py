@@ -11,6 +11,7 @@ import msgspec
 
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import Output
+from assent.cli.source import stdin
 from assent.cli.terminal import silence_stdout
 from assent.core.errors import UsageError
 from assent.core.process import Chunk, Ended, Hold, Limits
@@ -95,10 +96,10 @@ def _one(words: tuple[str, ...], verb: str) -> str:
 
 
 def _check_all(*, sandboxed: bool) -> None:
-    for line in sys.stdin.buffer:
+    for line in stdin():
         try:
             asked = msgspec.json.decode(line, type=Asked)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             answer: dict[str, object] = {"error": f"Not an object with a `cmd`: {error}."}
         else:
             answer = _row(judge(asked.cmd, sandboxed=sandboxed))

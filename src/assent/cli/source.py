@@ -38,8 +38,11 @@ def text(argument: str) -> str:
 
 
 def _opened(folder: str, source: str) -> BinaryIO:
-    if source != "-":
-        return open(os.path.join(folder, source), "rb")
+    return stdin() if source == "-" else open(os.path.join(folder, source), "rb")
+
+
+def stdin() -> BinaryIO:
+    """Returns stdin as bytes; whoever closed it is told so."""
     if sys.stdin is None:
         raise UsageError("There is nothing to read: stdin is closed. Nothing was changed.")
     return sys.stdin.buffer

@@ -19,7 +19,7 @@ FILE: Final = "sandbox.json"
 _LARGEST: Final = 1 << 16
 
 
-class Finding(msgspec.Struct, frozen=True):
+class Kept(msgspec.Struct, frozen=True):
     """What is remembered of a self-test: under which circumstances, and what it found."""
 
     key: str
@@ -65,7 +65,7 @@ def _source() -> str:
     return whole.hexdigest()
 
 
-def _read(file: Path) -> Finding | None:
+def _read(file: Path) -> Kept | None:
     """Reads what was remembered; what others could have written does not count."""
     try:
         opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -76,14 +76,14 @@ def _read(file: Path) -> Finding | None:
         private = not stat.S_IMODE(found.st_mode) & 0o077 and found.st_uid == os.geteuid()
         if not stat.S_ISREG(found.st_mode) or not private or found.st_size > _LARGEST:
             return None
-        return msgspec.json.decode(os.read(opened, _LARGEST), type=Finding)
+        return msgspec.json.decode(os.read(opened, _LARGEST), type=Kept)
     except (OSError, ValueError, msgspec.MsgspecError):
         return None
     finally:
         os.close(opened)
 
 
-def keep(file: Path, tested: Finding) -> None:
+def keep(file: Path, tested: Kept) -> None:
     """Remembers a result; where that is not possible, the next call tests again."""
     young = file.with_name(f"{file.name}.{os.urandom(8).hex()}")
     with suppress(OSError):

@@ -17,7 +17,7 @@ from assent.sandbox.trial.canaries import Canaries
 from assent.sandbox.trial.forbidden import hindrance
 from assent.sandbox.trial.install import install
 from assent.sandbox.trial.interpreter import COMMAND
-from assent.sandbox.trial.kept import FILE, Finding, circumstances, keep, known
+from assent.sandbox.trial.kept import FILE, Kept, circumstances, keep, known
 from assent.sandbox.trial.scratch import scratch
 from assent.sandbox.trial.selftest import Confine, selftest
 
@@ -74,11 +74,11 @@ class Standings:
         confine = self._confine(self._tool)
         hindered = _hindered(confine)
         if hindered is not None:
-            keep(self._file, Finding(circumstances(self._tool), hindered))
+            keep(self._file, Kept(circumstances(self._tool), hindered))
             return hindered, ()
         attempts = (*selftest(confine, self._baiting), *boundaries(confine, QUICK))
         found = concluded(attempts)
-        keep(self._file, Finding(circumstances(self._tool), found))
+        keep(self._file, Kept(circumstances(self._tool), found))
         return found, attempts
 
     def confinement(self) -> Confine | None:
