@@ -1,17 +1,23 @@
 """The doors: what the floors above core ask of the world, one page of protocols."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import BinaryIO, Protocol
 
 import msgspec
 
+from assent.core.agent import Agent
 from assent.core.event import Event, Recorded
 from assent.core.journal import Entry
-from assent.core.model import Answer, Prompt
+from assent.core.message import Call, Message
+from assent.core.model import Answer, Delta, Offer, Prompt
 from assent.core.motion import Fill, Layout, Seen
 from assent.core.operation import FileOperation
 from assent.core.process import Chunk, Ended, Limits, Program, Standing
+from assent.core.provider import Prices
+from assent.core.session import SessionRecord
+from assent.core.session_event import Question, SessionEvent
+from assent.core.tool import Decision, Posture, Request
 
 WHOLE = 1 << 20  # content up to this size may be read at once; more is streamed
 
@@ -36,6 +42,9 @@ class Store(Protocol):
 
     def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
         """Returns the events of all streams under the prefixes, in the order of the whole log."""
+
+    def last(self) -> int:
+        """Returns the position of the newest event of all; 0 if there is none."""
 
     def streams(self, prefix: str) -> list[str]: ...
 
@@ -122,6 +131,9 @@ class Files(Looks, Protocol):
     def is_file(self, path: bytes) -> bool:
         """Tells whether a file or symlink stands there, without reading it."""
 
+    def target(self, path: bytes) -> bytes | None:
+        """Returns where a symlink points to; None if it is none, or nothing is there."""
+
     def names(self, folder: bytes) -> list[bytes]:
         """Lists the names in a folder; nothing if it is no folder."""
 
@@ -206,8 +218,14 @@ class Projection(Protocol):
     def write_state(self, plan_id: str, files: Mapping[str, bytes]) -> None:
         """Writes readable copies under the state folder; they give nobody any power."""
 
-    def write_agent(self, text: bytes) -> bool:
-        """Writes the plan agent's definition unless there is one; tells whether it did."""
+    def read_agent(self) -> bytes | None:
+        """Returns the plan agent's definition as it stands in the workspace, if it does."""
+
+    def write_agent(self, text: bytes) -> None:
+        """Writes the plan agent's definition."""
+
+    def write_output(self, name: str, content: bytes) -> bytes:
+        """Keeps the whole output of a call for later reading; returns its path. Old ones go."""
 
     def marker(self) -> str:
         """Returns the workspace id that the tree carries, or an empty string."""
@@ -259,4 +277,105 @@ class Model(Protocol):
         """Answers. The same message object in a later prompt is not encoded again.
 
         Raises ModelError, which says whether another attempt, another key or less text would help.
+        """
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """A model that is ready to be asked, and what is known about it; 0: unknown."""
+
+    model: Model
+    name: str
+    context: int = 0
+    output: int = 0
+    prices: Prices | None = None
+    warm: Callable[[], None] | None = None  # opens the connection ahead of the first request
+
+
+class Gate(Protocol):
+    """Where every request is judged before anything happens (law 9)."""
+
+    def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
+        """Returns the strictest verdict that any of the requests gets."""
+
+
+class Asker(Protocol):
+    """A person who can be asked, or nobody."""
+
+    def ask(self, questions: Sequence[Question]) -> tuple[tuple[str, ...], ...] | None:
+        """Returns the labels or words for each question; None, if nobody answered, is a no."""
+
+
+class Shell(Protocol):
+    """Runs command lines that only read."""
+
+    def run(
+        self, text: str, folder: bytes, limits: Limits | None = None
+    ) -> Iterator[Chunk | Ended]:
+        """Runs a command line in a folder; raises Refused before anything has run."""
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """What a server sent."""
+
+    url: str
+    status: int
+    media_type: str
+    content: bytes
+    cut: bool = False  # there was more than the limit
+
+
+class Fetch(Protocol):
+    """Gets pages over HTTP: GET only, no cookies, no credentials."""
+
+    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> Fetched:
+        """Follows redirects only to hosts that are allowed; raises Refused or Unavailable."""
+
+
+class Turn(Protocol):
+    """A turn while it goes on: what a driver reads of the session, says in it, has settled."""
+
+    @property
+    def record(self) -> SessionRecord: ...
+
+    @property
+    def agent(self) -> Agent:
+        """The agent of the newest message."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What the model gets to read; the same message is the same object in every step."""
+
+    @property
+    def over(self) -> bool:
+        """Whether a call ended the turn."""
+
+    def offers(self) -> tuple[Offer, ...]:
+        """Returns the tools that the model may see in this mode, as this agent."""
+
+    def note(self, *events: SessionEvent) -> tuple[Recorded, ...]:
+        """Appends events to the session, durably, in one transaction."""
+
+    def hold(self, *events: SessionEvent) -> None:
+        """Counts events from now on, and appends them with what is noted next.
+
+        For what directly precedes something that is noted, so that both are one wait for the disk.
+        """
+
+    def catch_up(self) -> tuple[Recorded, ...]:
+        """Takes in what others said in the session meanwhile."""
+
+    def settle(self, calls: Sequence[Call]) -> Iterator[Recorded]:
+        """Settles the calls of one answer; each event comes out after it was stored."""
+
+    def reminder(self) -> str:
+        """Says what holds now, whatever was forgotten: mode, plan and digest, todos, approval."""
+
+
+class Driver(Protocol):
+    """Takes a turn forward until the session is at rest."""
+
+    def drive(self, turn: Turn) -> Iterator[Recorded | Delta]:
+        """Yields what was stored, and what is being said at the moment.
+
+        Raises ModelError or Interrupted after the turn was ended in the session.
         """

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.sandbox.cell import (
     Outcome,
@@ -87,6 +88,28 @@ def test_much_passes_through_three_programs(runner: Runner) -> None:
 def test_nothing_can_be_read_at_first(runner: Runner) -> None:
     code = "print(repr(sys.stdin.read()), os.ttyname(0) if os.isatty(0) else 'no terminal')"
     assert run(runner, python(code)) == Outcome(0, b"'' no terminal\n")
+
+
+def test_f67_the_first_program_reads_what_it_is_given(runner: Runner) -> None:
+    given = Program((b"/bin/cat",), stdin=b"one\ntwo\n")
+    assert run(runner, given) == Outcome(0, b"one\ntwo\n")
+    assert run(runner, given, Program((b"/usr/bin/wc", b"-l"))) == Outcome(0, b"2\n")
+
+
+def test_f67_much_can_be_given_to_one_who_answers_at_once(runner: Runner) -> None:
+    """More than any pipe holds, both ways: nobody waits for the other."""
+    content = b"0123456789abcdef" * (1 << 17)
+    code = "sys.stdout.write('x' * (1 << 20)); sys.stdout.flush(); print(len(sys.stdin.read()))"
+    ended = run(runner, msgspec.structs.replace(python(code), stdin=content))
+    assert ended == Outcome(0, b"x" * (1 << 20) + b"%d\n" % len(content))
+    assert run(runner, Program((b"/bin/true",), stdin=content)) == Outcome(0)
+
+
+def test_f67_what_is_given_cannot_be_changed(runner: Runner) -> None:
+    code = "os.write(0, b'x')"
+    ended = run(runner, msgspec.structs.replace(python(code), stdin=b"given"))
+    assert ended.code == 1
+    assert b"Bad file descriptor" in ended.errors
 
 
 def test_output_comes_while_the_program_runs(runner: Runner) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 
 from assent.config.reading import Opener, Source, edit, named, read, wrong
-from assent.config.settings import MODES, USER_ONLY, Settings
+from assent.config.settings import USER_ONLY, Settings
 from assent.config.trust import doubt
 from assent.core.errors import AssentError, Refused
+from assent.core.mode import MODES
 
 PROJECT = ".opencode/assent.toml"
 NOT_YOURS = "which only the user's configuration may; it is ignored."

@@ -6,7 +6,9 @@ import msgspec
 
 from assent.core.approval import Approval
 from assent.core.journal import Entry, Outcome
-from assent.core.operation import Operation
+from assent.core.operation import FileOperation, Operation
+from assent.core.permit import Permit
+from assent.core.session_event import SessionEvent
 
 
 class WorkspaceMinted(msgspec.Struct, frozen=True, tag="workspace_minted"):
@@ -24,9 +26,23 @@ class WorkspaceMoved(msgspec.Struct, frozen=True, tag="workspace_moved"):
 
 
 class PlanSelected(msgspec.Struct, frozen=True, tag="plan_selected"):
-    """A plan became the workspace's current one."""
+    """A plan became the workspace's current one; by a person's own choice, or as one was made."""
 
     plan_id: str
+    chosen: bool = False
+
+
+class FactRemembered(msgspec.Struct, frozen=True, tag="fact_remembered"):
+    """Something about the workspace that every later session is told."""
+
+    fact: str
+    text: str
+
+
+class FactForgotten(msgspec.Struct, frozen=True, tag="fact_forgotten"):
+    """A person took a remembered fact away."""
+
+    fact: str
 
 
 class PlanCreated(msgspec.Struct, frozen=True, tag="plan_created"):
@@ -84,11 +100,20 @@ class PlanApproved(msgspec.Struct, frozen=True, tag="plan_approved"):
 
 
 class RunStarted(msgspec.Struct, frozen=True, tag="run_started"):
-    """A run spent an approval."""
+    """A run spent an approval; a plan of prose is carried out in a turn of `session`."""
 
     run: str
     approval: str
     digest: str
+    session: str = ""
+
+
+class PermitGiven(msgspec.Struct, frozen=True, tag="permit_given"):
+    """A call was allowed to change files outside plan mode; its run spent the permit at once."""
+
+    permit: Permit
+    run: str
+    operations: tuple[FileOperation, ...]
 
 
 class RunResumed(msgspec.Struct, frozen=True, tag="run_resumed"):
@@ -135,8 +160,10 @@ PlanEvent: TypeAlias = (
     | RunEnded
     | PlanDiscarded
 )
-WorkspaceEvent: TypeAlias = WorkspaceMinted | WorkspaceMoved | PlanSelected
-Event: TypeAlias = PlanEvent | WorkspaceEvent | JournalWritten
+WorkspaceEvent: TypeAlias = (
+    WorkspaceMinted | WorkspaceMoved | PlanSelected | FactRemembered | FactForgotten
+)
+Event: TypeAlias = PlanEvent | WorkspaceEvent | SessionEvent | PermitGiven | JournalWritten
 
 
 class Recorded(msgspec.Struct, frozen=True):

@@ -55,14 +55,14 @@ def _matching(part: str, names: Mapping[bytes, bool], *, folders: bool = False) 
     """Returns the names that a part of a pattern matches; `.` and `..` are always there."""
     if literal(part) in ("", ".", ".."):
         return _plain(part)
-    matcher = _matcher(part)
+    wanted = matcher(part)
     dotted = part.startswith((".", "\\."))
     return [
         name
         for name, is_folder in names.items()
         if (is_folder or not folders)
         and (dotted or not name.startswith(b"."))
-        and matcher.fullmatch(name.decode("utf-8", "surrogateescape"))
+        and wanted.fullmatch(name.decode("utf-8", "surrogateescape"))
     ]
 
 
@@ -76,7 +76,7 @@ def _characters(pattern: str) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def _matcher(part: str) -> re.Pattern[str]:
+def matcher(part: str) -> re.Pattern[str]:
     """Translates one part of a pattern; each `*` gives nothing back, so no name takes long."""
     chars = _characters(part)
     closed = max((at for at, char in enumerate(chars) if char == "]"), default=0)

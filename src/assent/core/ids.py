@@ -12,6 +12,7 @@ NO_WORDS = "untitled"
 SLUG_LENGTH = 48
 _WORD = re.compile(rf"[a-z0-9]{{1,{SLUG_LENGTH}}}")
 NAME_LENGTH = 80
+NAME_WORDS = 6
 
 
 def spelled(milliseconds: int, noise: int) -> str:
@@ -38,6 +39,11 @@ def plan_name(text: str) -> str:
             "assent plan new add_login --goal 'Let people log in'",
         )
     return text
+
+
+def plan_name_of(goal: str) -> str:
+    """Makes a plan's name from a goal: its first words, joined by underscores."""
+    return "_".join(slug(goal).split("-")[:NAME_WORDS])
 
 
 def session_name(text: str) -> str:

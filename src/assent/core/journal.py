@@ -16,7 +16,10 @@ Way = Literal["auto", "resume", "roll_back", "accept"]
 
 
 class Started(msgspec.Struct, frozen=True, tag="started"):
-    """The first record: the approval is spent from here on (law 3)."""
+    """The first record: the approval, or the permit, is spent from here on (law 3).
+
+    A permitted plan has no stream of its own and so no id.
+    """
 
     plan_id: str
     digest: str

@@ -27,6 +27,7 @@ class Prompt(msgspec.Struct, frozen=True):
     turn: int = (
         0  # which main request of the session it is; 0: as many answers as it holds, and one
     )
+    temperature: float | None = None  # None: what the provider finds best
 
 
 class Stop(StrEnum):
@@ -56,7 +57,7 @@ class Delta(msgspec.Struct, frozen=True):
 
 
 class Said(msgspec.Struct, frozen=True):
-    """A part that is complete."""
+    """A part that is complete; void, too, after `Retried`."""
 
     part: Part
 

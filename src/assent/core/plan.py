@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.digest import operation_ids, operations_hash, plan_digest, sha256
 from assent.core.front_matter import front_matter
-from assent.core.operation import Operation
+from assent.core.operation import Operation, WriteFile
 
 
 class Scope(msgspec.Struct, frozen=True):
@@ -63,6 +63,15 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
             [(file.path, file.digest) for file in self.relied_on],
             self.workspace,
         )
+
+    @property
+    def prose(self) -> bool:
+        """Whether a model has to carry it out: it does nothing itself but export its own text."""
+        return all(self.is_export(op) for op in self.operations)
+
+    def is_export(self, op: Operation) -> bool:
+        """Tells whether an operation writes the plan's own text to a file."""
+        return isinstance(op, WriteFile) and op.after.digest == self.content_hash
 
 
 def declared_scope(text: bytes) -> Scope:

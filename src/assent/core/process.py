@@ -16,12 +16,14 @@ class Errors(StrEnum):
 class Program(msgspec.Struct, frozen=True):
     """One program of a pipeline: an absolute path, its arguments, and the little it is told.
 
-    `environment` adds to the few variables that every program gets; none is inherited.
+    `environment` adds to the few variables that every program gets; none is inherited. Only the
+    first program of a pipeline can be given something to read.
     """
 
     argv: tuple[bytes, ...]
     environment: tuple[tuple[str, str], ...] = ()
     errors: Errors = Errors.KEPT
+    stdin: bytes = b""
 
 
 class Limits(msgspec.Struct, frozen=True):

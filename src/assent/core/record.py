@@ -55,6 +55,7 @@ class RunNote(msgspec.Struct, frozen=True):
     frozen: str
     outcome: Outcome | None = None
     halted: bool = False
+    session: str = ""  # of a plan of prose: the session whose turn carries it out
 
 
 class PlanRecord(msgspec.Struct, frozen=True):
@@ -83,8 +84,13 @@ class PlanRecord(msgspec.Struct, frozen=True):
 
     @property
     def unfinished(self) -> RunNote | None:
-        """The run that has begun and not ended, if there is one."""
-        return next((run for run in self.runs if run.outcome is None), None)
+        """The run of the executor that has begun and not ended, if there is one."""
+        return next((n for n in self.runs if n.outcome is None and not n.session), None)
+
+    @property
+    def building(self) -> RunNote | None:
+        """The run of prose that has begun and not ended: a session's turn carries it out."""
+        return next((n for n in self.runs if n.outcome is None and n.session), None)
 
     def usable(self, now: str) -> Approval | None:
         """Returns the newest approval of the current digest: not spent, void or expired."""
@@ -150,12 +156,12 @@ def _consent_changes(record: PlanRecord, event: Event) -> dict[str, object]:
 
 def _run_changes(record: PlanRecord, event: Event) -> dict[str, object]:
     match event:
-        case RunStarted(run, approval, digest):
+        case RunStarted(run, approval, digest, session):
             spent = tuple(
                 msgspec.structs.replace(c, run=run) if c.approval.id == approval else c
                 for c in record.consents
             )
-            runs = (*record.runs, RunNote(run, digest, record.frozen))
+            runs = (*record.runs, RunNote(run, digest, record.frozen, session=session))
             return {"consents": spent, "runs": runs, **_moved(record, Moment.BUILD)}
         case RunHalted(run):
             return {"runs": _noted(record, run, halted=True), **_run_moved(record, Moment.HALT)}

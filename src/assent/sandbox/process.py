@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from threading import Lock
 
 from assent.core.errors import Refused
 from assent.core.paths import inside
@@ -16,6 +17,9 @@ from assent.sandbox.view.programs import Programs
 from assent.sandbox.view.sight import Sight
 from assent.sandbox.view.toolchains import path_folders
 
+# Calls that only read run side by side; testing the sandbox and looking around is for one alone.
+_ALONE = Lock()
+
 
 class LocalProcess:
     """Implements ports.Process for one workspace. Keep it for later calls: it remembers scans."""
@@ -28,8 +32,9 @@ class LocalProcess:
 
     def standing(self) -> Standing:
         """Tells whether the sandbox holds, and has everything looked at anew for this call."""
-        self._profile = None
-        return self._standings.standing()
+        with _ALONE:
+            self._profile = None
+            return self._standings.standing()
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         return Programs(self._seen(), self._environment).find(names, own=own)
@@ -52,7 +57,8 @@ class LocalProcess:
     def run(
         self, pipeline: Sequence[Program], folder: bytes, limits: Limits
     ) -> Iterator[Chunk | Ended]:
-        standing = self._standings.standing()
+        with _ALONE:
+            standing = self._standings.standing()
         if standing.hold is Hold.OFF:  # law 9: whoever forgot to ask gets no program either
             raise Refused(f"No program runs: {standing.reason}", standing.next)
         if standing.hold is Hold.NONE:
@@ -76,6 +82,7 @@ class LocalProcess:
         return list(dict.fromkeys((*own, *FOLDERS)))
 
     def _seen(self) -> Profile:
-        if self._profile is None:
-            self._profile = self._sight.profile()
-        return self._profile
+        with _ALONE:
+            profile = self._profile or self._sight.profile()
+            self._profile = profile
+        return profile

@@ -82,7 +82,7 @@ class _Call:
     def start(self, programs: Sequence[Program], prepare: Prepare) -> None:
         """Starts all programs, each reading what the one before it writes."""
         with ExitStack() as briefly:
-            source = _null(briefly, os.O_RDONLY)
+            source = _given(briefly, programs[0].stdin)
             errors = self._stream(briefly, error=True)
             for program in programs[:-1]:
                 reader, writer = _pipe(briefly, briefly)
@@ -190,6 +190,18 @@ def _started(command: Command, ends: tuple[int, int, int]) -> subprocess.Popen[b
     except OSError as error:
         name = shown(command.argv[0])
         raise _NotStarted(f"{name} could not be started: {error.strerror}.") from error
+
+
+def _given(stack: ExitStack, content: bytes) -> int:
+    """Returns what holds the content from its start; no program can be too slow to take it."""
+    if not content:
+        return _null(stack, os.O_RDONLY)
+    memory = _closing(stack, os.memfd_create("stdin"))
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(memory, rest) :]
+    # A place in the file of its own, and no right to write there.
+    return _closing(stack, os.open(f"/proc/self/fd/{memory}", os.O_RDONLY))
 
 
 def _null(stack: ExitStack, mode: int) -> int:

@@ -9,8 +9,8 @@ import msgspec
 
 from assent.core.errors import Refused
 from assent.core.paths import inside, shown
+from assent.core.secret_names import FOLDERS
 from assent.sandbox.view.credentials import credential_places
-from assent.sandbox.view.secrets import FOLDERS
 from assent.sandbox.view.trail import covered
 
 MACHINE: Final = (b"/proc", b"/sys", b"/dev")

@@ -9,8 +9,8 @@ from typing import Final
 
 import msgspec
 
+from assent.core.secret_names import FOLDERS, secret
 from assent.sandbox.view.peek import beginning
-from assent.sandbox.view.secrets import FOLDERS, secret
 
 # A folder that changed this recently may change again within the same tick of its clock.
 SETTLED_NS: Final = 2_000_000_000

@@ -1,4 +1,4 @@
-"""Secrets by name: files that hold keys and passwords wherever they lie.
+"""Secret names: files that hold keys and passwords wherever they lie.
 
 It stands apart from the protected names of the review: those say what a plan should not touch
 unseen (hooks, editor settings), these what a program must not read; and these may look inside.
@@ -104,7 +104,7 @@ SECRETS: Final = (
 
 # Everybody commits these: they say which settings exist, and hold no real ones.
 _BLANK: Final = "example|examples|sample|samples|template|tmpl|tpl|dist|default|defaults|schema"
-_TEMPLATE: Final = re.compile(
+_TEMPLATE: Final = (
     rf"\.(?:env|envrc|flaskenv|dev\.vars)(?:[._-].+)?[._-](?:{_BLANK})"
     rf"|(?:.*[._-])?(?:{_BLANK})\.env"
 )
@@ -117,7 +117,7 @@ def secret(folder: bytes, name: bytes) -> Secret | None:
         return None
     text = (above + b"/" + low).decode("utf-8", "surrogateescape")
     match = _pattern().fullmatch(text)
-    if match is None or _TEMPLATE.fullmatch(text.rpartition("/")[2]):
+    if match is None or re.fullmatch(_TEMPLATE, text.rpartition("/")[2]):
         return None
     return SECRETS[int(str(match.lastgroup)[1:])]
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from assent.sandbox.view.secrets import SECRETS, Secret, secret
+from assent.core.secret_names import SECRETS, Secret, secret
 
 HITS = [(row, hit) for row in SECRETS for hit in row.hits]
 MISSES = [(row, miss) for row in SECRETS for miss in row.misses]

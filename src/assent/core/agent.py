@@ -1,0 +1,53 @@
+"""Agents: a prompt with a model, tools and limits, known by a name."""
+
+from typing import Any, Literal
+
+import msgspec
+
+
+class Agent(msgspec.Struct, frozen=True):
+    """Who works in a session. What it leaves empty is decided by the settings."""
+
+    name: str
+    description: str = ""
+    kind: Literal["primary", "subagent", "all"] = "all"
+    prompt: str = ""
+    model: str = ""
+    temperature: float | None = None
+    steps: int = 0  # most steps of a turn; 0: no limit
+    tools: dict[str, bool] = {}  # false takes a tool away; `*` stands for all others
+    permission: dict[str, Any] = {}  # as written; only its denials count so far
+    source: str = "builtin"  # builtin, user or project
+
+    def denies(self, tool: str) -> bool:
+        """Tells whether the agent may not use a tool."""
+        if self.tools.get(tool, self.tools.get("*", True)) is False:
+            return True
+        return self.permission.get(tool, self.permission.get("*")) == "deny"
+
+    def narrowed(self, over: "Agent") -> "Agent":
+        """Returns this agent with another's words on top; no tool that it lacks comes back."""
+        names = {*self.tools, *over.tools}
+        tools = {name: _has(self.tools, name) and _has(over.tools, name) for name in names}
+        return msgspec.structs.replace(
+            over,
+            description=over.description or self.description,
+            prompt=over.prompt or self.prompt,
+            model=over.model or self.model,
+            temperature=self.temperature if over.temperature is None else over.temperature,
+            steps=min((most for most in (self.steps, over.steps) if most), default=0),
+            tools=dict(sorted(tools.items())),
+            permission={**over.permission, **_strict(self.permission), **_denied(over.permission)},
+        )
+
+
+def _has(tools: dict[str, bool], name: str) -> bool:
+    return tools.get(name, tools.get("*", True))
+
+
+def _strict(permission: dict[str, Any]) -> dict[str, Any]:
+    return {name: rule for name, rule in permission.items() if rule != "allow"}
+
+
+def _denied(permission: dict[str, Any]) -> dict[str, Any]:
+    return {name: rule for name, rule in permission.items() if rule == "deny"}

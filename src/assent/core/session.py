@@ -1,0 +1,107 @@
+"""The record of a session: the fold of its events without what was said, which can be long."""
+
+import msgspec
+
+from assent.core.event import Event
+from assent.core.mode import Mode
+from assent.core.model import Usage
+from assent.core.session_event import (
+    Compacted,
+    MessageAdded,
+    ModeChanged,
+    PlanLinked,
+    SessionDeleted,
+    SessionRenamed,
+    SessionStarted,
+    StepEnded,
+    StepStarted,
+    Todo,
+    TodosChanged,
+    TurnEnded,
+    TurnStarted,
+)
+
+
+class SessionRecord(msgspec.Struct, frozen=True):
+    """A session as its events left it. `seq` is the last event that went in."""
+
+    session: str
+    workspace: str
+    slug: str
+    mode: Mode
+    created_at: str
+    updated_at: str
+    seq: int
+    goal: str = ""
+    title: str = ""
+    parent: str = ""
+    fork: str = ""
+    agent: str = ""  # of the newest message
+    model: str = ""  # that a message asked for last; empty: the agent's own
+    plan_id: str = ""
+    plan_seq: int = 0  # the model knows the plan's stream up to here,
+    home_seq: int = 0  # and the workspace's up to here
+    todos: tuple[Todo, ...] = ()
+    turns: int = 0
+    steps: int = 0  # requests for an answer so far; titles and summaries are none
+    messages: int = 0  # of the person; synthetic ones do not count
+    waiting: bool = False  # something was said that no step has read yet
+    working: bool = False  # a turn began and did not come to its end
+    usage: Usage = Usage()
+    cost: float | None = 0.0  # dollars; None: part of it is not known
+    deleted: bool = False
+
+
+def fold_session(record: SessionRecord | None, event: Event, seq: int, at: str) -> SessionRecord:
+    """Returns the record after one more event."""
+    if isinstance(event, SessionStarted):
+        return SessionRecord(
+            event.session, event.workspace, event.slug, event.mode, at, at, seq,
+            event.goal, parent=event.parent, fork=event.fork,
+        )  # fmt: skip
+    assert record is not None, "a session's first event starts it"
+    changes = _changes(record, event)
+    return msgspec.structs.replace(record, seq=seq, updated_at=at, **changes)
+
+
+def _changes(record: SessionRecord, event: Event) -> dict[str, object]:
+    match event:
+        case MessageAdded(agent=agent, synthetic=synthetic, model=model):
+            said = record.messages + (not synthetic)
+            asked = model or record.model
+            return {"agent": agent, "model": asked, "messages": said, "waiting": True}
+        case ModeChanged(mode=mode):
+            return {"mode": mode}
+        case PlanLinked(plan_id, seq, home):
+            return {"plan_id": plan_id, "plan_seq": seq, "home_seq": home}
+        case TodosChanged(todos):
+            return {"todos": todos}
+        case SessionRenamed(title):
+            return {"title": title}
+        case _:
+            return _work_changes(record, event)
+
+
+def _work_changes(record: SessionRecord, event: Event) -> dict[str, object]:
+    match event:
+        case TurnStarted(turn):
+            return {"turns": turn, "working": True}
+        case StepStarted(step):
+            return {"steps": step, "waiting": False}
+        case StepEnded(usage=usage, cost=cost) | Compacted(usage=usage, cost=cost):
+            return {"usage": added(record.usage, usage), "cost": _sum(record.cost, cost)}
+        case TurnEnded():
+            return {"working": False}
+        case SessionDeleted():
+            return {"deleted": True}
+        case _:
+            return {}
+
+
+def added(one: Usage, other: Usage) -> Usage:
+    """Adds up tokens."""
+    return Usage(*[getattr(one, f) + getattr(other, f) for f in Usage.__struct_fields__])
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other

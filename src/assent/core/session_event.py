@@ -1,0 +1,208 @@
+"""What happens in a session, as plain data: messages, steps, calls, questions, todos, modes."""
+
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from assent.core.message import Call, Image, Reasoning, Result, Text
+from assent.core.mode import Mode
+from assent.core.model import Stop, Usage
+
+Status: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled"]
+Why: TypeAlias = Literal["end", "presented", "limit", "budget", "interrupted", "failed"]
+
+
+class Todo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One item of the model's list of what is to be done."""
+
+    content: str
+    status: Status = "pending"
+
+
+class Option(msgspec.Struct, frozen=True):
+    """One way to answer a question."""
+
+    label: str
+    description: str = ""
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What somebody wants to know from the person: a choice, several, or free words."""
+
+    header: str
+    question: str
+    options: tuple[Option, ...] = ()
+    multiple: bool = False
+    custom: bool = True  # free words are an answer, too
+
+
+class SessionStarted(msgspec.Struct, frozen=True, tag="session_started"):
+    """A session began. A fork names where it comes from and inherits words, never consent."""
+
+    session: str
+    workspace: str
+    slug: str
+    mode: Mode
+    goal: str = ""
+    parent: str = ""  # of a child: the session that it works for
+    fork: str = ""  # of a fork: the session that it was copied from
+
+
+class SessionRenamed(msgspec.Struct, frozen=True, tag="session_renamed"):
+    """The session has a title; `by` is model or person."""
+
+    title: str
+    by: Literal["model", "person"] = "person"
+
+
+class SessionDeleted(msgspec.Struct, frozen=True, tag="session_deleted"):
+    """The session is no longer listed; what its runs did can still be undone."""
+
+
+class ModeChanged(msgspec.Struct, frozen=True, tag="mode_changed"):
+    """A person chose another mode, in words or by building what they approved."""
+
+    mode: Mode
+    reason: str = ""
+
+
+class PlanLinked(msgspec.Struct, frozen=True, tag="plan_linked"):
+    """The session works on this plan, and its model knows what happened to it up to here.
+
+    What comes later in the plan's stream, or in the workspace's, was done by others: the model is
+    told of it by a synthetic message.
+    """
+
+    plan_id: str
+    seq: int  # of the plan's stream
+    home: int  # of the workspace's stream
+
+
+class MessageAdded(msgspec.Struct, frozen=True, tag="message_added"):
+    """A person said something, or Assent did in their place (`synthetic` names what about).
+
+    The newest message decides the agent of the next step.
+    """
+
+    id: str
+    agent: str
+    parts: tuple[Text | Image, ...]
+    synthetic: str = ""  # mode, run, rejected, plan_used, declined, build, reminder and such
+    model: str = ""  # asked from here on; empty: the one of before, else the agent's own
+
+
+class TurnStarted(msgspec.Struct, frozen=True, tag="turn_started"):
+    """Work on everything unanswered began."""
+
+    turn: int
+
+
+class StepStarted(msgspec.Struct, frozen=True, tag="step_started"):
+    """A request is about to be sent: the session's `step`-th."""
+
+    step: int
+    agent: str
+    model: str
+    mode: Mode
+
+
+class PartSaid(msgspec.Struct, frozen=True, tag="part_said"):
+    """The model completed a part. A call in it is pending."""
+
+    part: Text | Reasoning | Call
+    seconds: float = 0.0
+
+
+class StepRetried(msgspec.Struct, frozen=True, tag="step_retried"):
+    """An attempt failed; what it had said does not count."""
+
+    attempt: int
+    wait: float
+    reason: str
+
+
+class StepEnded(msgspec.Struct, frozen=True, tag="step_ended"):
+    """The model's answer is complete."""
+
+    stop: Stop
+    usage: Usage = Usage()
+    cost: float | None = None  # dollars; None: prices are not known
+    words: str = ""
+
+
+class CallStarted(msgspec.Struct, frozen=True, tag="call_started"):
+    """A call is running."""
+
+    call: str
+    tool: str
+
+
+class CallEnded(msgspec.Struct, frozen=True, tag="call_ended"):
+    """A call is settled: completed, or an error the model is told about."""
+
+    call: str
+    tool: str
+    result: Result
+    title: str = ""
+    seconds: float = 0.0
+    verdict: str = ""  # of the gate: run, stage, ask or deny; empty: it never got there
+    metadata: dict[str, Any] = {}  # `operations`, `run`, `output`, `seen` (path to digest) and such
+
+
+class QuestionAsked(msgspec.Struct, frozen=True, tag="question_asked"):
+    """Somebody should answer before the call goes on."""
+
+    id: str
+    call: str
+    questions: tuple[Question, ...]
+
+
+class QuestionAnswered(msgspec.Struct, frozen=True, tag="question_answered"):
+    """The person answered each question by labels or words; None: nobody did, which is a no."""
+
+    id: str
+    answers: tuple[tuple[str, ...], ...] | None
+
+
+class TodosChanged(msgspec.Struct, frozen=True, tag="todos_changed"):
+    """The whole list as it is now."""
+
+    todos: tuple[Todo, ...]
+
+
+class Compacted(msgspec.Struct, frozen=True, tag="compacted"):
+    """All messages but the last `kept` became a summary."""
+
+    summary: str
+    kept: int
+    usage: Usage = Usage()
+    cost: float | None = None
+
+
+class TurnEnded(msgspec.Struct, frozen=True, tag="turn_ended"):
+    """The session is at rest."""
+
+    why: Why
+    words: str = ""
+
+
+SessionEvent: TypeAlias = (
+    SessionStarted
+    | SessionRenamed
+    | SessionDeleted
+    | ModeChanged
+    | PlanLinked
+    | MessageAdded
+    | TurnStarted
+    | StepStarted
+    | PartSaid
+    | StepRetried
+    | StepEnded
+    | CallStarted
+    | CallEnded
+    | QuestionAsked
+    | QuestionAnswered
+    | TodosChanged
+    | Compacted
+    | TurnEnded
+)

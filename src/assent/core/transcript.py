@@ -1,0 +1,129 @@
+"""The transcript: what a model gets to read of a session, folded from its events.
+
+It is always valid to send: every call has a result, also where a process died between the two.
+A message object is made once and stays the same object, so that wires encode it once.
+"""
+
+from assent.core.event import Event
+from assent.core.message import Call, Message, Part, Reasoning, Result, Text
+from assent.core.session_event import (
+    CallEnded,
+    Compacted,
+    MessageAdded,
+    PartSaid,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+)
+
+LOST = "The call was interrupted and has no result. Whether it did anything is not known."
+SUMMARY = "Summary of the conversation so far, in place of the messages themselves:\n\n"
+
+
+class Transcript:
+    """The messages of a session so far; grows with `add`."""
+
+    def __init__(self) -> None:
+        self._messages: list[Message] = []
+        self._model = ""
+        self._said: list[Part] = []  # by the step that is being answered
+        self._open: list[Call] = []  # calls of the last answer that may still get a result
+        self._results: dict[str, Result] = {}
+        self._queued: list[Message] = []  # said while calls were being settled
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return tuple(self._messages)
+
+    @property
+    def unsettled(self) -> tuple[Call, ...]:
+        """The calls that have no result yet."""
+        return tuple(call for call in self._open if call.id not in self._results)
+
+    def add(self, event: Event) -> None:
+        """Takes in one more event."""
+        match event:
+            case MessageAdded(parts=parts):
+                self._hear(Message("user", parts))
+            case PartSaid(part=part):
+                self._say(part)
+            case StepRetried():
+                self._said.clear()
+            case CallEnded(result=result):
+                self._settled(result)
+            case _:
+                self._turn_to(event)
+
+    def _turn_to(self, event: Event) -> None:
+        """Takes in where a step begins or ends, or where the past became a summary."""
+        match event:
+            case StepStarted(model=model):
+                self._close()
+                self._model = model
+            case StepEnded():
+                self._answered()
+            case Compacted(summary=summary, kept=kept):
+                self._close()
+                self._shorten(summary, kept)
+            case TurnEnded():
+                self._close()
+            case _:
+                pass
+
+    def _hear(self, message: Message) -> None:
+        (self._queued if self._open or self._said else self._messages).append(message)
+
+    def _say(self, part: Part) -> None:
+        ids = [said.id for said in self._said if isinstance(said, Call)]
+        if not isinstance(part, Call) or part.id not in ids:  # two cannot be told apart
+            self._said.append(part)
+
+    def _answered(self) -> None:
+        """The parts of a complete answer become a message, and its calls wait for results."""
+        if any(not isinstance(part, Reasoning) for part in self._said):
+            self._give_up()
+            self._messages.append(Message("assistant", tuple(self._said), self._model))
+            self._open = [part for part in self._said if isinstance(part, Call)]
+        self._said.clear()
+        if not self._open:
+            self._flush()
+
+    def _settled(self, result: Result) -> None:
+        self._results.setdefault(result.call, result)
+        if not self.unsettled:
+            self._flush()
+
+    def _shorten(self, summary: str, kept: int) -> None:
+        """Puts a summary in the place of what is old; a result never stays without its call."""
+        start = max(0, len(self._messages) - kept)
+        while 0 < start < len(self._messages) and _has_results(self._messages[start]):
+            start -= 1
+        self._messages = [Message("user", (Text(SUMMARY + summary),)), *self._messages[start:]]
+
+    def _close(self) -> None:
+        """Ends what a process left half done: parts that were said count, lost calls failed."""
+        self._answered()
+        self._give_up()
+        self._flush()
+
+    def _give_up(self) -> None:
+        """Gives every call that waits a result, whatever became of it."""
+        for call in self.unsettled:
+            self._results[call.id] = Result(call.id, LOST, failed=True)
+        self._results_said()
+
+    def _flush(self) -> None:
+        self._results_said()
+        self._messages += self._queued
+        self._queued = []
+
+    def _results_said(self) -> None:
+        if self._open:
+            results = tuple(self._results[call.id] for call in self._open)
+            self._messages.append(Message("user", results))
+        self._open, self._results = [], {}
+
+
+def _has_results(message: Message) -> bool:
+    return any(isinstance(part, Result) for part in message.parts)

@@ -1,0 +1,162 @@
+"""The transcript is always valid to send, wherever the events of a session were cut off."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assent.core.message import Call, Message, Reasoning, Result, Text
+from assent.core.model import Stop
+from assent.core.session_event import (
+    CallEnded,
+    Compacted,
+    MessageAdded,
+    PartSaid,
+    SessionEvent,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+)
+from assent.core.transcript import LOST, SUMMARY, Transcript
+
+STEP = StepStarted(1, "plan", "m", "plan")
+END = StepEnded(Stop.CALLS)
+A, B = Call("a", "read", {}), Call("b", "read", {})
+
+
+def said(text: str) -> MessageAdded:
+    return MessageAdded("1", "plan", (Text(text),))
+
+
+def ended(call: str) -> CallEnded:
+    return CallEnded(call, "read", Result(call, f"content of {call}"))
+
+
+def folded(events: Sequence[SessionEvent]) -> Transcript:
+    transcript = Transcript()
+    for event in events:
+        transcript.add(event)
+    return transcript
+
+
+def user(*texts: str) -> list[Message]:
+    return [Message("user", (Text(text),)) for text in texts]
+
+
+ANSWER = Message("assistant", (A, B), "m")
+RESULTS = Message("user", (Result("a", "content of a"), Result("b", "content of b")))
+ASKED = (said("go"), STEP, PartSaid(A), PartSaid(B), END)
+
+
+@pytest.mark.parametrize(
+    ("events", "messages"),
+    [
+        ((said("go"),), user("go")),
+        ((*ASKED, ended("b"), ended("a")), [*user("go"), ANSWER, RESULTS]),
+        (
+            (*ASKED, said("and this"), ended("a"), ended("b")),
+            [*user("go"), ANSWER, RESULTS, *user("and this")],
+        ),
+        (
+            (*ASKED, ended("a"), TurnEnded("interrupted")),
+            [
+                *user("go"),
+                ANSWER,
+                Message("user", (RESULTS.parts[0], Result("b", LOST, failed=True))),
+            ],
+        ),
+        ((said("go"), STEP, PartSaid(Text("lost")), StepRetried(1, 2.0, "429")), user("go")),
+        ((said("go"), STEP, PartSaid(Reasoning("hm")), END), user("go")),
+        (
+            (said("go"), STEP, PartSaid(Text("half")), TurnEnded("interrupted")),
+            [*user("go"), Message("assistant", (Text("half"),), "m")],
+        ),
+        (
+            (*ASKED, ended("a"), ended("b"), said("more"), Compacted("so far", 1)),
+            user(SUMMARY + "so far", "more"),
+        ),
+        (
+            (*ASKED, ended("a"), ended("b"), Compacted("so far", 1)),
+            [*user(SUMMARY + "so far"), ANSWER, RESULTS],  # not results without their calls
+        ),
+        ((said("go"), Compacted("so far", 9)), user(SUMMARY + "so far", "go")),
+        ((said("go"), ended("x")), user("go")),
+        (
+            (said("go"), STEP, PartSaid(A), PartSaid(A), END, ended("a"), ended("a")),
+            [*user("go"), Message("assistant", (A,), "m"), Message("user", RESULTS.parts[:1])],
+        ),
+    ],
+    ids=[
+        "a message", "results in the order of calls", "said meanwhile", "a lost call", "retried",
+        "only reasoning", "half an answer", "a summary", "a summary never splits a call",
+        "more kept than there is", "a stray result", "a call twice",
+    ],
+)  # fmt: skip
+def test_what_a_model_reads(events: Sequence[SessionEvent], messages: list[Message]) -> None:
+    assert list(folded(events).messages) == messages
+
+
+def test_calls_without_results_are_known() -> None:
+    transcript = folded([*ASKED, ended("a")])
+    assert list(transcript.unsettled) == [B]
+    transcript.add(ended("b"))
+    assert list(transcript.unsettled) == []
+
+
+IDS = st.sampled_from("abc")
+EVENTS: st.SearchStrategy[SessionEvent] = st.one_of(
+    st.builds(said, st.sampled_from(["go", "on"])),
+    st.just(STEP),
+    st.builds(lambda i: PartSaid(Call(i, "read", {})), IDS),
+    st.just(PartSaid(Text("words"))),
+    st.just(PartSaid(Reasoning("thoughts"))),
+    st.just(StepRetried(1, 1.0, "again")),
+    st.just(END),
+    st.builds(ended, IDS),
+    st.builds(Compacted, st.just("summary"), st.integers(0, 5)),
+    st.just(TurnEnded("end")),
+)
+
+
+def check(messages: Sequence[Message]) -> None:
+    """Every call has one result, directly after it; no result is without a call."""
+    wanted: list[str] = []
+    for message in messages:
+        results = [part.call for part in message.parts if isinstance(part, Result)]
+        assert results == wanted
+        wanted = [part.id for part in message.parts if isinstance(part, Call)]
+        assert len(set(wanted)) == len(wanted)
+        assert message.parts
+    assert wanted == []
+
+
+@given(st.lists(EVENTS, max_size=40))
+def test_f113_whatever_happened_the_next_request_is_valid(events: list[SessionEvent]) -> None:
+    transcript = folded(events)
+    transcript.add(STEP)
+    check(transcript.messages)
+    assert transcript.unsettled == ()
+
+
+@given(st.lists(EVENTS, max_size=40))
+def test_a_message_stays_the_same_object(events: list[SessionEvent]) -> None:
+    transcript = Transcript()
+    known: list[Message] = []
+    for event in events:
+        transcript.add(event)
+        now = list(transcript.messages)
+        if not isinstance(event, Compacted):
+            assert [id(message) for message in now[: len(known)]] == [id(m) for m in known]
+        known = now
+
+
+@given(st.lists(EVENTS, max_size=40))
+def test_a_summary_keeps_the_newest_messages_as_they_are(events: list[SessionEvent]) -> None:
+    transcript = folded([*events, STEP])
+    before = transcript.messages
+    transcript.add(Compacted("summary", 2))
+    after = transcript.messages
+    check(after)
+    assert [id(m) for m in after[1:]][-2:] == [id(m) for m in before[-2:]]
