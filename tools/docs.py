@@ -10,7 +10,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import msgspec
 
@@ -29,6 +29,9 @@ from assent.models.accounts import PROVIDERS
 from assent.models.catalog import Catalog
 from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED
 from assent.sandbox.trial.boundaries import CHECKS
+from assent.tools.aliases import ALIASES
+from assent.tools.schema import offer
+from assent.tools.table import TOOLS
 from assent.views.protected import PROTECTED
 from assent.views.risks import RISKS
 
@@ -234,6 +237,24 @@ def catalog() -> str:
     return _table(("Model", "Context", "Output", "Prices"), rows)
 
 
+def tools() -> str:
+    """A row per tool: its arguments, those that may be left out in brackets, and its words."""
+    rows = [
+        (f"`{it.name}`", _arguments(it.schema), tool.action, _sentence(it.description))
+        for tool, it in [(tool, offer(tool)) for tool in TOOLS]
+    ]
+    return _table(("Tool", "Arguments", "Action", "What the model reads about it"), rows)
+
+
+def aliases() -> str:
+    """A row per tool with the names that are understood as well."""
+    rows = [
+        (f"`{tool.name}`", " ".join(f"`{a}`" for a, name in ALIASES.items() if name == tool.name))
+        for tool in TOOLS
+    ]
+    return _table(("Tool", "Also called"), rows)
+
+
 GENERATORS: dict[str, Callable[[], str]] = {
     "map": module_map,
     "floors": floors,
@@ -249,6 +270,8 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "plan-example": plan_example,
     "providers": providers,
     "catalog": catalog,
+    "tools": tools,
+    "aliases": aliases,
 }
 
 
@@ -261,6 +284,12 @@ def _table(title: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     heads = list(title)
     lines = [f"| {' | '.join(line)} |" for line in [heads, *rows]]
     return "\n".join([lines[0], "|---" * len(heads) + "|", *lines[1:]])
+
+
+def _arguments(schema: dict[str, Any]) -> str:
+    needed = schema.get("required", [])
+    names = [f"`{n}`" if n in needed else f"[`{n}`]" for n in schema["properties"]]
+    return ", ".join(names)
 
 
 def _leaves(spec: Spec) -> Iterator[Spec]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from tests.models.server import Server
 
 from assent.core.message import Message, Part, Text
-from assent.core.model import Answer, Delta, Prompt, Said
+from assent.core.model import Answer, Delta, Prompt, Retried, Said
 from assent.core.provider import RetrySettings
 from assent.models.asking import Door, WireModel
 from assent.models.cut import Cut
@@ -60,7 +60,10 @@ def insecure(sock: socket.socket, host: str) -> socket.socket:
 
 
 def parts(answers: list[Answer]) -> list[Part]:
-    return [answer.part for answer in answers if isinstance(answer, Said)]
+    """The parts that count: those after the last failed attempt."""
+    retries = [number for number, answer in enumerate(answers) if isinstance(answer, Retried)]
+    last = answers[retries[-1] :] if retries else answers
+    return [answer.part for answer in last if isinstance(answer, Said)]
 
 
 def shown(answers: list[Answer], kind: str = "text") -> str:

@@ -1,5 +1,7 @@
 """Every fault of a server is survived, on every wire, and nothing is said or called twice."""
 
+from collections.abc import Iterator
+
 import pytest
 from tests.models.asking import HELLO, KEY, NAMES, client, model, parts, retrying, shown
 from tests.models.server import FAULTS, Turn, serving
@@ -7,7 +9,11 @@ from tests.models.speech import Reply
 
 from assent.core.errors import ModelError, Unavailable
 from assent.core.message import Call, Text
-from assent.core.model import Prompt, Retried, Stop, Stopped
+from assent.core.model import Answer, Delta, Prompt, Retried, Said, Stop, Stopped
+from assent.models.cut import Cuttable
+from assent.models.scripted import Script, Scripted
+from assent.models.scripted import Turn as ScriptedTurn
+from assent.ports import Answers, Model
 
 ANSWER = Reply("Hello there.", "Let me think.", (("call_1", "read", '{"path": "a.py"}'),))
 IDLE = {"stall": 0.2}  # seconds; the others have time on a busy machine
@@ -97,3 +103,38 @@ def test_what_cannot_be_mended_is_not_tried_again() -> None:
     with pytest.raises(ModelError, match="No"):
         list(retrying(Wrong(), []).stream(HELLO))  # type: ignore[arg-type]
     assert Wrong.asked == 1
+
+
+def test_a_part_passes_at_once_and_is_void_after_a_retry() -> None:
+    script = Script((ScriptedTurn(text="Half."),))
+    broken = Broken([Said(Text("Half.")), Said(Call("1", "read", {}))])
+    answers = list(retrying(First(broken, Scripted(script, "s")), []).stream(HELLO))
+    told = [answer for answer in answers if not isinstance(answer, Delta)]
+    assert told[:2] == [Said(Text("Half.")), Said(Call("1", "read", {}))]
+    assert told[2:4] == [Retried(1, 2.0, "It broke."), Said(Text("Half."))]
+    assert parts(answers) == [Text("Half.")]
+
+
+class Broken:
+    """A model whose answer breaks off after some parts."""
+
+    def __init__(self, said: list[Answer]) -> None:
+        self._said = said
+
+    def stream(self, prompt: Prompt) -> Cuttable:
+        return Cuttable(lambda cut: self._answer())
+
+    def _answer(self) -> Iterator[Answer]:
+        yield from self._said
+        raise Unavailable("It broke.")
+
+
+class First:
+    """Asks one model first, then always another."""
+
+    def __init__(self, first: Model, then: Model) -> None:
+        self._waiting = [first, then]
+
+    def stream(self, prompt: Prompt) -> Answers:
+        model = self._waiting.pop(0) if len(self._waiting) > 1 else self._waiting[0]
+        return model.stream(prompt)

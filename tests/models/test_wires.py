@@ -175,6 +175,25 @@ def test_options_of_the_configuration_join_the_body(name: str) -> None:
     assert (body["temperature"], body["model"]) == (0.5, "model-1")
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_f10_the_temperature_of_an_agent_is_sent_except_to_models_that_reason(name: str) -> None:
+    warm = Prompt((), HELLO.messages, temperature=0.0)
+    options = {"temperature": 0.5}
+    assert sent(name, warm, Asked("test", "m", options=options))["temperature"] == 0.0
+    assert "temperature" not in sent(name, warm, Asked("test", "m", reasons=True))
+    assert "temperature" not in sent(name, HELLO, Asked("test", "m"))
+
+
+def test_anthropic_names_a_tool_where_tools_were_used_and_none_is_allowed() -> None:
+    used = (*HELLO.messages, Message("assistant", (Call("c1", "read", {}),), SELF))
+    body = sent("anthropic", Prompt(("Base.",), used))
+    assert ([tool["name"] for tool in body["tools"]], body["tool_choice"]) == (
+        ["none"],
+        {"type": "none"},
+    )
+    assert "tools" not in sent("anthropic", HELLO)
+
+
 @pytest.mark.parametrize(("known", "wanted"), [(0, 16_000), (8_192, 8_192), (128_000, 32_000)])
 def test_anthropic_always_names_a_limit(known: int, wanted: int) -> None:
     assert sent("anthropic", HELLO, Asked("test", "m", known))["max_tokens"] == wanted

@@ -1,9 +1,9 @@
-"""Retrying: wraps a model so that passing trouble is waited out, and nothing is said twice."""
+"""Retrying: wraps a model so that passing trouble is waited out, and told where it was."""
 
 from collections.abc import Callable, Iterator
 
 from assent.core.errors import Unavailable
-from assent.core.model import Answer, Prompt, Retried, Said, Stopped
+from assent.core.model import Answer, Prompt, Retried, Stopped
 from assent.core.provider import RetrySettings
 from assent.models.cut import Cut, Cuttable
 from assent.ports import Model
@@ -14,9 +14,9 @@ LONGEST_S = 300.0  # a server that wants to be left alone for longer is told to 
 class Retrying:
     """A model that is asked again when asking again may help.
 
-    Deltas pass at once, for whoever watches. Parts are held back until the attempt that said them
-    came to its end, so every part that comes out counts, and none comes out twice. After `Retried`
-    the deltas before it are void.
+    Everything passes at once, so that what is complete can be stored while the rest still comes.
+    After `Retried` all that the attempt before it said is void, parts and deltas alike: only what
+    follows the last `Retried` counts, and only if `Stopped` comes.
     """
 
     def __init__(
@@ -49,21 +49,14 @@ class Retrying:
             cut.check()
 
     def _once(self, prompt: Prompt, cut: Cut) -> Iterator[Answer]:
-        """Passes one attempt on; its parts only when it is complete."""
+        """Passes one attempt on, up to its end."""
         answers = self._model.stream(prompt)
         cut.arm(answers.close)
-        parts: list[Answer] = []
         try:
             for answer in answers:
-                match answer:
-                    case Said():
-                        parts.append(answer)
-                    case Stopped():
-                        yield from parts
-                        yield answer
-                        return
-                    case _:
-                        yield answer
+                yield answer
+                if isinstance(answer, Stopped):
+                    return
         finally:
             answers.close()
         raise Unavailable("The answer broke off before its end.")

@@ -6,7 +6,7 @@ from typing import Any
 from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
 from assent.core.model import Offer, Prompt
 from assent.models.wires.anthropic_answer import AnthropicDecoder
-from assent.models.wires.wire import Asked, Once, as_json, listed, messages_of, opened
+from assent.models.wires.wire import Speaker, as_json, listed, messages_of, opened
 
 VERSION = "2023-06-01"
 USUAL_OUTPUT = 32_000  # asked for where the model could say more; the request must name a limit
@@ -15,18 +15,16 @@ _NEWEST = 2  # marked messages: where this request ends, and where the one befor
 
 _MARK = {"type": "ephemeral"}
 _MARKED = b',"cache_control":{"type":"ephemeral"}'
+# Where calls were made before, a request must name tools, also one that allows no more of them.
+_USED = b'"type":"tool_use"'
+_NO_TOOL = as_json({"name": "none", "description": "", "input_schema": {"type": "object"}})
 _ID = re.compile(r"[^A-Za-z0-9_-]")
 
 
-class Anthropic:
+class Anthropic(Speaker):
     """Speaks the Messages API with one model."""
 
     path = "/v1/messages"
-
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._messages = Once(self._message)
-        self._tools = Once(_tool)
 
     def headers(self, key: str, *, bearer: bool) -> dict[str, str]:
         """Returns what proves who asks, and the version of the protocol."""
@@ -36,12 +34,13 @@ class Anthropic:
     def body(self, prompt: Prompt) -> list[bytes]:
         """Returns the request; what changes least stands first, so that caches find it."""
         members = {
-            **self._asked.options,
-            "model": self._asked.name,
+            **self._members(prompt),
             "max_tokens": prompt.output or min(self._asked.output, USUAL_OUTPUT) or UNKNOWN_OUTPUT,
-            "stream": True,
         }
+        messages = messages_of(self._messages, prompt)
         tools = self._tools.all(prompt.tools)
+        if not tools and any(_USED in message for message in messages):
+            tools, members["tool_choice"] = [_NO_TOOL], {"type": "none"}
         system = _system(prompt.system)
         if tools and not system:
             tools[-1] = tools[-1][:-1] + _MARKED + b"}"
@@ -49,7 +48,7 @@ class Anthropic:
             opened(members),
             *(listed(b"tools", tools) if tools else ()),
             *(listed(b"system", system) if system else ()),
-            *listed(b"messages", _marked(messages_of(self._messages, prompt))),
+            *listed(b"messages", _marked(messages)),
             b"}",
         ]
 
@@ -61,6 +60,11 @@ class Anthropic:
         parts = sorted(message.parts, key=lambda part: not isinstance(part, Result))
         blocks = [block for part in parts if (block := _block(part, own=own))]
         return as_json({"role": message.role, "content": blocks}) if blocks else b""
+
+    def _tool(self, offer: Offer) -> bytes:
+        return as_json(
+            {"name": offer.name, "description": offer.description, "input_schema": offer.schema}
+        )
 
 
 def _system(texts: tuple[str, ...]) -> list[bytes]:
@@ -77,12 +81,6 @@ def _marked(messages: list[bytes]) -> list[bytes]:
     for index in marked[-_NEWEST:]:
         messages[index] = messages[index][: -len(b"}]}")] + _MARKED + b"}]}"
     return messages
-
-
-def _tool(offer: Offer) -> bytes:
-    return as_json(
-        {"name": offer.name, "description": offer.description, "input_schema": offer.schema}
-    )
 
 
 def _block(part: Part, *, own: bool) -> dict[str, Any] | None:

@@ -8,32 +8,22 @@ import msgspec
 from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
 from assent.core.model import Offer, Prompt
 from assent.models.wires.chat_answer import ChatDecoder
-from assent.models.wires.wire import Asked, Once, as_json, as_url, listed, messages_of, opened
+from assent.models.wires.wire import Speaker, as_json, as_url, listed, messages_of, opened
 
 COUNT = {"stream_options": {"include_usage": True}}
 COUNTING = ("mistral",)  # count without being asked, and may not like to be
 SEEN = "(the picture that the tool found)"
 
 
-class Chat:
+class Chat(Speaker):
     """Speaks Chat Completions with one model."""
 
     path = "/chat/completions"
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._messages = Once(self._message)
-        self._tools = Once(_tool)
-
-    def headers(self, key: str, *, bearer: bool) -> dict[str, str]:
-        return {"authorization": f"Bearer {key}"} if key else {}
-
     def body(self, prompt: Prompt) -> list[bytes]:
         """Returns the request."""
         members = {
-            **self._asked.options,
-            "model": self._asked.name,
-            "stream": True,
+            **self._members(prompt),
             **({} if self._asked.provider in COUNTING else COUNT),
             **self._limit(prompt.output),
         }
@@ -63,10 +53,13 @@ class Chat:
             said = _answered(message.parts, own=message.model == self._asked.full)
         return b",".join(map(as_json, said))
 
-
-def _tool(offer: Offer) -> bytes:
-    function = {"name": offer.name, "description": offer.description, "parameters": offer.schema}
-    return as_json({"type": "function", "function": function})
+    def _tool(self, offer: Offer) -> bytes:
+        function = {
+            "name": offer.name,
+            "description": offer.description,
+            "parameters": offer.schema,
+        }
+        return as_json({"type": "function", "function": function})
 
 
 def _results(parts: tuple[Part, ...]) -> Iterator[dict[str, Any]]:

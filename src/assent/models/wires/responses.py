@@ -7,30 +7,17 @@ import msgspec
 from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
 from assent.core.model import Offer, Prompt
 from assent.models.wires.responses_answer import ResponsesDecoder
-from assent.models.wires.wire import Asked, Once, as_json, as_url, listed, messages_of, opened
+from assent.models.wires.wire import Speaker, as_json, as_url, listed, messages_of, opened
 
 
-class Responses:
+class Responses(Speaker):
     """Speaks the Responses API with one model."""
 
     path = "/responses"
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
-        self._messages = Once(self._message)
-        self._tools = Once(_tool)
-
-    def headers(self, key: str, *, bearer: bool) -> dict[str, str]:
-        return {"authorization": f"Bearer {key}"} if key else {}
-
     def body(self, prompt: Prompt) -> list[bytes]:
         """Returns the request; a model that reasons is asked for its thoughts, sealed."""
-        members: dict[str, Any] = {
-            **self._asked.options,
-            "model": self._asked.name,
-            "stream": True,
-            "store": False,
-        }
+        members = {**self._members(prompt), "store": False}
         if prompt.output:
             members["max_output_tokens"] = prompt.output
         if self._asked.reasons:
@@ -56,17 +43,16 @@ class Responses:
             items = [item for part in message.parts if (item := _item(part, own=own))]
         return b",".join(map(as_json, items))
 
-
-def _tool(offer: Offer) -> bytes:
-    return as_json(
-        {
-            "type": "function",
-            "name": offer.name,
-            "description": offer.description,
-            "parameters": offer.schema,
-            "strict": False,
-        }
-    )
+    def _tool(self, offer: Offer) -> bytes:
+        return as_json(
+            {
+                "type": "function",
+                "name": offer.name,
+                "description": offer.description,
+                "parameters": offer.schema,
+                "strict": False,
+            }
+        )
 
 
 def _results(parts: tuple[Part, ...]) -> list[dict[str, Any]]:

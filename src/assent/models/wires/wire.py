@@ -6,7 +6,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from assent.core.message import Image, Message
-from assent.core.model import Answer, Prompt, Stopped
+from assent.core.model import Answer, Offer, Prompt, Stopped
 from assent.models.net.sse import Event
 
 Made = TypeVar("Made")
@@ -61,6 +61,32 @@ class Wire(Protocol):
 
     def decoder(self, serial: str) -> Decoder:
         """Returns a fresh one; `serial` makes ids for calls that come without."""
+
+
+class Speaker:
+    """What the wires share: values are encoded once, and some members are in every request."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self._messages = Once(self._message)
+        self._tools = Once(self._tool)
+
+    def headers(self, key: str, *, bearer: bool) -> dict[str, str]:
+        """Returns what proves who asks."""
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    def _members(self, prompt: Prompt) -> dict[str, Any]:
+        """Returns the simple members; a model that reasons takes no temperature."""
+        members = {**self._asked.options, "model": self._asked.name, "stream": True}
+        if prompt.temperature is not None and not self._asked.reasons:
+            members["temperature"] = prompt.temperature
+        return members
+
+    def _message(self, message: Message) -> bytes:
+        raise NotImplementedError
+
+    def _tool(self, offer: Offer) -> bytes:
+        raise NotImplementedError
 
 
 class Once(Generic[Made]):

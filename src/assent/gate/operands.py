@@ -1,0 +1,27 @@
+"""Operands: which files a command line that only reads would open, by its text alone."""
+
+from collections.abc import Iterator
+from posixpath import join, normpath
+
+from assent.gate.readonly.judge import Enter, Reading, admit
+
+
+def operands(text: str) -> tuple[str, ...]:
+    """Returns the files that a command line names, as seen from where it starts.
+
+    Raises Refused unless every command in it only reads.
+    """
+    folder, found = "", []
+    for stage in admit(text):
+        if isinstance(stage.work, Enter):
+            folder = join(folder, stage.work.folder)
+        else:
+            found += [join(folder, name) for each in stage.work for name in _named(each)]
+    return tuple(normpath(name) for name in found)
+
+
+def _named(reading: Reading) -> Iterator[str]:
+    """Yields the names of files, also those that git looks for in a commit: `HEAD:.env`."""
+    yield from (word.text for word in reading.reads)
+    if reading.command.name == "git":
+        yield from (word.text.rpartition(":")[2] for word in reading.words if ":" in word.text)

@@ -1,0 +1,119 @@
+"""Fetching: gets a page over HTTP for a tool; GET only, no cookies, no credentials, limited."""
+
+import re
+import time
+from collections.abc import Callable
+
+from assent.core.errors import Refused, Unavailable, UsageError
+from assent.models.cut import Cut
+from assent.models.net.address import Address, address
+from assent.models.net.client import HttpClient, Request, Response
+from assent.models.net.reply import Broken
+from assent.ports import Fetched
+
+HOPS = 5  # redirects
+SECONDS = 60.0  # for all of it; a server may send a byte now and then for ever
+HEADERS = {"user-agent": "assent", "accept": "text/html, text/*, application/json, */*;q=0.5"}
+REDIRECTS = (301, 302, 303, 307, 308)
+PACKED = ("", "identity", "gzip", "x-gzip", "deflate")  # that the client can unpack
+
+_SCHEME = re.compile(r"https?://", re.IGNORECASE)
+_URL = re.compile(
+    r"(?P<origin>https?://(?P<login>[^/?#]*@)?[^/?#@]*)(?P<rest>[^#]*)", re.IGNORECASE
+)
+_ODD = re.compile(r"[^\x21-\x7e]+")
+_LONGEST = 8000
+
+
+class HttpFetch:
+    """Implements ports.Fetch with a client whose connections are not kept."""
+
+    def __init__(
+        self,
+        client: HttpClient,
+        seconds: float = SECONDS,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._client = client
+        self._seconds = seconds
+        self._now = now
+
+    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> Fetched:
+        """Gets a page and follows redirects to hosts that are allowed."""
+        until = self._now() + self._seconds
+        where = _target(url)
+        for _ in range(HOPS + 1):
+            answer = self._asked(where, limit, until)
+            if isinstance(answer, Fetched):
+                return answer
+            following = _target(_joined(where, answer))
+            _check(where, following, allowed)
+            where = following
+        raise Refused(f"{url} redirects more than {HOPS} times; nothing was read.")
+
+    def _asked(self, where: Address, limit: int, until: float) -> Fetched | str:
+        """Returns what came, or where a redirect leads."""
+        try:
+            response = self._client.send(Request(where, HEADERS), Cut())
+            try:
+                return self._answer(where, response, limit, until)
+            finally:
+                response.close()
+        except Broken as broken:
+            raise Unavailable(f"{where.origin} could not be read: {broken}.") from None
+
+    def _answer(
+        self, where: Address, response: Response, limit: int, until: float
+    ) -> Fetched | str:
+        head = response.head
+        if head.status in REDIRECTS and "location" in head.headers:
+            return head.headers["location"]
+        if head.headers.get("content-encoding", "").lower() not in PACKED:
+            raise Refused(f"{where.origin} sends the page packed in a way that cannot be read.")
+        content, cut = bytearray(), False
+        for piece in response.pieces():
+            content += piece
+            cut = len(content) > limit or self._now() > until
+            if cut:
+                break
+        media = head.headers.get("content-type", "")
+        url = f"{where.origin}{where.path}"
+        return Fetched(url, head.status, media, bytes(content[:limit]), cut)
+
+
+def _target(url: str) -> Address:
+    """Reads a URL of a page, which may have a query, and letters that the wire does not carry."""
+    found = _URL.match(url)
+    if found is None or len(url) > _LONGEST:
+        raise Refused(f"{url[:80]!a} is no http or https URL; only those are fetched.")
+    if found["login"] is not None:
+        raise Refused("The URL holds a login, and none is ever sent; leave it out.")
+    rest = found["rest"] if found["rest"].startswith("/") else f"/{found['rest']}"
+    try:
+        return address(found["origin"] + _ODD.sub(_escaped, rest), "The URL to fetch")
+    except UsageError as error:
+        raise Refused(error.message) from None
+
+
+def _escaped(odd: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in odd[0].encode("utf-8", "replace"))
+
+
+def _joined(where: Address, location: str) -> str:
+    """Returns the URL that a redirect names, which may be seen from where it was sent."""
+    if _SCHEME.match(location):
+        return location
+    if location.startswith("//"):
+        return f"{where.scheme}:{location}"
+    if location.startswith("/"):
+        return where.origin + location
+    folder = where.path.partition("?")[0].rpartition("/")[0]
+    return f"{where.origin}{folder}/{location}"
+
+
+def _check(where: Address, following: Address, allowed: Callable[[str], bool]) -> None:
+    url = f"{following.origin}{following.path}"
+    if not allowed(following.host):
+        raise Refused(f"{where.origin} redirects to {url}, on another host. Fetch that if needed.")
+    if where.scheme == "https" and following.scheme == "http":
+        raise Refused(f"{where.origin} redirects to {url}, which anybody on the way can change.")

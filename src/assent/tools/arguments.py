@@ -1,0 +1,71 @@
+"""Arguments: what a model sent, read as a tool's own struct, mended where there is no doubt."""
+
+from typing import Any
+
+import msgspec
+
+from assent.core.errors import UsageError
+from assent.core.message import Call
+from assent.tools.schema import required, schema
+from assent.tools.tool import Tool
+
+SHOWN = 200  # characters of what could not be read
+
+
+def decoded(tool: Tool, call: Call) -> msgspec.Struct:
+    """Returns a call's arguments; raises UsageError, naming the field, if they do not fit."""
+    if call.args is None:
+        raise _unreadable(tool, call.raw)
+    _check_names(tool, call.args)
+    try:
+        return msgspec.convert(call.args, tool.args, strict=False)
+    except msgspec.ValidationError as error:
+        first = error
+    kinds = schema(tool.args)["properties"]
+    mended = {n: _mended(value, kinds[n]["type"]) for n, value in call.args.items()}
+    try:
+        return msgspec.convert(mended, tool.args, strict=False)
+    except msgspec.ValidationError:
+        raise _unfit(tool, first) from first
+
+
+def _check_names(tool: Tool, args: dict[str, Any]) -> None:
+    known = tool.args.__struct_encode_fields__
+    missing = [name for name in required(tool.args) if name not in args]
+    unknown = [name for name in args if name not in known]
+    wrong = [f"`{name}` is missing" for name in missing]
+    wrong += [f"`{name}` is unknown" for name in unknown]
+    if wrong:
+        takes = ", ".join(known) or "no arguments"
+        raise UsageError(f"{tool.name}: {', '.join(wrong)}. It takes {takes}. Nothing was done.")
+
+
+def _mended(value: Any, kind: str) -> Any:
+    """Reads a list or object that was sent as a string of JSON, and a number as its digits."""
+    if kind == "string":
+        return str(value) if type(value) is int else value
+    if not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
+        return value
+    try:
+        return msgspec.json.decode(value)
+    except msgspec.DecodeError:
+        return value
+
+
+def _unfit(tool: Tool, error: msgspec.ValidationError) -> UsageError:
+    words, _, place = str(error).partition(" - at ")
+    where = f"`{place.strip('`').removeprefix('$.')}`: " if place else ""
+    return UsageError(f"{tool.name}: {where}{words}. Nothing was done; call it again.")
+
+
+def _unreadable(tool: Tool, raw: str) -> UsageError:
+    try:
+        msgspec.json.decode(raw)
+        why = "they are no JSON object"
+    except (msgspec.DecodeError, UnicodeError) as error:
+        why = str(error)
+    began = raw[:SHOWN] + ("..." if len(raw) > SHOWN else "")
+    return UsageError(
+        f"The arguments of {tool.name} could not be read: {why}. They began: {began!r}. "
+        "Nothing was done; send them again as one JSON object."
+    )

@@ -1,0 +1,31 @@
+"""Command lines for the shell that only reads: how their output becomes an outcome."""
+
+from collections.abc import Iterator
+
+from assent.core.process import Chunk, Ended
+from assent.core.tool import Outcome
+from assent.tools.limits import REST, told
+
+
+def gathered(parts: Iterator[Chunk | Ended], title: str) -> Outcome:
+    """Collects what a command prints, as much as is kept, and how it ended."""
+    output, dropped = bytearray(), 0
+    ended = Ended(0)
+    for part in parts:
+        if isinstance(part, Ended):
+            ended = part
+            continue
+        room = max(0, REST - len(output))
+        output += part.content[:room]
+        dropped += max(0, len(part.content) - room)
+    text = output.decode("utf-8", "backslashreplace").rstrip("\n")
+    notes = [f"{dropped} more bytes were dropped."] if dropped else []
+    notes += [f"It was ended early: {ended.cut}."] if ended.cut else []
+    notes += [f"Exit code {ended.code}."] if ended.code else []
+    notes += [] if text or notes else ["No output."]
+    return told(text, title, notes, failed=bool(ended.code or ended.cut), exit=ended.code)
+
+
+def quoted(word: str) -> str:
+    """Returns a word as the small grammar reads it back, whatever is in it."""
+    return "'" + word.replace("'", "'\"'\"'") + "'"

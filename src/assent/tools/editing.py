@@ -1,0 +1,127 @@
+"""Editing: from a path that a model typed to an operation with exact content, for every tool."""
+
+from functools import cached_property
+
+import msgspec
+
+from assent.core.digest import sha256
+from assent.core.errors import NotFound, Refused, StaleError
+from assent.core.operation import FileOperation, FileState, WriteFile
+from assent.core.paths import ancestors, one_line, refuse_ours, shown
+from assent.core.tool import Action, Edit, Outcome, Request
+from assent.tools.forms import line_of
+from assent.tools.matching import numbered
+from assent.tools.tool import Around
+
+NEW_MODE = 0o644
+AROUND = 2  # lines that are shown before and after a change
+MOST = 12  # lines of an excerpt
+MOST_FILES = 5000  # of one call
+
+
+class Change(msgspec.Struct, frozen=True, dict=True):
+    """What one file becomes; `words` and `excerpt` say it to the model."""
+
+    path: bytes
+    before: FileState | None
+    content: bytes
+    words: str
+    excerpt: str = ""
+    mode: int = NEW_MODE  # of a file that is new
+
+    @cached_property
+    def after(self) -> FileState:
+        mode = self.before.mode if self.before else self.mode
+        return FileState(sha256(self.content), len(self.content), mode)
+
+
+def target(argument: str, around: Around) -> bytes:
+    """Returns the real path of a file to change; refuses git's, Assent's and what is outside."""
+    path = around.overlay.locate(argument)
+    refuse_ours(path, around.plan_dir, around.private)
+    return path
+
+
+def entry(argument: str, around: Around) -> bytes:
+    """Returns the path of a name itself: of a symlink, not of what it leads to."""
+    folder, _, name = argument.rstrip("/").rpartition("/")
+    if name in ("", ".", ".."):
+        return target(argument, around)
+    above = "/" if not folder and argument.startswith("/") else folder
+    real = around.overlay.locate(above) if above else b""
+    encoded = name.encode("utf-8", "backslashreplace")
+    path = real + b"/" + encoded if real else encoded
+    if around.overlay.state(path) is None:
+        path = around.overlay.locate(argument)  # it may be a name that was shown with escapes
+    refuse_ours(path, around.plan_dir, around.private)
+    return path
+
+
+def edits(path: bytes) -> Request:
+    return Request(Action.EDIT, shown(path))
+
+
+def reads(path: bytes) -> Request:
+    """Returns the request of a tool that shows, or carries elsewhere, what is in a file."""
+    return Request(Action.READ, shown(path))
+
+
+def standing(path: bytes, around: Around) -> FileState | None:
+    """Returns the file that stands under a name; raises where the model saw another one."""
+    state = around.overlay.state(path)
+    if state == "folder":
+        raise Refused(f"{one_line(path)} is a folder. Nothing was changed.")
+    if state is None:
+        for above in ancestors(path):
+            if isinstance(around.overlay.state(above), FileState):
+                raise Refused(f"{one_line(above)} is a file, so nothing can lie in it.")
+        return None
+    seen = around.seen.get(shown(path))
+    if seen is not None and seen != state.digest:
+        raise StaleError(f"{one_line(path)} has changed since you read it. Read it again first.")
+    return state
+
+
+def loaded(path: bytes, around: Around) -> tuple[FileState, bytes]:
+    """Returns a file with its content; raises if there is none, or it is changing right now."""
+    state = standing(path, around)
+    if state is None:
+        raise NotFound(f"{one_line(path)} does not exist. Use `write` to make it.")
+    if state.kind == "link":
+        raise Refused(f"{one_line(path)} is a symlink; edit the file that it leads to.")
+    content = around.overlay.content(path)
+    if sha256(content) != state.digest:
+        raise StaleError(f"{one_line(path)} is changing right now. Read it again first.")
+    return state, content
+
+
+def outcome(changes: list[Change], operations: tuple[FileOperation, ...] = ()) -> Outcome:
+    """Returns changes as one effect; what stays as it is takes no part in it."""
+    real = [c for c in changes if c.before != c.after]
+    seen = {shown(change.path): change.after.digest for change in changes}
+    wanted = (*[WriteFile(c.path, c.before, c.after) for c in real], *operations)
+    words = [f"{one_line(c.path)}: {c.words}" if c in real else _same(c) for c in changes]
+    excerpts = [change.excerpt for change in real if change.excerpt]
+    contents = {change.after.digest: change.content for change in real}
+    return Outcome(
+        "\n".join([*words, *excerpts]),
+        ", ".join(one_line(change.path) for change in changes[:3]),
+        effect=Edit(wanted, contents) if wanted else None,
+        metadata={"seen": seen},
+    )
+
+
+def excerpt(text: str, start: int, length: int) -> str:
+    """Returns the numbered lines of a text around a piece of it."""
+    lines = text.split("\n")
+    first = line_of(text, start)
+    last = first + text.count("\n", start, start + length)
+    begin = max(1, first - AROUND)
+    end = min(len(lines), last + AROUND, begin + MOST - 1)
+    if end == len(lines) and not lines[-1]:
+        end -= 1
+    return numbered(lines[begin - 1 : end], begin)
+
+
+def _same(change: Change) -> str:
+    return f"{one_line(change.path)} already has this content; nothing is to be changed."

@@ -1,0 +1,68 @@
+"""fetch: a page over HTTP, as text; redirects lead only to the same or an allowed host."""
+
+import re
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from assent.core.errors import Refused
+from assent.core.tool import Action, Outcome, Request
+from assent.ports import Fetched
+from assent.tools.limits import told
+from assent.tools.reader import readable
+from assent.tools.tool import Around, Tool
+
+LIMIT = 5 << 20  # bytes
+TEXTS = ("text/", "application/json", "application/xml", "application/javascript")
+ENDS = ("+json", "+xml", "/x-yaml", "/yaml", "/toml", "/x-sh")
+GOOD = range(200, 300)
+
+_HOST = r"(?i)https?://(?:[^/?#@]*@)?(\[[^\]]*\]|[^/?#:]*)"
+_CHARSET = r"(?i)charset\s*=\s*[\"']?([\w-]+)"
+
+
+class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    url: str
+
+
+def touches(args: Args, around: Around) -> Sequence[Request]:
+    return (Request(Action.FETCH, args.url.strip()),)
+
+
+def run(args: Args, around: Around) -> Outcome:
+    url = args.url.strip()
+    got = around.fetch.get(url, LIMIT, _allowed(url, around.posture.hosts))
+    media = got.media_type.partition(";")[0].strip().lower()
+    if not (media.startswith(TEXTS) or media.endswith(ENDS)):
+        raise Refused(f"{got.url} is {media or 'of no known kind'}, not text; it was not read.")
+    text = _decoded(got)
+    if "html" in media:
+        text = readable(text)
+    notes = [f"[{got.url}, status {got.status}]"] if got.url != url or _failed(got) else []
+    notes += [f"[Only the first {LIMIT >> 20} MiB were read.]"] if got.cut else []
+    return told("\n".join([*notes, text]), url, failed=_failed(got), status=got.status)
+
+
+def _allowed(url: str, hosts: Sequence[str]) -> Callable[[str], bool]:
+    own = re.match(_HOST, url)
+    known = {_plain(host) for host in (own[1] if own else "", *hosts)}
+    return lambda other: _plain(other) in known
+
+
+def _plain(host: str) -> str:
+    return host.strip("[]").rstrip(".").lower()
+
+
+def _failed(got: Fetched) -> bool:
+    return got.status not in GOOD
+
+
+def _decoded(got: Fetched) -> str:
+    named = re.search(_CHARSET, got.media_type)
+    try:
+        return got.content.decode(named[1] if named else "utf-8", "replace")
+    except LookupError:
+        return got.content.decode("utf-8", "replace")
+
+
+FETCH = Tool("fetch", Args, touches, run, action=Action.FETCH)

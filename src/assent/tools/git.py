@@ -1,0 +1,74 @@
+"""git: five sub-commands that only look, built from checked arguments and run like any command."""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import msgspec
+
+from assent.core.errors import UsageError
+from assent.core.paths import shown
+from assent.core.tool import Action, Outcome, Request
+from assent.tools.commands import gathered, quoted
+from assent.tools.places import located
+from assent.tools.tool import Around, Tool
+
+MOST = 200  # commits of a log
+
+_REVISION = r"(?!-)[\w./~^@{}+-]+"
+
+
+class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    command: Literal["status", "log", "diff", "show", "blame"]
+    path: str = ""
+    rev: Annotated[str, msgspec.Meta(description="such as HEAD~2 or main..topic")] = ""
+    limit: Annotated[int, msgspec.Meta(description="commits of a log")] = 20
+
+
+def touches(args: Args, around: Around) -> Sequence[Request]:
+    requests = [Request(Action.SHELL, _line(args, around))]
+    if args.path:
+        requests.append(Request(Action.READ, _path(args, around).removeprefix("./") or "."))
+    return requests
+
+
+def run(args: Args, around: Around) -> Outcome:
+    outcome = gathered(around.shell.run(_line(args, around), around.root), f"git {args.command}")
+    if args.command in ("status", "diff") and around.overlay.drafted():
+        return msgspec.structs.replace(outcome, text=f"{outcome.text}\n[The draft is not in it.]")
+    return outcome
+
+
+def _line(args: Args, around: Around) -> str:
+    """Returns the command line; no argument can become an option or another command."""
+    if args.rev and not re.fullmatch(_REVISION, args.rev, re.ASCII):
+        raise UsageError(f"{args.rev!a} is no revision, such as HEAD~2, main..topic or a hash.")
+    path, rev = _path(args, around), args.rev
+    match args.command:
+        case "status":
+            words = ["status", "--short", "--branch"]
+            rev = ""
+        case "log":
+            words = ["log", "-n", str(min(max(1, args.limit), MOST)), "--date=short"]
+            words.append("--format=%h %ad %an %s")
+        case "diff":
+            words = ["diff", "--stat", "--patch"]
+        case "show" if path:
+            words, rev, path = ["show"], f"{rev or 'HEAD'}:{path}", ""
+        case "show":
+            words = ["show", "--stat", "--patch", "--date=short"]
+        case "blame":
+            words = ["blame", "--date=short"]
+            if not path:
+                raise UsageError("blame needs the path of a file.")
+    words += [rev] if rev else []
+    words += ["--", path] if path else []
+    return " ".join(["git", *map(quoted, words)])
+
+
+def _path(args: Args, around: Around) -> str:
+    """Returns the path with `./`: relative to here, in a commit too, and never git's magic."""
+    return f"./{shown(located(around, args.path))}" if args.path else ""
+
+
+GIT = Tool("git", Args, touches, run, action=Action.SHELL)

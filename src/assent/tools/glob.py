@@ -1,0 +1,37 @@
+"""glob: the files whose paths match a pattern, by path, ignored files left out."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import msgspec
+
+from assent.core.paths import one_line, shown
+from assent.core.tool import Action, Outcome, Request
+from assent.tools.limits import told
+from assent.tools.listing import MORE, listed
+from assent.tools.patterns import Pattern
+from assent.tools.places import located
+from assent.tools.tool import Around, Tool
+
+
+class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pattern: Annotated[str, msgspec.Meta(description="such as src/**/*.{ts,tsx}")]
+    path: str = "."
+
+
+def touches(args: Args, around: Around) -> Sequence[Request]:
+    return (Request(Action.READ, shown(located(around, args.path)) or "."),)
+
+
+def run(args: Args, around: Around) -> Outcome:
+    folder = located(around, args.path)
+    pattern = Pattern(args.pattern)
+    found = listed(around, folder)
+    below = len(folder) + 1 if folder else 0
+    paths = [path for path in found.files if pattern.matches(path[below:])]
+    notes = [] if paths else ["No file matches."]
+    notes += [MORE] if found.cut else []
+    return told("\n".join(map(one_line, paths)), args.pattern, notes, count=len(paths))
+
+
+GLOB = Tool("glob", Args, touches, run, action=Action.READ)

@@ -1,0 +1,95 @@
+"""list: the tree of a folder, as deep as fits, ignored files left out."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from assent.core.errors import NotFound
+from assent.core.paths import name, one_line, parent, shown
+from assent.core.tool import Action, Outcome, Request
+from assent.tools.limits import told
+from assent.tools.listing import MORE, listed
+from assent.tools.near import near
+from assent.tools.places import located
+from assent.tools.tool import Around, Tool
+
+MOST = 300  # lines
+DEEPEST = 12
+
+
+class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    path: str = "."
+
+
+class _Node:
+    """A folder: the folders and files in it, and how many files lie below."""
+
+    def __init__(self) -> None:
+        self.folders: dict[bytes, _Node] = {}
+        self.files: list[bytes] = []
+        self.count = 0
+
+
+def touches(args: Args, around: Around) -> Sequence[Request]:
+    return (Request(Action.READ, shown(located(around, args.path)) or "."),)
+
+
+def run(args: Args, around: Around) -> Outcome:
+    folder = located(around, args.path)
+    state = around.overlay.state(folder)
+    if state is None:
+        raise NotFound(f"{one_line(folder)} does not exist.{near(around, folder)}")
+    if state != "folder":
+        return told(one_line(folder), one_line(folder))
+    found = listed(around, folder)
+    below = len(folder) + 1 if folder else 0
+    top = _tree([path[below:] for path in found.files])
+    notes = [] if found.files else ["No files."]
+    notes += [MORE] if found.cut else []
+    return told("\n".join(_fitting(top)), one_line(folder) or ".", notes)
+
+
+def _tree(paths: Sequence[bytes]) -> _Node:
+    top = _Node()
+    known = {b"": top}
+    for path in paths:
+        for folder in _parents(path):
+            if folder not in known:
+                known[folder] = _Node()
+                known[parent(folder)].folders[name(folder)] = known[folder]
+            known[folder].count += 1
+        known[parent(path)].files.append(name(path))
+    return top
+
+
+def _parents(path: bytes) -> Iterator[bytes]:
+    """Yields the folders above a path, the outermost first."""
+    at = path.find(b"/")
+    while at >= 0:
+        yield path[:at]
+        at = path.find(b"/", at + 1)
+
+
+def _fitting(top: _Node) -> list[str]:
+    """Returns the deepest tree that is not too long; its first level is always whole."""
+    best = [*_lines(top, 1, "")]
+    for depth in range(2, DEEPEST + 1):
+        lines = [*_lines(top, depth, "")]
+        if len(lines) > MOST or lines == best:
+            break
+        best = lines
+    return best
+
+
+def _lines(node: _Node, depth: int, indent: str) -> Iterator[str]:
+    for folder, inner in sorted(node.folders.items()):
+        if depth == 1:
+            yield f"{indent}{one_line(folder)}/ ({inner.count} files)"
+        else:
+            yield f"{indent}{one_line(folder)}/"
+            yield from _lines(inner, depth - 1, indent + "  ")
+    for file in node.files:
+        yield indent + one_line(file)
+
+
+LIST = Tool("list", Args, touches, run, action=Action.READ)

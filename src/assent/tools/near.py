@@ -1,0 +1,38 @@
+"""Near names: what a model may have meant by a path that is not there."""
+
+from assent.core.paths import folded, name, one_line, parent
+from assent.tools.listing import listed
+from assent.tools.tool import Around
+
+MOST = 3
+_ALIKE = 0.5
+
+
+def near(around: Around, path: bytes) -> str:
+    """Returns a sentence with paths of the same or a similar name; empty if there are none."""
+    wanted = folded(name(path))
+    same = [file for file in listed(around, b"").files if folded(name(file)) == wanted]
+    found = same[:MOST] or _alike(around, path)
+    if not found:
+        return " Look for it with glob."
+    return f" Did you mean {', '.join(one_line(each) for each in found)}?"
+
+
+def _alike(around: Around, path: bytes) -> list[bytes]:
+    folder = parent(path)
+    while folder and around.overlay.state(folder) != "folder":
+        folder = parent(folder)
+    prefix = folder + b"/" if folder else b""
+    scored = [(_likeness(name(path), each), prefix + each) for each in around.overlay.names(folder)]
+    best = sorted((score, each) for score, each in scored if score >= _ALIKE)
+    return [each for _, each in reversed(best)][:MOST]
+
+
+def _likeness(one: bytes, other: bytes) -> float:
+    """Compares two names by the pairs of letters that they share."""
+    ours, theirs = _pairs(folded(one)), _pairs(folded(other))
+    return 2 * len(ours & theirs) / (len(ours) + len(theirs)) if ours and theirs else 0.0
+
+
+def _pairs(text: bytes) -> set[bytes]:
+    return {text[at : at + 2] for at in range(len(text) - 1)}

@@ -1,0 +1,158 @@
+"""notebook_edit: replaces, inserts or deletes a cell of a notebook and nothing else in it."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from assent.core.digest import sha256
+from assent.core.errors import NotFound, UsageError
+from assent.core.paths import one_line
+from assent.core.tool import Action, Outcome, Request
+from assent.tools.editing import Change, edits, loaded, outcome, reads, target
+from assent.tools.forms import decoded, encoded
+from assent.tools.spans import Span, elements, members
+from assent.tools.tool import Around, Tool
+
+ENDING = b".ipynb"
+WORDS = {"replace": "is replaced", "insert": "is new", "delete": "is gone"}
+
+
+class Args(msgspec.Struct, frozen=True):
+    path: str
+    cell: Annotated[str, msgspec.Meta(description="id or number from 0; insert: before it")]
+    source: str = ""
+    action: Literal["replace", "insert", "delete"] = "replace"
+    kind: Literal["code", "markdown"] | None = None
+
+
+def touches(args: Args, around: Around) -> tuple[Request, ...]:
+    path = target(args.path, around)
+    return (edits(path), reads(path))
+
+
+def run(args: Args, around: Around) -> Outcome:
+    """Returns the notebook with one cell changed."""
+    path = target(args.path, around)
+    if not path.lower().endswith(ENDING):
+        raise UsageError(f"{one_line(path)} is no notebook (.ipynb). Use `edit`.")
+    before, content = loaded(path, around)
+    text, form = decoded(content, one_line(path))
+    _check(text)
+    top = members(text, 0)
+    if "cells" not in top:
+        raise UsageError(
+            f"{one_line(path)} has no cells of notebook format 4. Nothing was changed."
+        )
+    cells = elements(text, top["cells"][0])
+    at = _index(args, text, cells)
+    after = {"replace": _replaced, "insert": _inserted, "delete": _deleted}[args.action](
+        text, cells, at, args
+    )
+    _check(after)
+    words = f"cell {at} {WORDS[args.action]}."
+    return outcome([Change(path, before, encoded(after, form, one_line(path)), words)])
+
+
+def _check(text: str) -> None:
+    try:
+        msgspec.json.decode(text.encode("utf-8", "surrogateescape"))
+    except msgspec.DecodeError as error:
+        raise UsageError(f"The notebook is no JSON: {error}. Nothing was changed.") from error
+
+
+def _index(args: Args, text: str, cells: list[Span]) -> int:
+    ids = [_value(text, cell, "id") for cell in cells]
+    if args.cell in ids:
+        return ids.index(args.cell)
+    last = len(cells) if args.action == "insert" else len(cells) - 1
+    if args.cell.isdecimal() and int(args.cell) <= last:
+        return int(args.cell)
+    raise NotFound(f"cell: there is no {args.cell!r}; there are {len(cells)}. Nothing was changed.")
+
+
+def _value(text: str, cell: Span, name: str) -> Any:
+    span = members(text, cell[0]).get(name)
+    return msgspec.json.decode(text[span[0] : span[1]]) if span else None
+
+
+def _replaced(text: str, cells: list[Span], at: int, args: Args) -> str:
+    fields = members(text, cells[at][0])
+    if "source" not in fields:
+        raise UsageError(f"cell {args.cell} has no source. Nothing was changed.")
+    start, end = fields["source"]
+    as_list = text[start] == "["
+    changes = [((start, end), _source(args.source, as_list, _indent(text, start), _unit(text)))]
+    if args.kind and "cell_type" in fields:
+        changes.append((fields["cell_type"], f'"{args.kind}"'))
+    for (first, last), put in sorted(changes, reverse=True):
+        text = text[:first] + put + text[last:]
+    return text
+
+
+def _deleted(text: str, cells: list[Span], at: int, args: Args) -> str:
+    if len(cells) == 1:
+        return text[: cells[0][0]].rstrip() + text[cells[0][1] :].lstrip()
+    if at:
+        return text[: cells[at - 1][1]] + text[cells[at][1] :]
+    return text[: cells[0][0]] + text[cells[1][0] :]
+
+
+def _inserted(text: str, cells: list[Span], at: int, args: Args) -> str:
+    like = cells[min(at, len(cells) - 1)] if cells else None
+    made = _cell(text, like, at, args)
+    if like is None:
+        opening = text.index("[", members(text, 0)["cells"][0]) + 1
+        return text[:opening] + made + text[opening:]
+    between = ("\n" + _indent(text, like[0])) if _unit(text) else " "
+    if at < len(cells):
+        return f"{text[: like[0]]}{made},{between}{text[like[0] :]}"
+    return f"{text[: like[1]]},{between}{made}{text[like[1] :]}"
+
+
+def _cell(text: str, like: Span | None, at: int, args: Args) -> str:
+    """Returns a new cell as the others are written: with an id if they have one."""
+    kind, unit = args.kind or "code", _unit(text)
+    indent = _indent(text, like[0]) if like else ""
+    inner = indent + unit
+    fields = {"cell_type": f'"{kind}"'}
+    if kind == "code":
+        fields["execution_count"] = "null"
+    if like and "id" in members(text, like[0]):
+        fields["id"] = f'"{sha256(f"{at}{args.source}{len(text)}".encode())[:8]}"'
+    fields["metadata"] = "{}"
+    if kind == "code":
+        fields["outputs"] = "[]"
+    fields["source"] = _source(args.source, True, inner, unit)
+    if not unit:
+        return "{" + ", ".join(f'"{name}": {value}' for name, value in fields.items()) + "}"
+    rows = ",\n".join(f'{inner}"{name}": {value}' for name, value in fields.items())
+    return f"{{\n{rows}\n{indent}}}"
+
+
+def _source(source: str, as_list: bool, indent: str, unit: str) -> str:
+    """Writes a cell's text in the form that the cell has: one string, or a list of lines."""
+    if not as_list:
+        return _json(source)
+    rows = [_json(line) for line in source.splitlines(keepends=True)]
+    if not rows or not unit:
+        return f"[{', '.join(rows)}]"
+    inside = f",\n{indent}{unit}".join(rows)
+    return f"[\n{indent}{unit}{inside}\n{indent}]"
+
+
+def _json(text: str) -> str:
+    return msgspec.json.encode(text).decode()
+
+
+def _indent(text: str, at: int) -> str:
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _unit(text: str) -> str:
+    """Returns what the notebook is indented with; nothing if it stands on one line."""
+    first, _, rest = text.partition("\n")
+    return rest[: len(rest) - len(rest.lstrip(" \t"))] if first.strip() == "{" else ""
+
+
+NOTEBOOK_EDIT = Tool("notebook_edit", Args, touches, run, Action.EDIT)

@@ -1,0 +1,113 @@
+"""patch: adds, updates, deletes and moves several files in one call, all or nothing (F131)."""
+
+import msgspec
+
+from assent.core.errors import AssentError, Impossible, NoMatch, NotFound
+from assent.core.operation import DeleteFile, FileOperation, MoveFile
+from assent.core.paths import one_line
+from assent.core.tool import Action, Outcome, Request
+from assent.tools.editing import (
+    Change,
+    edits,
+    entry,
+    excerpt,
+    loaded,
+    outcome,
+    reads,
+    standing,
+    target,
+)
+from assent.tools.forms import decoded, encoded, line_of
+from assent.tools.hunks import patched
+from assent.tools.patching import FilePatch, parsed
+from assent.tools.tool import Around, Tool
+
+
+class Args(msgspec.Struct, frozen=True):
+    patch: str
+
+
+class Located(msgspec.Struct, frozen=True):
+    """A file of the patch, with its real paths."""
+
+    file: FilePatch
+    path: bytes
+    to: bytes = b""
+
+
+def touches(args: Args, around: Around) -> tuple[Request, ...]:
+    """Names every file; what is updated is also shown, or carried to another name."""
+    found = _located(args.patch, around)
+    paths = [path for each in found for path in (each.path, each.to) if path]
+    shown = [each.path for each in found if each.file.kind == "update"]
+    return (*[edits(path) for path in paths], *[reads(path) for path in shown])
+
+
+def run(args: Args, around: Around) -> Outcome:
+    """Returns all of the patch, or raises for the first file where it does not fit."""
+    changes: list[Change] = []
+    others: list[FileOperation] = []
+    words: list[str] = []
+    for each in _located(args.patch, around):
+        change = _change(each, around) if each.file.kind != "delete" else None
+        gone = _gone(each, change, around)
+        others += gone
+        words += [f"{one_line(each.path)}: {'moves' if each.to else 'goes'}." for _ in gone]
+        if change and not any(isinstance(op, MoveFile) for op in gone):
+            changes.append(change)
+    made = outcome(changes, tuple(others))
+    return msgspec.structs.replace(made, text="\n".join([*words, made.text]).strip())
+
+
+def _gone(each: Located, change: Change | None, around: Around) -> list[FileOperation]:
+    """Returns what becomes of a file's old name: it goes, or the file moves as it is."""
+    if change and not each.to:
+        return []
+    before = standing(each.path, around)
+    if before is None:
+        raise NotFound(f"{one_line(each.path)} does not exist. Nothing was changed.")
+    if change and change.after == before:
+        return [MoveFile(each.path, each.to, before)]
+    return [DeleteFile(each.path, before)]
+
+
+def _located(patch: str, around: Around) -> list[Located]:
+    found = []
+    for file in parsed(patch):
+        path = (entry if file.kind == "delete" else target)(file.path, around)
+        found.append(Located(file, path, target(file.to, around) if file.to else b""))
+    paths = [path for each in found for path in (each.path, each.to) if path]
+    twice = [path for path in paths if paths.count(path) > 1]
+    if twice:
+        raise Impossible(f"{one_line(twice[0])} is named twice; put its hunks together.")
+    return found
+
+
+def _change(each: Located, around: Around) -> Change:
+    goal = each.to or each.path
+    if (each.file.kind == "add" or each.to) and standing(goal, around) is not None:
+        raise Impossible(f"{one_line(goal)} exists. Nothing was changed.")
+    if each.file.kind == "add":
+        return _added(each)
+    before, content = loaded(each.path, around)
+    name = one_line(each.path)
+    text, form = decoded(content, name)
+    try:
+        after, place = patched(text, each.file.hunks)
+    except AssentError as error:
+        raise NoMatch(f"{name}: {error.message} Nothing was changed.") from error
+    new = encoded(after, form, name)
+    words = f"{len(each.file.hunks)} hunks, near line {line_of(after, place[0])}:"
+    if each.to:
+        return Change(goal, None, new, words, excerpt(after, *place), before.mode)
+    return Change(goal, before, new, words, excerpt(after, *place))
+
+
+def _added(each: Located) -> Change:
+    lines = [line for hunk in each.file.hunks for line in hunk.new]
+    ends = [hunk.ends for hunk in each.file.hunks if hunk.ends is not None]
+    text = "\n".join(lines) + ("" if ends[-1:] == [False] or not lines else "\n")
+    return Change(each.path, None, text.encode(), f"new file, {len(lines)} lines.")
+
+
+PATCH = Tool("patch", Args, touches, run, Action.EDIT)

@@ -1,0 +1,47 @@
+"""The plan file as a target: planning writes this one file, as the plan's text (F69)."""
+
+from assent.core.errors import Refused, UsageError
+from assent.core.paths import inside, one_line
+from assent.core.tool import Action, Outcome, PlanText, Request
+from assent.tools.tool import Around
+
+LONGEST = 1 << 20  # bytes of a plan's text
+ENDING = b".md"
+
+
+def is_plan(argument: str, path: bytes, around: Around) -> bool:
+    """Tells whether a path is the plan file; raises Refused if it was reached by a detour.
+
+    `path` is where the argument really leads. The file must be named as it is: no `..`, no
+    symlink, no other ending.
+    """
+    if not around.plan or path != around.plan:
+        return False
+    typed = argument.encode("utf-8", "backslashreplace").removeprefix(around.root + b"/")
+    direct = typed.removeprefix(b"./") == around.plan
+    if not direct or not path.endswith(ENDING) or not inside(path, around.plan_dir):
+        raise Refused(f"{one_line(typed)} leads to the plan by a detour; use `write_plan`.")
+    return True
+
+
+def request(around: Around) -> Request:
+    """Returns what writing the plan touches."""
+    return Request(Action.PLAN, one_line(around.plan))
+
+
+def routed(text: str, around: Around) -> Outcome:
+    """Returns the plan's new text in place of an edit (F17)."""
+    if around.posture.mode != "plan":
+        raise Refused("The plan's text changes only in plan mode. It stays as it is.")
+    check_text(text)
+    return Outcome(
+        "This is the plan file: the plan's text is written.", "plan", effect=PlanText(text)
+    )
+
+
+def check_text(text: str) -> None:
+    """Raises unless this can be a plan's text."""
+    if not text.strip():
+        raise UsageError("text: it is blank. The plan stays as it was.")
+    if len(text.encode("utf-8", "surrogatepass")) > LONGEST:
+        raise UsageError(f"text: it has more than {LONGEST} bytes. The plan stays as it was.")

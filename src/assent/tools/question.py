@@ -1,0 +1,67 @@
+"""question: asks the person something that only they can decide (F129)."""
+
+from typing import Annotated
+
+import msgspec
+
+from assent.core.errors import UsageError
+from assent.core.session_event import Option, Question
+from assent.core.tool import Action, Outcome, Questions, Request
+from assent.tools.tool import Around, Tool
+
+MOST_QUESTIONS, MOST_OPTIONS, LONGEST_HEADER = 10, 20, 40
+
+
+class Choice(msgspec.Struct, frozen=True):
+    label: str
+    description: str = ""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    header: str
+    question: str
+    options: list[Choice] = []
+    multiple: bool = False
+    custom: Annotated[bool, msgspec.Meta(description="free text, too")] = True
+
+
+class Args(msgspec.Struct, frozen=True):
+    questions: list[Wanted]
+
+
+def touches(args: Args, around: Around) -> tuple[Request, ...]:
+    return (Request(Action.PLAN, "question"),)
+
+
+def run(args: Args, around: Around) -> Outcome:
+    """Returns the questions, if each can be answered."""
+    if not 0 < len(args.questions) <= MOST_QUESTIONS:
+        raise UsageError(f"questions: 1 to {MOST_QUESTIONS} are asked at once.")
+    for at, wanted in enumerate(args.questions):
+        if wrong := _wrong(wanted):
+            raise UsageError(f"questions[{at}].{wrong} Nobody was asked.")
+    asked = tuple(_question(wanted) for wanted in args.questions)
+    title = asked[0].header if len(asked) == 1 else f"{len(asked)} questions"
+    return Outcome("The person is asked.", title, effect=Questions(asked))
+
+
+def _wrong(wanted: Wanted) -> str:
+    labels = [choice.label.strip() for choice in wanted.options]
+    checks = (
+        (not wanted.header.strip(), "header: it is blank."),
+        (len(wanted.header) > LONGEST_HEADER, f"header: {LONGEST_HEADER} characters at most."),
+        (not wanted.question.strip(), "question: it is blank."),
+        (not all(labels), "options: a label is blank."),
+        (len(set(labels)) < len(labels), "options: two labels are the same."),
+        (len(labels) > MOST_OPTIONS, f"options: {MOST_OPTIONS} at most."),
+        (not labels and not wanted.custom, "options: none, and free text is off."),
+    )
+    return next((words for wrong, words in checks if wrong), "")
+
+
+def _question(wanted: Wanted) -> Question:
+    options = tuple(Option(choice.label.strip(), choice.description) for choice in wanted.options)
+    return Question(wanted.header.strip(), wanted.question, options, wanted.multiple, wanted.custom)
+
+
+QUESTION = Tool("question", Args, touches, run, Action.PLAN)

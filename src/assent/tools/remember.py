@@ -1,0 +1,28 @@
+"""remember: keeps one short fact about the workspace for later sessions."""
+
+import msgspec
+
+from assent.core.errors import UsageError
+from assent.core.tool import Action, Fact, Outcome, Request
+from assent.tools.tool import Around, Tool
+
+LONGEST = 500  # characters
+
+
+class Args(msgspec.Struct, frozen=True):
+    fact: str
+
+
+def touches(args: Args, around: Around) -> tuple[Request, ...]:
+    return (Request(Action.PLAN, "facts"),)
+
+
+def run(args: Args, around: Around) -> Outcome:
+    """Returns the fact on one line."""
+    fact = " ".join(args.fact.split())
+    if not 0 < len(fact) <= LONGEST:
+        raise UsageError(f"fact: it needs 1 to {LONGEST} characters, and has {len(fact)}.")
+    return Outcome(f"Remembered: {fact}", "fact", effect=Fact(fact))
+
+
+REMEMBER = Tool("remember", Args, touches, run, Action.PLAN)

@@ -1,0 +1,177 @@
+"""Searching: the lines that match, by ripgrep where it runs, and in staged contents by Python."""
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
+
+from assent.core.errors import AssentError, UsageError
+from assent.core.operation import FileState
+from assent.core.paths import inside
+from assent.tools.expressions import compiled, reach
+from assent.tools.listing import listed
+from assent.tools.overlay import Overlay
+from assent.tools.patterns import Pattern
+from assent.tools.places import is_private
+from assent.tools.ripgrep import Printed, ripgrep
+from assent.tools.tool import Around
+
+LONGEST_LINE = 500  # characters of a line that are shown
+LARGEST = 4 << 20  # bytes of a file that Python searches
+SECONDS = 10.0  # that Python searches for
+BINARY = 8 << 10  # bytes in which a zero makes a file binary
+
+_RECORD = rb"([^\0]*)\0(\d+)([:-])([^\n]*)\n"
+_OPTIONS = (
+    b"--line-number", b"--with-filename", b"--no-heading", b"--null", b"--no-context-separator",
+    b"--sort=path", b"--max-columns=%d" % LONGEST_LINE, b"--max-columns-preview",
+)  # fmt: skip
+
+
+class Query(msgspec.Struct, frozen=True):
+    """What to look for, and where."""
+
+    pattern: str
+    folder: bytes
+    literal: bool = False
+    word: bool = False  # not in the middle of another word
+    include: str = ""
+    context: int = 0
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A line of a file; `context` if it only stands near one that matches."""
+
+    path: bytes
+    line: int
+    text: str
+    context: bool = False
+
+
+class Searched(msgspec.Struct, frozen=True):
+    """The hits by path and line, the files that may not be read, and what was left out."""
+
+    hits: tuple[Hit, ...]
+    skipped: int = 0
+    note: str = ""
+
+
+def searched(around: Around, query: Query) -> Searched:
+    """Searches files with the draft applied; what needs a person's consent is left out."""
+    if not query.pattern or "\0" in query.pattern or "\n" in query.pattern:
+        raise UsageError("The pattern is empty or has several lines; a match lies in one line.")
+    wanted = Pattern(query.include) if query.include else None
+    filtered = _Filter(around, query.folder, wanted)
+    alone = _is_small_file(around.overlay, query)  # then no program need be started
+    printed = None if alone else ripgrep(around, _options(query), query.folder)
+    notes: list[str] = []
+    if printed is None:
+        paths = (query.folder,) if alone else listed(around, query.folder).files
+        hits = list(_looked(around.overlay, query, filter(filtered.takes, paths), notes))
+    else:
+        drafted = around.overlay.drafted()
+        found = _records(printed)
+        hits = [hit for hit in found if hit.path not in drafted and filtered.takes(hit.path)]
+        coming = [p for p, after in drafted.items() if after and inside(p, query.folder)]
+        hits += _drafted(around.overlay, query, filter(filtered.takes, coming), notes)
+        notes += [f"The search was cut short ({printed.cut})."] if printed.cut else []
+    hits.sort(key=lambda hit: (hit.path, hit.line))
+    return Searched(tuple(hits), filtered.skipped, " ".join(notes))
+
+
+def _is_small_file(overlay: Overlay, query: Query) -> bool:
+    """Tells whether one file is to be searched that Python can search as well."""
+    state = overlay.state(query.folder)
+    small = isinstance(state, FileState) and state.size <= LARGEST
+    return small and (query.literal or reach(query.pattern) > LARGEST)
+
+
+class _Filter:
+    """Decides by path, once for each."""
+
+    def __init__(self, around: Around, folder: bytes, wanted: Pattern | None) -> None:
+        self._around = around
+        self._from = len(folder) + 1 if folder else 0
+        self._wanted = wanted
+        self._known: dict[bytes, bool] = {}
+        self.skipped = 0
+
+    def takes(self, path: bytes) -> bool:
+        if path not in self._known:
+            self._known[path] = self._decided(path)
+        return self._known[path]
+
+    def _decided(self, path: bytes) -> bool:
+        if self._wanted and not self._wanted.matches(path[self._from :] or path):
+            return False
+        readable = self._around.readable(path) and not is_private(self._around, path)
+        self.skipped += not readable
+        return readable
+
+
+def _options(query: Query) -> list[bytes]:
+    options = [*_OPTIONS, b"--context=%d" % query.context]
+    options += [b"--fixed-strings"] if query.literal else []
+    options += [b"--word-regexp"] if query.word else []
+    return [*options, b"--regexp=" + query.pattern.encode("utf-8", "surrogateescape")]
+
+
+def _records(printed: Printed) -> Iterator[Hit]:
+    for path, line, sign, text in re.findall(_RECORD, printed.content):
+        yield Hit(
+            path.removeprefix(b"./"), int(line), text.decode("utf-8", "replace"), sign == b"-"
+        )
+
+
+def _drafted(
+    overlay: Overlay, query: Query, paths: Iterable[bytes], notes: list[str]
+) -> Iterator[Hit]:
+    """Searches staged contents; an expression that Python cannot bound is only noted."""
+    waiting = list(paths)
+    try:
+        yield from _looked(overlay, query, waiting, notes) if waiting else ()
+    except UsageError:
+        notes.append(f"{len(waiting)} staged files were not searched: use a simpler expression.")
+
+
+def _looked(
+    overlay: Overlay, query: Query, paths: Iterable[bytes], notes: list[str]
+) -> Iterator[Hit]:
+    expression, far = compiled(query.pattern, literal=query.literal)
+    if query.word:
+        expression = re.compile(rf"(?<!\w)(?:{expression.pattern})(?!\w)")
+    matches = _timed(expression, far, time.monotonic() + SECONDS)
+    try:
+        for path in paths:
+            yield from _in_file(overlay, path, matches, query.context)
+    except TimeoutError:
+        notes.append(f"The search was cut short after {SECONDS:g} seconds.")
+
+
+def _timed(expression: re.Pattern[str], far: int, until: float) -> Callable[[str], bool]:
+    """Returns a search of the beginning of a line, which ends it all when the time is over."""
+
+    def matches(line: str) -> bool:
+        if time.monotonic() > until:
+            raise TimeoutError
+        return expression.search(line, 0, far) is not None
+
+    return matches
+
+
+def _in_file(
+    overlay: Overlay, path: bytes, matches: Callable[[str], bool], context: int
+) -> Iterator[Hit]:
+    try:
+        content = overlay.content(path, LARGEST)
+    except AssentError:
+        return  # too large, a symlink's own kind of trouble, or gone: as ripgrep passes it over
+    if b"\0" in content[:BINARY]:
+        return
+    lines = [line.rstrip("\r") for line in content.decode("utf-8", "replace").split("\n")]
+    lines = lines[:-1] if lines[-1] == "" else lines
+    found = {at for at, line in enumerate(lines) if matches(line)}
+    near = {n for at in found for n in range(at - context, at + context + 1)} if context else found
+    for at in sorted(near & set(range(len(lines)))):
+        yield Hit(path, at + 1, lines[at][:LONGEST_LINE], at not in found)

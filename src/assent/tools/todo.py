@@ -1,0 +1,49 @@
+"""todo: replaces the list of what is to be done (F127)."""
+
+import msgspec
+
+from assent.core.errors import UsageError
+from assent.core.session_event import Status, Todo
+from assent.core.tool import Action, Outcome, Request, TodoList
+from assent.tools.tool import Around, Tool
+
+MOST = 100
+MARKS = {"pending": "[ ]", "in_progress": "[>]", "completed": "[x]", "cancelled": "[-]"}
+
+
+class Item(msgspec.Struct, frozen=True):
+    content: str
+    status: Status = "pending"
+
+
+class Args(msgspec.Struct, frozen=True):
+    todos: list[Item]
+
+
+def touches(args: Args, around: Around) -> tuple[Request, ...]:
+    return (Request(Action.PLAN, "todos"),)
+
+
+def run(args: Args, around: Around) -> Outcome:
+    """Returns the list, if it holds together."""
+    _check(args.todos)
+    todos = tuple(Todo(" ".join(item.content.split()), item.status) for item in args.todos)
+    lines = [f"{MARKS[todo.status]} {todo.content}" for todo in todos]
+    done = sum(todo.status == "completed" for todo in todos)
+    text = "\n".join(lines) or "The list is empty."
+    return Outcome(text, f"{done} of {len(todos)} done", effect=TodoList(todos))
+
+
+def _check(items: list[Item]) -> None:
+    if len(items) > MOST:
+        raise UsageError(f"todos: these are {len(items)} items; {MOST} is the most.")
+    blank = [at for at, item in enumerate(items) if not item.content.strip()]
+    if blank:
+        raise UsageError(f"todos[{blank[0]}].content: it is blank. The list stays as it was.")
+    going = [at for at, item in enumerate(items) if item.status == "in_progress"]
+    if len(going) > 1:
+        places = ", ".join(f"todos[{at}]" for at in going)
+        raise UsageError(f"{places}: only one may be in_progress. The list stays as it was.")
+
+
+TODO = Tool("todo", Args, touches, run, Action.PLAN)

@@ -1,0 +1,38 @@
+"""What a tool is: a name, typed arguments, what it touches, and what it answers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from assent.core.tool import Action, Outcome, Posture, Request
+from assent.ports import Fetch, Process, Shell
+from assent.tools.overlay import Overlay
+
+
+class Around(msgspec.Struct, frozen=True):
+    """What a call has around it. Everything here only reads."""
+
+    overlay: Overlay
+    process: Process
+    shell: Shell
+    fetch: Fetch
+    posture: Posture
+    root: bytes  # of the workspace, absolute
+    plan: bytes = b""  # the plan file's path in the workspace
+    plan_text: bytes = b""
+    plan_dir: bytes = b".opencode/plans"
+    private: tuple[bytes, ...] = ()  # further places of Assent's own in the workspace
+    seen: Mapping[str, str] = {}  # digests of files as the model last saw them, by path
+    readable: Callable[[bytes], bool] = lambda path: True  # without asking a person
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """One tool; its description for the model is the Markdown file beside it."""
+
+    name: str
+    args: type[msgspec.Struct]
+    touches: Callable[[Any, Around], Sequence[Request]]
+    run: Callable[[Any, Around], Outcome]
+    action: Action = Action.EDIT  # what is not declared counts as changing files
+    only: str = ""  # offered while planning ("plan"), or only outside it ("build")

@@ -1,0 +1,194 @@
+"""The gate: what each mode makes of each action, and that nothing added makes it looser."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assent.core.mode import MODES, Mode
+from assent.core.tool import Action, Posture, Request, Verdict
+from assent.gate.gate import STRICTNESS, ModeGate
+from assent.gate.hosts import is_near
+from assent.gate.operands import operands
+
+GATE = ModeGate(operands)
+RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY
+
+
+def verdict(action: Action, resource: str, posture: Posture | Mode) -> Verdict:
+    posture = posture if isinstance(posture, Posture) else Posture(posture)
+    return GATE.decide([Request(action, resource)], posture).verdict
+
+
+TABLE = {
+    Action.READ: ("src/a.py", (RUN, RUN, RUN, RUN)),
+    Action.EDIT: ("src/a.py", (STAGE, ASK, RUN, RUN)),
+    Action.SHELL: ("git status && ls -la", (RUN, RUN, RUN, RUN)),
+    Action.FETCH: ("https://example.org/x", (DENY, ASK, ASK, RUN)),
+    Action.PLAN: ("plan", (RUN, RUN, RUN, RUN)),
+    Action.PRESENT: ("plan", (RUN, DENY, DENY, DENY)),
+}
+
+
+@pytest.mark.parametrize("action", TABLE)
+def test_what_each_mode_makes_of_each_action(action: Action) -> None:
+    resource, wanted = TABLE[action]
+    assert tuple(verdict(action, resource, mode) for mode in MODES) == wanted
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".env", "a/.env", ".ENV", ".env.production", "prod.env", "conf/.env.local", ".netrc",
+     ".aws/credentials", "x/.ssh/config", ".ssh", "deploy/id_rsa", "server.pem", "a.p12", ".npmrc",
+     "..env.swp", ".env/", "credentials.json"],
+)  # fmt: skip
+@pytest.mark.parametrize("mode", MODES)
+def test_f76_reading_secrets_asks_in_every_mode(path: str, mode: Mode) -> None:
+    decision = GATE.decide([Request(Action.READ, path)], Posture(mode))
+    assert decision.verdict is ASK
+    assert decision.reason.startswith(f"{path} may hold secrets")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".env.example", "a/.env.sample", "example.env", ".env.local.template", "env.py", "", ".",
+     "environment.ts", "docs/credentials.md", "package.json"],
+)  # fmt: skip
+def test_f76_templates_and_others_run(path: str) -> None:
+    assert verdict(Action.READ, path, "plan") is RUN
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("cat README.md", RUN),
+        ("rg process.env src", RUN),
+        ("cat .env", ASK),
+        ("cat ./conf/../.env | head -1", ASK),
+        ("cd conf && cat .env", ASK),
+        ("cd .aws && cat credentials", ASK),
+        ("git show HEAD:.env", ASK),
+        ("git diff HEAD -- .env", ASK),
+        ("cat .env.example", RUN),
+        ("rm -rf .", DENY),
+        ("cat > f", DENY),
+        ("python -c 1", DENY),
+        ("", DENY),
+        ("cat a; make", DENY),
+    ],
+)
+@pytest.mark.parametrize("mode", MODES)
+def test_a_command_line_only_reads_in_every_mode(text: str, wanted: Verdict, mode: Mode) -> None:
+    assert verdict(Action.SHELL, text, mode) is wanted
+
+
+def test_a_refused_command_says_which_part_of_it() -> None:
+    decision = GATE.decide([Request(Action.SHELL, "ls > out")], Posture("yolo"))
+    assert "`>` writes to a file" in decision.reason
+
+
+def test_f12_without_staging_nothing_is_edited_while_planning() -> None:
+    assert verdict(Action.EDIT, "a", Posture("plan", staging=False)) is DENY
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto-edit", "yolo"])
+def test_a_build_keeps_to_its_scope_whatever_the_mode(mode: Mode) -> None:
+    building = Posture(mode, building=True, scope=("src/*", "README.md"))
+    inside = GATE.decide([Request(Action.EDIT, "src/deep/a.py")], building)
+    assert (inside.verdict, inside.layer) == (RUN, "scope")
+    outside = GATE.decide([Request(Action.EDIT, "setup.py")], building)
+    assert (outside.verdict, outside.layer) == (ASK, "scope")
+    assert verdict(Action.EDIT, "src/a.py", Posture(mode, building=True)) is ASK
+
+
+def test_plan_mode_stages_even_if_something_claims_to_build() -> None:
+    assert verdict(Action.EDIT, "a", Posture("plan", building=True, scope=("*",))) is STAGE
+
+
+@pytest.mark.parametrize(
+    ("url", "wanted"),
+    [
+        ("https://docs.example.org/a?b=c#d", RUN),
+        ("http://DOCS.example.org.:8080/", RUN),
+        ("https://example.org", DENY),
+        ("https://docs.example.org.evil.net/", DENY),
+        ("https://evil.net/docs.example.org", DENY),
+        ("https://docs.example.org@evil.net/", DENY),
+        ("https://evil.net\\@docs.example.org/", DENY),
+        ("https://docs.example.org%00.evil.net/", DENY),
+        ("file:///etc/passwd", DENY),
+        ("https://xdocs.example.org", DENY),
+        ("https://docs.example.org /", DENY),
+        ("", DENY),
+    ],
+)
+def test_while_planning_only_allowed_hosts_are_fetched_from(url: str, wanted: Verdict) -> None:
+    assert verdict(Action.FETCH, url, Posture("plan", hosts=("docs.example.org",))) is wanted
+
+
+NEAR = (
+    "localhost", "a.localhost", "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1",
+    "10.1.2.3", "172.16.0.1", "172.31.9.9", "192.168.1.1", "169.254.169.254", "100.64.0.1", "[::1]",
+    "[fe80::1]", "[::ffff:10.0.0.1]", "0.0.0.0", "printer", "nas.local", "wiki.corp", "224.0.0.1",
+    "metadata.google.internal", "0", "255.255.255.255",
+)  # fmt: skip
+FAR = ("example.org", "8.8.8.8", "172.32.0.1", "100.128.0.1", "192.169.0.1", "1.1.1.1", "a.co")
+
+
+def test_hosts_near_and_far() -> None:
+    assert [host for host in NEAR if not is_near(host)] == []
+    assert [host for host in FAR if is_near(host)] == []
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto-edit", "yolo"])
+def test_this_machine_and_its_network_ask_unless_they_are_allowed(mode: Mode) -> None:
+    assert {verdict(Action.FETCH, f"http://{host}:8080/x", mode) for host in NEAR} == {ASK}
+    allowed = Posture(mode, hosts=("localhost",))
+    assert verdict(Action.FETCH, "http://localhost:8080/x", allowed) is RUN
+
+
+def test_f35_a_child_presents_nothing() -> None:
+    assert verdict(Action.PRESENT, "plan", Posture("plan", child=True)) is DENY
+
+
+def test_what_touches_nothing_and_what_fails_is_denied() -> None:
+    def broken(text: str) -> Sequence[str]:
+        raise RuntimeError("out of order")
+
+    assert GATE.decide([], Posture("yolo")).verdict is DENY
+    shell = [Request(Action.SHELL, "ls")]
+    assert ModeGate(broken).decide(shell, Posture("yolo")).verdict is DENY
+    unknown = [Request("fly", "moon")]  # type: ignore[arg-type]
+    assert GATE.decide(unknown, Posture("yolo")).verdict is DENY
+
+
+RESOURCES = st.sampled_from(
+    ["a.py", ".env", "ls", "cat .env", "rm x", "https://example.org", "http://localhost", "", "\0"]
+)
+REQUESTS = st.builds(Request, st.sampled_from(Action), RESOURCES)
+POSTURES = st.builds(
+    Posture,
+    st.sampled_from(MODES),
+    st.sampled_from([(), ("example.org",)]),
+    st.booleans(),
+    st.sampled_from([(), ("*",), ("*.md",)]),
+    st.booleans(),
+    st.booleans(),
+)
+
+
+@given(st.lists(REQUESTS, min_size=1, max_size=4), REQUESTS, POSTURES)
+def test_one_more_request_never_makes_it_looser(
+    requests: list[Request], more: Request, posture: Posture
+) -> None:
+    before = GATE.decide(requests, posture).verdict
+    after = GATE.decide([*requests, more], posture).verdict
+    assert STRICTNESS.index(after) >= STRICTNESS.index(before)
+    assert after is GATE.decide([more, *requests], posture).verdict
+
+
+@given(st.lists(REQUESTS, max_size=3), POSTURES.filter(lambda posture: posture.mode == "plan"))
+def test_plan_mode_never_runs_an_edit(requests: list[Request], posture: Posture) -> None:
+    wanted = [*requests, Request(Action.EDIT, "a.py")]
+    assert GATE.decide(wanted, posture).verdict is not RUN

@@ -1,0 +1,146 @@
+"""A place to try the tools that read: real files, a draft in memory, real programs if wanted."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from assent.core.digest import sha256
+from assent.core.operation import DeleteFile, FileState, MoveFile, Operation, WriteFile
+from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
+from assent.core.tool import Outcome, Posture
+from assent.engine.shell import Shell
+from assent.ports import Fetched
+from assent.sandbox.running.bubblewrap import Bubblewrap
+from assent.sandbox.running.plain import Plain
+from assent.sandbox.running.tool import find_tool
+from assent.sandbox.view.sight import Sight
+from assent.store.memory import MemoryBlobs
+from assent.tools.overlay import Overlay
+from assent.tools.tool import Around, Tool
+from assent.workspace.local import LocalFiles
+
+PATH = "/usr/local/bin:/usr/bin:/bin"
+
+
+class Programs:
+    """Implements ports.Process: the system's programs, in the real sandbox if they are `held`."""
+
+    def __init__(self, root: bytes, hold: Hold) -> None:
+        self.ran: list[tuple[bytes, ...]] = []
+        self._hold = hold
+        self._sight = Sight(root, b"/nonexistent", (), {"PATH": PATH})
+
+    def standing(self) -> Standing:
+        return Standing(self._hold)
+
+    def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
+        paths = [os.fsencode(f"{folder}/{names[0]}") for folder in PATH.split(":")]
+        return next((path for path in paths if os.path.exists(path)), None)
+
+    def visible(self, path: bytes) -> bool:
+        return True
+
+    def hidden_below(self, folder: bytes) -> bytes | None:
+        return None
+
+    def entries(self, folder: bytes) -> dict[bytes, bool]:
+        with os.scandir(folder) as found:
+            return {entry.name: entry.is_dir() for entry in found}
+
+    def run(
+        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
+    ) -> Iterator[Chunk | Ended]:
+        self.ran += [program.argv for program in pipeline]
+        if self._hold is Hold.NONE:
+            return Plain().run(pipeline, folder, limits)
+        tool = find_tool()
+        assert tool is not None, "bubblewrap is not installed."
+        return Bubblewrap(self._sight.profile, tool).run(pipeline, folder, limits)
+
+
+class NoFetch:
+    """Implements ports.Fetch: gives back what it was made with, and remembers."""
+
+    def __init__(self, page: Fetched | None = None) -> None:
+        self.page = page
+        self.allowed: Callable[[str], bool] = lambda host: False
+
+    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> Fetched:
+        self.allowed = allowed
+        assert self.page is not None
+        return self.page
+
+
+class Place:
+    """A workspace with a draft. Each verb of staging changes what the tools see, not the disk."""
+
+    def __init__(self, base: Path, hold: Hold = Hold.OFF) -> None:
+        self.root = base / "ws"
+        self.root.mkdir()
+        self.blobs = MemoryBlobs()
+        self.operations: list[Operation] = []
+        self.files = LocalFiles(os.fsencode(self.root), os.fsencode(self.root))
+        self.process = Programs(os.fsencode(self.root), hold)
+        self.fetch = NoFetch()
+        self.posture = Posture("plan")
+        self.seen: dict[str, str] = {}
+        self.secret: tuple[bytes, ...] = ()
+        self.private: tuple[bytes, ...] = ()
+
+    @property
+    def overlay(self) -> Overlay:
+        return Overlay(self.files, self.blobs, self.operations)
+
+    @property
+    def around(self) -> Around:
+        return Around(
+            self.overlay, self.process, Shell(self.process), self.fetch, self.posture,
+            os.fsencode(self.root), private=self.private, seen=self.seen,
+            readable=lambda path: path not in self.secret,
+        )  # fmt: skip
+
+    def put(self, path: str, content: str | bytes = "") -> Path:
+        """Puts a file on disk."""
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content.encode() if isinstance(content, str) else content)
+        return target
+
+    def stage(self, path: str, content: str, kind: str = "file") -> None:
+        """Drafts a file or symlink."""
+        self.blobs.keep([content.encode()])
+        after = FileState(sha256(content.encode()), len(content.encode()), 0o644)
+        if kind == "link":
+            after = msgspec.structs.replace(after, mode=0o777, kind="link")
+        self.operations.append(WriteFile(path.encode(), self._before(path), after))
+
+    def drop(self, path: str, prune: int = 0) -> None:
+        """Drafts a deletion."""
+        before = self._before(path)
+        assert before is not None
+        self.operations.append(DeleteFile(path.encode(), before, prune))
+
+    def move(self, path: str, to: str) -> None:
+        """Drafts a rename."""
+        before = self._before(path)
+        assert before is not None
+        self.operations.append(MoveFile(path.encode(), to.encode(), before))
+
+    def call(self, tool: Tool, **args: object) -> Outcome:
+        """Runs a tool as the toolbox would, once the gate let it pass."""
+        decoded = msgspec.convert(args, tool.args)
+        tool.touches(decoded, self.around)
+        outcome: Outcome = tool.run(decoded, self.around)
+        return outcome
+
+    def touched(self, tool: Tool, **args: object) -> list[str]:
+        """Returns the resources that a call touches."""
+        decoded = msgspec.convert(args, tool.args)
+        return [request.resource for request in tool.touches(decoded, self.around)]
+
+    def _before(self, path: str) -> FileState | None:
+        seen = self.overlay.state(path.encode())
+        assert seen != "folder"
+        return seen

@@ -1,0 +1,94 @@
+"""A desk: calls go through the real toolbox and gate, and what they wish for joins the draft."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from tests.tools.reading import Place
+
+from assent.core.agent import Agent
+from assent.core.draft import stage
+from assent.core.message import Call
+from assent.core.tool import Decision, Edit, Outcome, Posture, Request
+from assent.gate.gate import ModeGate
+from assent.gate.operands import operands
+from assent.tools.table import TOOLS
+from assent.tools.tool import Around
+from assent.tools.toolbox import Settled, Toolbox
+
+PLAN = ".opencode/plans/quiet-owl/quiet-owl.md"
+AGENT = Agent("plan")
+
+
+class Desk:
+    """A workspace and a toolbox. `answer` is what the person says: nothing is a yes."""
+
+    def __init__(self, base: Path, posture: Posture | None = None) -> None:
+        self.place = Place(base)
+        self.posture = posture or Posture("plan")
+        self.toolbox = Toolbox(TOOLS, ModeGate(operands), suggest=True)
+        self.agent = AGENT
+        self.answer = ""
+        self.asked: list[tuple[tuple[Request, ...], Decision]] = []
+        self.seen: dict[str, str] = {}
+        self.plan_text = b"# Plan\n"
+
+    @property
+    def around(self) -> Around:
+        return msgspec.structs.replace(
+            self.place.around,
+            posture=self.posture,
+            plan=PLAN.encode(),
+            plan_text=self.plan_text,
+            seen=self.seen,
+        )
+
+    def settle(self, tool: str, **args: object) -> Settled:
+        return self.settle_call(Call("c1", tool, dict(args)))
+
+    def settle_call(self, call: Call) -> Settled:
+        settled = self.toolbox.settle(call, self.around, self.agent, self._ask)
+        effect = settled.outcome.effect
+        if isinstance(effect, Edit):
+            for content in effect.contents.values():
+                self.place.blobs.keep([content])
+            self.place.operations = list(stage(self.place.operations, effect.operations))
+        return settled
+
+    def call(self, tool: str, **args: object) -> Outcome:
+        """Settles a call that must work."""
+        outcome = self.settle(tool, **args).outcome
+        assert not outcome.failed, outcome.text
+        return outcome
+
+    def failing(self, tool: str, **args: object) -> str:
+        """Settles a call that must not work and leave nothing; returns what the model is told."""
+        before = list(self.place.operations)
+        outcome = self.settle(tool, **args).outcome
+        assert outcome.failed, outcome.text
+        assert outcome.effect is None
+        assert self.place.operations == before
+        return outcome.text
+
+    def content(self, path: str) -> bytes:
+        """Returns a file as it is with the draft."""
+        return self.place.overlay.content(path.encode())
+
+    def put(self, path: str, content: str | bytes = "") -> Path:
+        return self.place.put(path, content)
+
+    def _ask(self, requests: Sequence[Request], decision: Decision) -> str:
+        self.asked.append((tuple(requests), decision))
+        return self.answer
+
+
+def on_disk(root: Path) -> dict[str, tuple[bytes, int]]:
+    """Returns every file and symlink below a folder, with its content and mode."""
+    found = {}
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = Path(folder, name)
+            content = os.readlink(path).encode() if path.is_symlink() else path.read_bytes()
+            found[str(path.relative_to(root))] = (content, path.lstat().st_mode)
+    return found

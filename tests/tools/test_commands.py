@@ -1,0 +1,128 @@
+"""git and shell: command lines that only read, in the sandbox, also in a hostile repository."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.tools.reading import Place
+
+from assent.core.errors import Refused, UsageError
+from assent.core.process import Chunk, Ended, Hold
+from assent.gate.readonly.judge import judge
+from assent.sandbox.running.bubblewrap import lacking
+from assent.tools.commands import gathered, quoted
+from assent.tools.git import GIT
+from assent.tools.limits import REST
+from assent.tools.shell import SHELL
+
+IDENTITY = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+
+
+def git(place: Place, *words: str) -> None:
+    subprocess.run(["git", "-C", str(place.root), *IDENTITY, *words], check=True)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    lack = lacking()
+    if lack is not None:
+        pytest.skip(lack.reason)
+    place = Place(tmp_path, Hold.HELD)
+    git(place, "init", "-q", "-b", "main")
+    place.put("a.txt", "one\n")
+    place.put("it's $odd (name).txt", "x\n")
+    git(place, "add", "-A")
+    git(place, "commit", "-q", "-m", "First")
+    place.put("a.txt", "two\n")
+    return place
+
+
+def test_f12_git_shows_status_log_diff_show_and_blame(place: Place) -> None:
+    assert place.call(GIT, command="status").text == "## main\n M a.txt"
+    assert place.call(GIT, command="log").text.endswith("A First")
+    assert "-one\n+two" in place.call(GIT, command="diff").text
+    assert place.call(GIT, command="show", path="a.txt", rev="HEAD").text == "one"
+    assert "First" in place.call(GIT, command="show").text
+    assert "two" in place.call(GIT, command="blame", path="a.txt").text
+    assert "\n" not in place.call(GIT, command="log", path="a.txt", limit=1).text
+
+
+def test_git_says_that_the_draft_is_not_in_it(place: Place) -> None:
+    place.stage("a.txt", "three\n")
+    assert place.call(GIT, command="diff").text.endswith("+two\n[The draft is not in it.]")
+
+
+def test_git_takes_odd_names_and_is_judged_like_any_command(place: Place) -> None:
+    odd = "it's $odd (name).txt"
+    assert place.call(GIT, command="show", path=odd).text == "x"
+    line, path = place.touched(GIT, command="log", path=odd, rev="HEAD~0")
+    assert (judge(line).read_only, path) == (True, odd)
+    assert quoted("a'b") == "'a'\"'\"'b'"
+
+
+@pytest.mark.parametrize("rev", ["--output=x", "-p", "a b", "HEAD:../x", "$(id)", "x;id", "a\nb"])
+def test_a_revision_is_never_an_option_or_a_command(place: Place, rev: str) -> None:
+    with pytest.raises(UsageError, match="no revision"):
+        place.call(GIT, command="show", rev=rev)
+
+
+def test_git_reads_nothing_outside(place: Place) -> None:
+    for path in ("../x", "/etc/passwd"):
+        with pytest.raises(Refused, match="outside"):
+            place.call(GIT, command="blame", path=path)
+    with pytest.raises(UsageError, match="needs the path"):
+        place.call(GIT, command="blame")
+
+
+def test_a_hostile_repository_changes_nothing(place: Place) -> None:
+    marker = place.root / "pwned"
+    evil = place.put("evil.sh", f"#!/bin/sh\ntouch {marker}\ncat\n")
+    evil.chmod(0o755)
+    for setting in ("core.fsmonitor", "core.pager", "diff.external", "diff.x.textconv",
+                    "filter.x.clean", "core.sshCommand", "pager.log", "alias.status"):  # fmt: skip
+        git(place, "config", setting, str(evil))
+    place.put(".gitattributes", "* diff=x filter=x\n")
+    for command in ("status", "log", "diff", "show"):
+        place.call(GIT, command=command)
+    assert not marker.exists()
+
+
+def test_f12_shell_runs_what_reads(place: Place) -> None:
+    assert place.call(SHELL, command="cat a.txt | wc -l").text == "1"
+    assert place.touched(SHELL, command="cat a.txt") == ["cat a.txt"]
+    failed = place.call(SHELL, command="ls nowhere 2>/dev/null")
+    assert (failed.failed, failed.text) == (True, "[Exit code 2.]")
+
+
+@pytest.mark.parametrize(
+    "command", ["rm a.txt", "echo x > a.txt", "sed -i s/a/b/ a.txt", "python3 -c 1", "$(id)"]
+)
+def test_everything_else_is_refused_and_nothing_runs(place: Place, command: str) -> None:
+    with pytest.raises(Refused, match="Only commands that read run here; nothing was run"):
+        place.call(SHELL, command=command)
+    assert place.process.ran == []
+    assert (place.root / "a.txt").read_text(encoding="utf-8") == "two\n"
+
+
+def test_f122_long_output_is_cut_and_the_rest_kept(place: Place) -> None:
+    place.put("big.txt", "0123456789\n" * 200_000)
+    outcome = place.call(SHELL, command="cat big.txt")
+    *lines, cut, dropped = outcome.text.split("\n")
+    assert (len(lines), len(outcome.rest)) == (2000, REST)
+    assert cut.startswith("[Cut here: 2000 of ")
+    assert dropped == f"[{2_200_000 - REST} more bytes were dropped.]"
+    assert outcome.rest.startswith(b"0123456789\n0123456789\n")
+
+
+def test_output_that_never_ends_is_not_held() -> None:
+    pieces: list[Chunk | Ended] = [Chunk(b"x" * REST), Chunk(b"yy", error=True), Ended(0, "output")]
+    outcome = gathered(iter(pieces), "x")
+    assert (outcome.rest, outcome.failed) == (b"x" * REST, True)
+
+
+def test_what_was_dropped_and_how_it_ended_is_told() -> None:
+    pieces: list[Chunk | Ended] = [Chunk(b"out\n"), Chunk(b"err\n", error=True), Ended(3, "time")]
+    assert (
+        gathered(iter(pieces), "x").text == "out\nerr\n[It was ended early: time.]\n[Exit code 3.]"
+    )
+    assert gathered(iter([Ended(0)]), "x").text == "[No output.]"

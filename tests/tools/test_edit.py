@@ -1,0 +1,158 @@
+"""edit and multi_edit: the one place that is meant, and every other byte as it was (F130)."""
+
+from pathlib import Path
+
+import pytest
+from tests.tools.settling import Desk
+
+from assent.core.digest import sha256
+from assent.core.tool import Edit, Verdict
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+CASES = {
+    "exact": (b"a\nb\nc\n", "b", "B", b"a\nB\nc\n"),
+    "in a line": (b"x = f(1)\n", "f(1)", "g(2)", b"x = g(2)\n"),
+    "exact wins over near": (b"  b\nb\n", "\nb\n", "\nc\n", b"  b\nc\n"),
+    "CRLF": (b"a\r\nb\r\nc\r\n", "a\nb", "x\ny\nz", b"x\r\ny\r\nz\r\nc\r\n"),
+    "CRLF in the middle of a line": (b"f(1,\r\n 2)\r\n", "1,\n 2", "3,\n 4", b"f(3,\r\n 4)\r\n"),
+    "one CRLF line becomes two": (b"a\r\nb\r\n", "a", "a\nz", b"a\r\nz\r\nb\r\n"),
+    "mixed ends stay outside": (b"a\r\nb\nc\r\nd\n", "b\nc", "x", b"a\r\nx\r\nd\n"),
+    "LF part of a mixed file": (b"a\nb\nc\r\nd\r\ne\r\n", "a\nb", "x\ny", b"x\ny\nc\r\nd\r\ne\r\n"),
+    "BOM": (b"\xef\xbb\xbfa\nb\n", "a", "x", b"\xef\xbb\xbfx\nb\n"),
+    "blanks at the end": (b"if x:  \n    y()\t\nz\n", "if x:\n    y()\n", "w\n", b"w\nz\n"),
+    "no final newline": (b"a\nb", "b\n", "c\n", b"a\nc"),
+    "no final newline, exact": (b"a\nb", "b", "c", b"a\nc"),
+    "indentation": (
+        b"def f():\n        if x:\n            y()\n",
+        "if x:\n    y()",
+        "if z:\n    y()\n    w()",
+        b"def f():\n        if z:\n            y()\n            w()\n",
+    ),
+    "tabs for blanks": (
+        b"f {\n\tif x {\n\t\ty()\n\t}\n}\n",
+        "    if x {\n        y()\n    }",
+        "    if x {\n        z()\n        if w {\n            v()\n        }\n    }",
+        b"f {\n\tif x {\n\t\tz()\n\t\tif w {\n\t\t    v()\n\t\t}\n\t}\n}\n",
+    ),
+    "indentation and CRLF": (b"  a\r\n  b\r\nc\r\n", "a\nb\n", "x\ny\n", b"  x\r\n  y\r\nc\r\n"),
+    "indented before CRLF": (b"  a\r\n  b\r\nc\r\n", " a\n b", " x\n y", b"  x\r\n  y\r\nc\r\n"),
+    "Latin-1 by its letters": (b"caf\xe9 1\n\xff\n", "café 1", "café 2", b"caf\xe9 2\n\xff\n"),
+    "Latin-1 as it is shown": (b"caf\xe9 1\n", "caf\\xe9 1", "th\\xe9", b"th\xe9\n"),
+    "odd bytes elsewhere": (b"\xff\xfe\na\n", "a", "ü", b"\xff\xfe\n\xc3\xbc\n"),
+    "blanks at the very end": (b"x = 1\nx = 10\n", "x = 1  ", "y", b"y\nx = 10\n"),
+    "deleting": (b"a\nb\nc\n", "b\n", "", b"a\nc\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_f130_an_edit_keeps_what_it_is_not_about(desk: Desk, case: str) -> None:
+    before, old, new, after = CASES[case]
+    desk.put("f", before)
+    desk.call("edit", path="f", old=old, new=new)
+    assert desk.content("f") == after
+
+
+def test_f130_an_ambiguous_edit_names_the_lines(desk: Desk) -> None:
+    desk.put("f", "x\ny\nx\n")
+    told = desk.failing("edit", path="f", old="x", new="z")
+    assert "2 places, at lines 1, 3" in told
+    assert "replace_all" in told
+    assert desk.call("edit", path="f", old="x", new="z", replace_all=True)
+    assert desk.content("f") == b"z\ny\nz\n"
+
+
+def test_f130_near_places_are_ambiguous_too(desk: Desk) -> None:
+    desk.put("f", "  if a:\n    b\n    if a:\n      b\n")
+    assert "2 places, at lines 1, 3" in desk.failing("edit", path="f", old="if a:\n  b", new="c")
+
+
+def test_f130_what_is_not_there_is_told_with_the_nearest_lines(desk: Desk) -> None:
+    desk.put("f", "import os\n\ndef total(items):\n    return 1\n")
+    told = desk.failing("edit", path="f", old="def total(items, tax):\n", new="")
+    assert "3: def total(items):" in told
+    assert "Nothing was changed." in told
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("", "x", "`old` is empty"),
+        ("a", "a", "the same"),
+        ("zzz", "x", "not found"),
+        ("b  ", "x", "not found"),  # the line goes on
+        ("  \n\t", "x", "not found"),
+        ("a\n  ", "x", "not found"),
+    ],
+)
+def test_f130_an_edit_that_means_nothing_is_refused(
+    desk: Desk, old: str, new: str, words: str
+) -> None:
+    desk.put("f", "a\nbc\n")
+    assert words in desk.failing("edit", path="f", old=old, new=new)
+
+
+def test_f130_a_stale_read_is_told(desk: Desk) -> None:
+    desk.put("f", "a\n")
+    desk.seen = {"f": sha256(b"earlier\n")}
+    assert "Read it again" in desk.failing("edit", path="f", old="a", new="b")
+    assert "Read it again" in desk.failing("write", path="f", content="b\n")
+    assert "Read it again" in desk.failing("delete", path="f")
+    desk.seen = {"f": sha256(b"a\n")}
+    outcome = desk.call("edit", path="f", old="a", new="b")
+    assert outcome.metadata == {"seen": {"f": sha256(b"b\n")}}
+
+
+def test_f130_a_second_edit_sees_the_first(desk: Desk) -> None:
+    desk.put("f", "a\n")
+    for old, new in (("a", "b"), ("b", "c")):
+        desk.seen = desk.call("edit", path="f", old=old, new=new).metadata["seen"]
+    assert desk.content("f") == b"c\n"
+    assert len(desk.place.operations) == 1
+
+
+def test_f130_binary_files_and_folders_are_refused(desk: Desk) -> None:
+    desk.put("b", b"a\0b")
+    desk.put("d/x")
+    assert "binary" in desk.failing("edit", path="b", old="a", new="c")
+    assert "is a folder" in desk.failing("edit", path="d", old="a", new="c")
+    assert "does not exist" in desk.failing("edit", path="none", old="a", new="c")
+
+
+def test_an_edit_says_what_changed_and_keeps_the_mode(desk: Desk) -> None:
+    desk.put("run.sh", "1\n2\n3\n4\n5\n6\n").chmod(0o755)
+    outcome = desk.call("edit", path="run.sh", old="4", new="four")
+    assert outcome.text == "run.sh: 1 replacement, near line 4:\n2: 2\n3: 3\n4: four\n5: 5\n6: 6"
+    assert isinstance(outcome.effect, Edit)
+    (operation,) = outcome.effect.operations
+    assert (operation.before.mode, operation.after.mode) == (0o755, 0o755)  # type: ignore[union-attr]
+
+
+def test_several_edits_are_all_or_none(desk: Desk) -> None:
+    desk.put("f", "a\nb\n")
+    edits = [{"old": "a", "new": "b1"}, {"old": "b1", "new": "c"}]
+    assert "2 replacements" in desk.call("multi_edit", path="f", edits=edits).text
+    assert desk.content("f") == b"c\nb\n"
+    wrong = [{"old": "c", "new": "d"}, {"old": "nowhere", "new": "e"}]
+    assert "edits[1]" in desk.failing("multi_edit", path="f", edits=wrong)
+    assert "there are none" in desk.failing("multi_edit", path="f", edits=[])
+
+
+def test_an_edit_through_a_symlink_changes_the_file_it_leads_to(desk: Desk) -> None:
+    desk.put("real", "a\n")
+    (desk.place.root / "link").symlink_to("real")
+    desk.call("edit", path="link", old="a", new="b")
+    assert [op.path for op in desk.place.operations] == [b"real"]  # type: ignore[union-attr]
+
+
+def test_f76_an_edit_of_a_secret_asks_because_it_shows_lines(desk: Desk) -> None:
+    desk.put(".env", "KEY=abcdef\n")
+    desk.answer = "no"
+    settled = desk.settle("edit", path=".env", old="KEY=zzz", new="KEY=y")
+    assert settled.decision is not None
+    assert settled.decision.verdict is Verdict.ASK
+    assert "abcdef" not in settled.outcome.text

@@ -1,0 +1,75 @@
+"""Output limits, paging and the size of what models are told about these tools."""
+
+import msgspec
+import pytest
+
+from assent.tools.expressions import reach
+from assent.tools.fetch import FETCH
+from assent.tools.git import GIT
+from assent.tools.glob import GLOB
+from assent.tools.grep import GREP
+from assent.tools.limits import BYTES, LINES, REST, beginning, told
+from assent.tools.list import LIST
+from assent.tools.paging import page
+from assent.tools.read import READ
+from assent.tools.schema import offer
+from assent.tools.search import SEARCH
+from assent.tools.shell import SHELL
+
+MOST_CHARACTERS = 2300
+
+
+def test_every_user_pays_for_the_descriptions_so_they_are_short() -> None:
+    offers = [offer(t) for t in (READ, LIST, GLOB, GREP, SEARCH, GIT, SHELL, FETCH)]
+    assert sum(len(msgspec.json.encode(each)) for each in offers) <= MOST_CHARACTERS
+
+
+def test_f122_what_fits_is_left_alone() -> None:
+    for text in ("", "one", "a\n" * LINES, "x" * BYTES):
+        assert (told(text).text, told(text).rest) == (text, b"")
+
+
+def test_f122_too_many_lines_are_cut_and_counted() -> None:
+    outcome = told("line\n" * 2500)
+    assert outcome.text.endswith(
+        "line\n[Cut here: 2000 of 2500 lines, 9999 of 12500 bytes are shown.]"
+    )
+    assert outcome.text.count("line\n") == LINES
+    assert outcome.rest == b"line\n" * 2500
+
+
+def test_f122_too_many_bytes_are_cut_at_a_line_or_in_one_that_is_endless() -> None:
+    wide = told("é" * 999 + "\n" + "é" * 30_000)
+    assert wide.text.startswith("é" * 999 + "\n[Cut here: 1 of 2 lines")
+    endless = told("é" * 3_000_000)
+    assert len(endless.text.encode()) < BYTES + 100
+    assert len(endless.rest) == REST
+    assert beginning("a\nb\nc", lines=2) == "a\nb"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_pages_do_not_depend_on_where_chunks_end(size: int) -> None:
+    content = "eins\nzwei äöü\n\nvier".encode()
+    chunks = [content[at : at + size] for at in range(0, len(content), size)]
+    assert page(chunks, 1, 10).lines == ("1\teins", "2\tzwei äöü", "3\t", "4\tvier")
+    assert page(chunks, 2, 1).lines == ("2\tzwei äöü",)
+    assert page(chunks, 2, 1).more
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["foo", r"\bfoo\b", r"def \w+\(.*", "(foo|bar)baz", "[*+(]+", r"a\+b\*", "x{2,4}", "a?b?",
+     r"(?i)foo.*bar", r"(?:ab)+c", r"\s*=\s*", "(?P<n>x)", "a{}", "{", r"(?<=x)y"],
+)  # fmt: skip
+def test_expressions_that_people_use_are_fine(pattern: str) -> None:
+    assert reach(pattern) > 100
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["(a+)+", "(a*)*", "(a|b)*", "(a?){30}", "a?" * 30, "(a{1,9}){1,9}", ".*" * 4, r"(a)\1",
+     "((a+))+", "(?:a+b?)*", "a{,}" * 4, "(a", "a)", "(?x) a", "(?P=n)", "(a|b)" * 25,
+     "(?i:a+)+", "[a]+" * 4],
+)  # fmt: skip
+def test_expressions_that_may_explode_are_not(pattern: str) -> None:
+    assert reach(pattern) == 0

@@ -1,0 +1,86 @@
+"""Schemas and descriptions: what a model reads about the tools, precise and short."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+import pytest
+
+from assent.tools.schema import offer, schema
+from assent.tools.table import TOOLS
+from assent.tools.tool import Tool
+
+OURS = (
+    "write edit multi_edit patch delete move notebook_edit write_plan todo question "
+    "present_plan enter_plan remember"
+)
+
+
+class Inner(msgspec.Struct):
+    label: str
+    kind: Literal["a", "b"] = "a"
+
+
+class Sample(msgspec.Struct):
+    path: Annotated[str, msgspec.Meta(description="where")]
+    count: int
+    ratio: float = 0.5
+    deep: bool = False
+    name: str | None = None
+    inner: list[Inner] = []
+    words: tuple[str, ...] = ()
+
+
+def test_a_struct_becomes_a_schema_without_references() -> None:
+    assert schema(Sample) == {
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "where"},
+            "count": {"type": "integer"},
+            "ratio": {"type": "number"},
+            "deep": {"type": "boolean"},
+            "name": {"type": "string"},
+            "inner": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "label": {"type": "string"},
+                        "kind": {"type": "string", "enum": ["a", "b"]},
+                    },
+                    "required": ["label"],
+                },
+            },
+            "words": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["path", "count"],
+    }
+
+
+def test_fields_that_need_their_name_are_required_too() -> None:
+    class Late(msgspec.Struct, kw_only=True):
+        late: int = 0
+        needed: str
+
+    assert schema(Late)["required"] == ["needed"]
+
+
+def test_a_type_without_a_schema_is_an_error() -> None:
+    class Odd(msgspec.Struct):
+        odd: Any
+
+    with pytest.raises(TypeError, match="has no schema"):
+        schema(Odd)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_tool_has_words_of_its_own(tool: Tool) -> None:
+    made = offer(tool)
+    assert made.name == tool.name
+    assert made.description.endswith(".")
+    assert made.schema["type"] == "object"
+
+
+def test_the_tools_of_editing_and_planning_cost_little() -> None:
+    offers = [offer(tool) for tool in TOOLS if tool.name in OURS.split()]
+    assert len(offers) == 13
+    assert sum(len(msgspec.json.encode(each)) for each in offers) <= 3500

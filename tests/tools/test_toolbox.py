@@ -1,0 +1,242 @@
+"""The toolbox: what is offered, what is refused unseen, and that nothing gets around the gate."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.tools.settling import AGENT, Desk
+
+from assent.core.agent import Agent
+from assent.core.errors import NotFound
+from assent.core.message import Call
+from assent.core.operation import DeleteFile, FileState
+from assent.core.tool import (
+    Action,
+    Decision,
+    Edit,
+    Outcome,
+    PlanText,
+    Posture,
+    Present,
+    Request,
+    Verdict,
+)
+from assent.tools.tool import Around, Tool
+from assent.tools.toolbox import Toolbox
+
+READS = {"read", "list", "glob", "grep", "search", "git", "shell"}
+PLANS = {"write_plan", "todo", "question", "present_plan", "remember"}
+WRITES = {"write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit"}
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def offered(desk: Desk, posture: Posture, agent: Agent = AGENT) -> set[str]:
+    return {offer.name for offer in desk.toolbox.offers(posture, agent)}
+
+
+def test_f12_what_is_offered_in_each_mode(desk: Desk) -> None:
+    assert offered(desk, Posture("plan")) == READS | PLANS | WRITES
+    assert offered(desk, Posture("plan", staging=False)) == READS | PLANS
+    assert offered(desk, Posture("plan", hosts=("example.org",))) == READS | PLANS | WRITES | {
+        "fetch"
+    }
+    built = READS | WRITES | {"fetch", "todo", "question", "remember", "enter_plan"}
+    assert offered(desk, Posture("ask")) == offered(desk, Posture("yolo")) == built
+    child = offered(desk, Posture("plan", child=True))
+    assert child == (READS | PLANS | WRITES) - {"present_plan"}
+
+
+def test_f12_without_staging_every_write_tool_is_refused(desk: Desk) -> None:
+    desk.put("a", "x\n")
+    desk.posture = Posture("plan", staging=False)
+    assert set(desk.toolbox.withheld(desk.posture, AGENT)) == WRITES | {"enter_plan", "fetch"}
+    for tool in sorted(WRITES):
+        settled = desk.settle(tool, path="a", content="y", to="b", patch="")
+        assert settled.outcome.failed
+        assert settled.decision is None
+        assert "`plan.staging`" in settled.outcome.text
+
+
+def test_offers_that_are_the_same_are_one_object(desk: Desk) -> None:
+    first = desk.toolbox.offers(Posture("plan"), AGENT)
+    assert desk.toolbox.offers(Posture("plan"), Agent("other")) is first
+
+
+def test_f13_a_tool_that_nobody_knows_is_refused_with_those_that_there_are(desk: Desk) -> None:
+    told = desk.failing("launch_rockets", target="moon")
+    assert told.startswith("There is no tool `launch_rockets`. There are: read, list,")
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        Agent("a", tools={"write": False}),
+        Agent("a", tools={"*": False, "read": True}),
+        Agent("a", tools={"write_file": False}),
+        Agent("a", permission={"edit": "deny"}),
+        Agent("a", permission={"write": "deny"}),
+        Agent("a", permission={"*": "deny", "read": "allow"}),
+    ],
+)
+def test_f13_a_tool_that_the_agent_was_not_offered_is_not_executed(
+    desk: Desk, agent: Agent
+) -> None:
+    desk.agent = agent
+    for name in ("write", "write_file", "Write", "create_file"):
+        assert "The agent a may not use it." in desk.failing(name, path="x", content="y")
+    assert "write" not in offered(desk, Posture("plan"), agent)
+    assert "read" in offered(desk, Posture("plan"), agent)
+
+
+def test_an_agent_may_lose_the_shell_by_its_other_name(desk: Desk) -> None:
+    for agent in (Agent("a", permission={"bash": "deny"}), Agent("a", tools={"Bash": False})):
+        assert "shell" not in offered(desk, Posture("plan"), agent)
+
+
+def test_arguments_that_cannot_be_read_are_told(desk: Desk) -> None:
+    settled = desk.settle_call(Call("c", "write", None, '{"path": "a", "content'))
+    assert "could not be read" in settled.outcome.text
+    assert '{"path": "a", "content' in settled.outcome.text
+    assert "no JSON object" in desk.settle_call(Call("c", "write", None, "[1]")).outcome.text
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ({"path": "a"}, "`content` is missing. It takes path, content."),
+        ({"path": "a", "content": "b", "colour": 1}, "`colour` is unknown"),
+        ({"path": ["a"], "content": "b"}, "`path`: Expected `str`, got `array`"),
+    ],
+)
+def test_arguments_that_do_not_fit_name_the_field(
+    desk: Desk, args: dict[str, object], words: str
+) -> None:
+    assert words in desk.failing("write", **args)
+
+
+def test_arguments_are_mended_where_there_is_no_doubt(desk: Desk) -> None:
+    desk.put("f", "a a\n")
+    desk.call("edit", path="f", old="a", new="b", replace_all="true")
+    desk.call("multi_edit", path="f", edits='[{"old": "b b", "new": "c"}]')
+    desk.call("write", path=12, content="x")
+    assert (desk.content("f"), desk.content("12")) == (b"c\n", b"x")
+
+
+def test_calls_that_only_read_may_run_side_by_side(desk: Desk) -> None:
+    def reads(name: str) -> bool:
+        return desk.toolbox.reads(Call("c", name, {}))
+
+    assert all(map(reads, [*READS, "Read", "bash", "fetch", "LS"]))
+    assert not any(map(reads, [*WRITES, *PLANS, "Write", "nothing", "websearch"]))
+    assert desk.toolbox.name(Call("c", "ExitPlanMode", {})) == "present_plan"
+
+
+def test_a_question_of_the_gate_decides(desk: Desk) -> None:
+    desk.posture = Posture("ask")
+    desk.answer = "Not this file."
+    settled = desk.settle("write", path="a", content="b")
+    assert settled.outcome.failed
+    assert "Not this file." in settled.outcome.text
+    assert settled.decision == Decision(Verdict.ASK, "Ask mode asks before each edit.")
+    desk.answer = ""
+    assert not desk.settle("write", path="a", content="b").outcome.failed
+    assert [requests for requests, _ in desk.asked] == [(Request(Action.EDIT, "a"),)] * 2
+
+
+class NoArgs(msgspec.Struct, frozen=True):
+    pass
+
+
+def strange(desk: Desk, outcome: Outcome | Exception, *touched: Request | Exception) -> Outcome:
+    """Settles a call of a tool that behaves oddly."""
+
+    def touches(args: NoArgs, around: Around) -> Sequence[Request]:
+        for each in touched:
+            if isinstance(each, Exception):
+                raise each
+        return [each for each in touched if isinstance(each, Request)]
+
+    def run(args: NoArgs, around: Around) -> Outcome:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    toolbox = Toolbox((Tool("odd", NoArgs, touches, run),), desk.toolbox._gate)
+    return toolbox.settle(Call("c", "odd", {}), desk.around, AGENT, lambda *_: "nobody").outcome
+
+
+READ = Request(Action.READ, "x")
+
+
+def test_whatever_a_tool_raises_becomes_an_outcome(desk: Desk) -> None:
+    assert strange(desk, NotFound("Gone.", "look")).text == "Gone. Next: look"
+    assert "ZeroDivisionError" in strange(desk, ZeroDivisionError("no")).text
+    assert strange(desk, Outcome("ran"), ValueError("bad")).failed
+
+
+def test_an_interrupt_gets_out(desk: Desk) -> None:
+    class Stop(BaseException):
+        pass
+
+    def run(args: NoArgs, around: Around) -> Outcome:
+        raise Stop
+
+    toolbox = Toolbox((Tool("odd", NoArgs, lambda *_: (READ,), run),), desk.toolbox._gate)
+    with pytest.raises(Stop):
+        toolbox.settle(Call("c", "odd", {}), desk.around, AGENT, lambda *_: "")
+
+
+@pytest.mark.parametrize(
+    ("effect", "requests"),
+    [
+        (Edit((DeleteFile(b"x", FileState("d", 1, 0o644)),)), (READ,)),
+        (Edit((DeleteFile(b"x", FileState("d", 1, 0o644)),)), (Request(Action.EDIT, "y"),)),
+        (PlanText("text"), (READ,)),
+        (Present(), (Request(Action.PLAN, "plan"),)),
+    ],
+)
+def test_an_effect_that_the_gate_has_not_seen_does_not_happen(
+    desk: Desk, effect: Edit, requests: tuple[Request, ...]
+) -> None:
+    outcome = strange(desk, Outcome("ran", effect=effect), *requests)
+    assert (outcome.failed, outcome.effect) == (True, None)
+
+
+class BrokenGate:
+    """Implements ports.Gate, badly."""
+
+    def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
+        raise RuntimeError("out of order")
+
+
+def test_a_gate_that_fails_says_no(desk: Desk) -> None:
+    ran: list[object] = []
+
+    def run(args: NoArgs, around: Around) -> Outcome:
+        ran.append(args)
+        return Outcome("ran")
+
+    toolbox = Toolbox((Tool("odd", NoArgs, lambda *_: (READ,), run),), BrokenGate())
+    settled = toolbox.settle(Call("c", "odd", {}), desk.around, AGENT, lambda *_: "")
+    assert settled.decision is not None
+    assert settled.decision.verdict is Verdict.DENY
+    assert ran == []
+
+
+def test_f76_a_tool_that_goes_through_many_files_leaves_secrets_out(desk: Desk) -> None:
+    found: dict[str, bool] = {}
+
+    def run(args: NoArgs, around: Around) -> Outcome:
+        found.update({p: around.readable(p.encode()) for p in ("a.py", ".env", "x/.ssh/config")})
+        return Outcome("ran")
+
+    tool = Tool("odd", NoArgs, lambda *_: (READ,), run, Action.READ)
+    Toolbox((tool,), desk.toolbox._gate).settle(
+        Call("c", "odd", {}), desk.around, AGENT, lambda *_: "no"
+    )
+    assert found == {"a.py": True, ".env": False, "x/.ssh/config": False}
