@@ -24,6 +24,7 @@ from assent.core.journal import (
 from assent.core.motion import Layout
 from assent.core.operation import FileOperation, RunCommand, WriteFile
 from assent.core.paths import STAGE
+from assent.core.permit import Permit, permit_text, permitted
 from assent.core.plan import Plan
 from assent.execute.executor import Executor
 from assent.ports import WHOLE
@@ -31,7 +32,7 @@ from assent.store.memory import MemoryBlobs
 from assent.testing.fuse import Crash
 from assent.testing.memory_journal import MemoryJournal
 from assent.testing.memory_workspace import MemoryHands, Node
-from assent.testing.plans import Case, single_cases, together, yes
+from assent.testing.plans import NOW, Case, single_cases, together, yes
 
 CASES = {case.name: case for case in single_cases(b"w/one")}
 CREATE, REPLACE = CASES["create_deep"], CASES["replace"]
@@ -53,6 +54,27 @@ def test_g2_a_command_is_refused_before_the_first_journal_record() -> None:
     with pytest.raises(Refused):
         world.apply()
     assert is_untouched(world)
+
+
+def test_law_1_nothing_but_a_checked_consent_is_applied() -> None:
+    world = World(REPLACE)
+    for thing in (world.approved.plan, world.approved.approval, None):
+        with pytest.raises((TypeError, AttributeError)):
+            list(world._executor().apply(thing, "run"))  # type: ignore[arg-type]
+    assert is_untouched(world)
+
+
+def test_law_1_a_permitted_plan_is_applied_with_its_permit() -> None:
+    world = World(REPLACE)
+    text = permit_text("s1", "c1", "answer", "yes")
+    plan = Plan(text, REPLACE.operations)
+    permit = Permit("p1", "s1", "c1", "answer", "yes", plan.digest, NOW)
+    for _ in world._executor().apply(permitted(plan, permit), "run"):
+        pass
+    first = world.journal.read("run")[0]
+    assert isinstance(first, Started)
+    assert (first.plan_id, first.approval, first.digest) == ("", "p1", plan.digest)
+    assert world.files == world.finish
 
 
 def test_f45_a_changed_file_is_refused_before_the_first_journal_record() -> None:

@@ -1,5 +1,6 @@
 """Every event survives the way into the log and back."""
 
+from enum import Enum
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -13,7 +14,17 @@ from assent.core.event import Event, Recorded, RunHalted, kind
 from assent.store.codec import KINDS, encoded, recorded
 
 EVENTS = get_args(Event)
+PLAIN = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(max_size=20)
+JSON = st.recursive(
+    PLAIN,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
 LEAVES: dict[object, st.SearchStrategy[Any]] = {
+    Any: JSON,
+    float: st.floats(allow_nan=False, allow_infinity=False),
     str: st.text(max_size=20),
     bytes: st.binary(max_size=20),
     int: st.integers(-(2**63), 2**64 - 1),
@@ -26,17 +37,31 @@ def values(wanted: Any) -> st.SearchStrategy[Any]:
     """Values of any type that an event is made of."""
     if wanted in LEAVES:
         return LEAVES[wanted]
-    origin, parts = get_origin(wanted), get_args(wanted)
-    if origin is Literal:
-        return st.sampled_from(parts)
-    if origin in (Union, UnionType):
-        return st.one_of([values(part) for part in parts])
-    if origin is tuple and parts[1:] == (...,):
+    parts = get_args(wanted)
+    match get_origin(wanted):
+        case None:
+            return _made(wanted)
+        case origin if origin is Literal:
+            return st.sampled_from(parts)
+        case origin if origin in (Union, UnionType):
+            return st.one_of([values(part) for part in parts])
+        case origin if origin is dict:
+            return st.dictionaries(values(parts[0]), values(parts[1]), max_size=3)
+        case _:
+            return _tuples(parts)
+
+
+def _made(cls: type[Any]) -> st.SearchStrategy[Any]:
+    if issubclass(cls, Enum):
+        return st.sampled_from(cls)
+    fields = msgspec.structs.fields(cls)
+    return st.builds(cls, **{field.name: values(field.type) for field in fields})
+
+
+def _tuples(parts: tuple[Any, ...]) -> st.SearchStrategy[Any]:
+    if parts[1:] == (...,):
         return st.lists(values(parts[0]), max_size=3).map(tuple)
-    if origin is tuple:
-        return st.tuples(*[values(part) for part in parts])
-    fields = msgspec.structs.fields(wanted)
-    return st.builds(wanted, **{field.name: values(field.type) for field in fields})
+    return st.tuples(*[values(part) for part in parts])
 
 
 @pytest.mark.parametrize("cls", EVENTS, ids=lambda cls: cls.__name__)

@@ -12,7 +12,7 @@ from tests.workspace.doubles import WatchedDisk, content_of, failing, put, tree
 from assent.core.errors import BadPlan, Refused, UsageError, WorkspaceError
 from assent.ports import PlanFile, Projection
 from assent.workspace.disk import Disk
-from assent.workspace.projection import LocalProjection, hiding_state
+from assent.workspace.projection import OUTPUTS, LocalProjection, hiding_state
 from assent.workspace.tree import LIMIT
 
 IGNORE = b".opencode/.gitignore"
@@ -306,15 +306,35 @@ def test_copies_have_simple_names(tmp_path: Path, own: Projection, name: str) ->
         own.write_state(name, {"a": b"x"})
 
 
-def test_the_agent_is_written_once(tmp_path: Path, own: Projection) -> None:
-    assert own.write_agent(b"first") is True
-    assert own.write_agent(b"second") is False
-    agent = tmp_path / ".opencode/agents/plan.md"
-    assert agent.read_bytes() == b"first"
-    agent.unlink()
-    agent.symlink_to("elsewhere")
-    assert own.write_agent(b"third") is False
-    assert not (tmp_path / ".opencode/agents/elsewhere").exists()
+def test_the_agent_is_read_and_written(tmp_path: Path, own: Projection) -> None:
+    assert own.read_agent() is None
+    for text in (b"first", b"second"):
+        own.write_agent(text)
+        assert own.read_agent() == text
+        assert content_of(tmp_path, b".opencode/agents/plan.md") == text
+
+
+def test_an_output_is_kept_and_named(tmp_path: Path, own: Projection) -> None:
+    path = own.write_output("01abc", b"all of it")
+    assert path == b".opencode/assent/output/01abc"
+    assert content_of(tmp_path, path) == b"all of it"
+    own.write_output("01abc", b"once more")
+    assert content_of(tmp_path, path) == b"once more"
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", "/etc/x", "a\0b", "a b", "\n"])
+def test_an_output_with_another_name_is_refused(tmp_path: Path, own: Projection, name: str) -> None:
+    with pytest.raises(Refused):
+        own.write_output(name, b"x")
+    assert tree(tmp_path) == {}
+
+
+def test_the_oldest_outputs_go_first(tmp_path: Path, own: Projection) -> None:
+    names = [f"{number:04}" for number in range(OUTPUTS + 3)]
+    for name in names:
+        own.write_output(name, name.encode())
+    folder = tmp_path / ".opencode/assent/output"
+    assert sorted(path.name for path in folder.iterdir()) == names[3:]
 
 
 def test_the_marker_comes_back(tmp_path: Path, own: Projection) -> None:

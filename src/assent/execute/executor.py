@@ -21,6 +21,7 @@ from assent.core.journal import (
 )
 from assent.core.motion import Layout, Motion, fills, motions, needed_folders, prunable
 from assent.core.operation import FileOperation, footprint
+from assent.core.permit import PermittedPlan
 from assent.core.plan import Plan
 from assent.execute.check import check_blobs, check_disk, file_operations
 from assent.execute.finish import finish
@@ -31,21 +32,22 @@ from assent.ports import Blobs, Hands, Journal
 
 
 class Executor:
-    """Applies approved plans with the one pair of hands (law 1). It has no model and no opinion."""
+    """Applies what was consented to with the one pair of hands (law 1). It has no opinion."""
 
     def __init__(self, hands: Hands, blobs: Blobs, journal: Journal) -> None:
         self._hands = hands
         self._blobs = blobs
         self._journal = journal
 
-    def apply(self, approved: ApprovedPlan, run: str) -> Iterator[Progress]:
+    def apply(self, consented: ApprovedPlan | PermittedPlan, run: str) -> Iterator[Progress]:
         """Applies a plan. A refusal comes before the first journal record and spends nothing."""
-        plan, approval = approved.plan, approved.approval
+        plan_id, consent = _consent(consented)
+        plan = consented.plan
         operations = file_operations(plan)
         check_blobs(operations, self._blobs)
         check_disk(plan, operations, self._hands)
         layout, missing = self._laid_out(run, operations)
-        first = Started(approval.plan_id, plan.digest, approval.id, layout, missing)
+        first = Started(plan_id, plan.digest, consent, layout, missing)
         self._journal.write(run, first)
         yield from self._drive(run, operations)
 
@@ -139,6 +141,17 @@ class Executor:
         if all(seen[path] == before for path, before, _ in footprint(op)):
             return "undone"
         return "unknown"
+
+
+def _consent(consented: ApprovedPlan | PermittedPlan) -> tuple[str, str]:
+    """Returns the plan's id, which a permitted one has not, and the consent's; nothing else is."""
+    match consented:
+        case ApprovedPlan():
+            return consented.approval.plan_id, consented.approval.id
+        case PermittedPlan():
+            return "", consented.permit.id
+        case _:
+            raise TypeError("The executor applies an ApprovedPlan or a PermittedPlan alone.")
 
 
 def _watched(

@@ -41,6 +41,9 @@ class MemoryStore:
     def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
         return [one for one in self._log[after:] if one.stream.startswith(tuple(prefixes))]
 
+    def last(self) -> int:
+        return len(self._log)
+
     def streams(self, prefix: str) -> list[str]:
         return sorted({one.stream for one in self._log if one.stream.startswith(prefix)})
 

@@ -26,6 +26,7 @@ _STREAMS = """
     SELECT stream FROM events
     WHERE seq = 1 AND stream >= ?1 AND stream < ?1 || char(0x10FFFF) ORDER BY stream
 """
+_NEWEST = "SELECT coalesce(max(position), 0) FROM events"
 _HEAD = "SELECT seq, body FROM heads WHERE stream = ?"
 _LAST = "SELECT coalesce(max(seq), 0) FROM events WHERE stream = ?"
 _ADD = "INSERT INTO events (stream, seq, at, kind, body) VALUES (?, ?, ?, ?, ?)"
@@ -54,6 +55,9 @@ class SqliteStore:
     def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
         rows = self._database.rows(_READ_ALL, (msgspec.json.encode([*prefixes]).decode(), after))
         return [recorded(row) for row in rows]
+
+    def last(self) -> int:
+        return next((int(position) for (position,) in self._database.rows(_NEWEST, ())), 0)
 
     def streams(self, prefix: str) -> list[str]:
         return [stream for (stream,) in self._database.rows(_STREAMS, (prefix,))]

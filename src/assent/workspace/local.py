@@ -4,6 +4,7 @@ import io
 import os
 from collections.abc import Iterable
 from stat import S_ISDIR, S_ISLNK, S_ISREG
+from threading import Lock
 from typing import Any, BinaryIO
 
 from assent.core.motion import Seen
@@ -11,7 +12,7 @@ from assent.core.paths import parent
 from assent.ports import Facts
 from assent.workspace.attributes import Rights, attributes_of, losses, own_rights
 from assent.workspace.disk import Disk
-from assent.workspace.failure import failure, telling
+from assent.workspace.failure import telling
 from assent.workspace.folders import Folders
 from assent.workspace.real import locate
 from assent.workspace.states import CHUNK, READ, Digests, States, no_file
@@ -20,7 +21,10 @@ _DOTS = frozenset((b"", b".", b".."))
 
 
 class LocalFiles:
-    """Implements ports.Files for one folder. Every call sees the folders as they are by then."""
+    """Implements ports.Files for one folder. Every call sees the folders as they are by then.
+
+    Calls that only read run side by side, so it may be used from several threads.
+    """
 
     def __init__(
         self,
@@ -37,24 +41,25 @@ class LocalFiles:
         self._rights = rights or own_rights()
         self._folders = Folders(self._disk, root)
         self._states = States(self._disk, self._folders, digests)
+        self._alone = Lock()  # a descriptor of a folder is good until the next call only
 
     def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         """Returns what stands under each name."""
         seen: dict[bytes, Seen] = {}
         for path in paths:
-            try:
+            with self._alone, telling(path):
                 seen[path] = self._states.of(path)
-            except OSError as error:
-                raise failure(error, path) from error
         return seen
 
     def locate(self, argument: bytes) -> bytes:
         """Turns what a person typed into a workspace path: its real parent and its name."""
-        return self._plainly(argument) or locate(self._disk, self._root, self._cwd, argument)
+        with self._alone:
+            plainly = self._plainly(argument)
+        return plainly or locate(self._disk, self._root, self._cwd, argument)
 
     def open(self, path: bytes) -> BinaryIO:
         """Opens a file's content; of a symlink, its target."""
-        with telling(path):
+        with self._alone, telling(path):
             name, at, found = self._find(path)
             if S_ISLNK(found.st_mode):
                 return io.BytesIO(self._disk.readlink(name, at))
@@ -66,22 +71,30 @@ class LocalFiles:
 
     def below(self, folder: bytes) -> list[bytes]:
         """Lists the files and symlinks below a folder; nothing if it is no folder."""
-        with telling(folder):
+        with self._alone, telling(folder):
             found = self._folders.below(folder)
             return sorted(path for path, kind in found if kind in ("file", "link"))
 
     def is_file(self, path: bytes) -> bool:
         """Tells whether a file or symlink stands there, without reading it."""
-        try:
-            return not S_ISDIR(self._find(path)[2].st_mode)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        except OSError as error:
-            raise failure(error, path) from error
+        with self._alone, telling(path):
+            try:
+                return not S_ISDIR(self._find(path)[2].st_mode)
+            except (FileNotFoundError, NotADirectoryError):
+                return False
+
+    def target(self, path: bytes) -> bytes | None:
+        """Returns where a symlink points to; None if it is none, or nothing is there."""
+        with self._alone, telling(path):
+            try:
+                name, at, found = self._find(path)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+            return self._disk.readlink(name, at) if S_ISLNK(found.st_mode) else None
 
     def names(self, folder: bytes) -> list[bytes]:
         """Lists the names in a folder; nothing if it is no folder."""
-        with telling(folder):
+        with self._alone, telling(folder):
             try:
                 at = self._folders.open_now(folder)
             except (FileNotFoundError, NotADirectoryError):
@@ -90,7 +103,7 @@ class LocalFiles:
 
     def facts(self, path: bytes) -> Facts:
         """Tells what replacing the file would cost besides its content."""
-        with telling(path):
+        with self._alone, telling(path):
             name, at, found = self._find(path)
             if not S_ISREG(found.st_mode):
                 return Facts(lost=losses(found, [], self._rights))

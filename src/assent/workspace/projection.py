@@ -19,6 +19,8 @@ _IGNORE = TREE + b"/.gitignore"
 _AGENTS = TREE + b"/agents"
 _MARKER = STATE + b"/workspace.json"
 _COPIES = STATE + b"/plans"
+OUTPUT = STATE + b"/output"
+OUTPUTS = 200  # outputs that are kept; the oldest go first
 
 _PLAN_FILE = re.compile(rb"PLAN_(.+)\.md", re.DOTALL)
 _ID = re.compile(r"[0-9a-z_-]{1,64}")
@@ -104,12 +106,24 @@ class LocalProjection:
             # Not synced: they are copies, and are written anew with the next change.
             self._tree.replace(folder + b"/" + name.encode(), content, durable=False)
 
-    def write_agent(self, text: bytes) -> bool:
-        """Writes the plan agent's definition unless there is one; tells whether it did."""
-        if b"plan.md" in dict(self._tree.entries(_AGENTS)):
-            return False
+    def write_output(self, name: str, content: bytes) -> bytes:
+        """Keeps the whole output of a call for later reading; returns its path. Old ones go."""
+        if not _COPY.fullmatch(name) or "/" in name:
+            raise Refused(f"{name!a} is no name for a call's output.")
+        kept = sorted(entry for entry, _ in self._tree.entries(OUTPUT))
+        for old in kept[: max(0, len(kept) - OUTPUTS + 1)]:  # their names sort by time
+            self._tree.remove(OUTPUT + b"/" + old)
+        path = OUTPUT + b"/" + name.encode()
+        self._tree.replace(path, content, durable=False)
+        return path
+
+    def read_agent(self) -> bytes | None:
+        """Returns the plan agent's definition as it stands in the workspace, if it does."""
+        return self._tree.read(_AGENTS + b"/plan.md")
+
+    def write_agent(self, text: bytes) -> None:
+        """Writes the plan agent's definition."""
         self._tree.replace(_AGENTS + b"/plan.md", text)
-        return True
 
     def marker(self) -> str:
         """Returns the workspace id that the tree carries, or an empty string."""

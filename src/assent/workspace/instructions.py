@@ -1,0 +1,83 @@
+"""Instruction files: what people tell agents about working here, in AGENTS.md or CLAUDE.md."""
+
+import os
+from stat import S_ISREG
+
+from assent.core.briefing import Instruction
+from assent.core.paths import shown
+from assent.workspace.disk import Disk
+from assent.workspace.folders import Folders
+from assent.workspace.real import real_path
+from assent.workspace.states import READ
+
+NAMES = (b"AGENTS.md", b"CLAUDE.md")  # the second counts where the first is missing
+LIMIT = 32 << 10  # bytes of one file
+DEEPEST = 40  # folders between the root and where the person is
+
+
+def read_instructions(
+    root: bytes, cwd: bytes, config: bytes, disk: Disk | None = None
+) -> tuple[Instruction, ...]:
+    """Returns the user's own, the root's and those on the way down to `cwd`: the nearest last."""
+    disk = disk or Disk()
+    found = [_users(disk, config)]
+    folders = Folders(disk, root)
+    for folder in _way(root, cwd):
+        names = (folder + b"/" + name if folder else name for name in NAMES)
+        found.append(
+            next((told for path in names if (told := _told(disk, folders, root, path))), None)
+        )
+    folders.forget()
+    return tuple(told for told in found if told is not None)
+
+
+def _way(root: bytes, cwd: bytes) -> list[bytes]:
+    """Returns the folders from the root down, as workspace paths; the root alone if elsewhere."""
+    prefix = root.rstrip(b"/") + b"/"
+    names = cwd[len(prefix) :].split(b"/") if cwd.startswith(prefix) else []
+    return [b"/".join(names[:depth]) for depth in range(min(len(names), DEEPEST) + 1)]
+
+
+def _users(disk: Disk, config: bytes) -> Instruction | None:
+    path = config + b"/" + NAMES[0]
+    try:
+        fd = disk.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    return _read(disk, fd, path)
+
+
+def _told(disk: Disk, folders: Folders, root: bytes, path: bytes) -> Instruction | None:
+    """Reads one file; a symlink may lead to another Markdown file of the workspace."""
+    prefix = root.rstrip(b"/") + b"/"
+    try:
+        real = real_path(disk, prefix + path)
+        if not real.startswith(prefix) or not real.endswith(b".md"):
+            return None
+        folder, _, name = real[len(prefix) :].rpartition(b"/")
+        fd = disk.open(name, READ, 0, folders.open(folder))
+    except OSError:
+        return None
+    return _read(disk, fd, path)
+
+
+def _read(disk: Disk, fd: int, path: bytes) -> Instruction | None:
+    try:
+        if not S_ISREG(disk.stat(fd).st_mode):
+            return None
+        content = b""
+        while len(content) <= LIMIT and (piece := disk.read(fd, LIMIT + 1 - len(content))):
+            content += piece
+    except OSError:
+        return None
+    finally:
+        disk.close(fd)
+    return _instruction(path, content)
+
+
+def _instruction(path: bytes, content: bytes) -> Instruction | None:
+    text = content[:LIMIT].decode("utf-8-sig", "replace").strip()
+    if not text:
+        return None
+    cut = f"\n(Only the first {LIMIT} bytes are here; read the file for the rest.)"
+    return Instruction(shown(path), text + cut if len(content) > LIMIT else text)
