@@ -45,11 +45,11 @@ def test_recovery_of_an_undo_killed_at_every_moment_ends_the_same_way(
     assert report.killed_again > 50
 
 
-def check(report: Report, ends: Iterable[str]) -> None:
+def check(report: Report, ends: Iterable[str], least: int = 21) -> None:
     """Every kill fired, every kind of moment was among them, every end occurred, and all held."""
     assert report.complaints == []
     # A folder that is gone makes one flush of everything out of many, and which comes first varies.
-    assert len(report.moments) > 20
+    assert len(report.moments) >= least
     assert abs(report.killed - len(report.moments)) <= 8
     kinds = {"store.append", "store.appended", "hands.mkdir", "hands.fsync", "hands.rmdir"}
     assert kinds <= {*report.moments}

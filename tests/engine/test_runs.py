@@ -183,8 +183,17 @@ class BlindProjection:
     def write_state(self, plan_id: str, files: Mapping[str, bytes]) -> None:
         raise WorkspaceError("No space left.")
 
-    def write_agent(self, text: bytes) -> bool:
-        return self._real.write_agent(text)
+    def skipped(self) -> list[str]:
+        return self._real.skipped()
+
+    def read_agent(self) -> bytes | None:
+        return self._real.read_agent()
+
+    def write_agent(self, text: bytes) -> None:
+        self._real.write_agent(text)
+
+    def write_output(self, name: str, content: bytes) -> bytes:
+        return self._real.write_output(name, content)
 
     def marker(self) -> str:
         return self._real.marker()

@@ -82,6 +82,9 @@ class PassedOn:
     def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
         return self._store.read_all(prefixes, after)
 
+    def last(self) -> int:
+        return self._store.last()
+
     def streams(self, prefix: str) -> list[str]:
         return self._store.streams(prefix)
 
@@ -121,6 +124,7 @@ class World:
         self.locks: Locks = OpenLocks()
         self.projection: Projection | None = None  # another than the real one
         self.expires_s = 0
+        self.export = b""
 
     def engine(self, store: Store | None = None, disk: Disk | None = None) -> Engine:
         root = os.fsencode(self.root)
@@ -135,7 +139,7 @@ class World:
             executor=partial(Executor, LocalHands(root, disk), self.blobs),
         )
         inode = os.stat(root).st_ino
-        return Engine(doors, Place(root, inode, PLANS, "tester", self.expires_s))
+        return Engine(doors, Place(root, inode, PLANS, "tester", self.expires_s, (), self.export))
 
     def propose(self, files: dict[str, bytes]) -> PlanRecord:
         """Makes a plan that writes files, and proposes it."""

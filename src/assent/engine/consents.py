@@ -18,6 +18,7 @@ from assent.core.paths import normal, shown
 from assent.core.plan import Plan, ReliedOn, declared_reliance, declared_scope
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
+from assent.engine.exports import Exports
 from assent.engine.plans import Plans
 from assent.engine.projections import Projections
 from assent.execute.check import check_disk, file_operations
@@ -31,6 +32,7 @@ class Consents:
         self._place = place
         self._plans = plans
         self._projections = projections
+        self._exports = Exports(doors, place)
 
     def propose(self, record: PlanRecord) -> PlanRecord:
         """Freezes the draft and the live text into a plan with a digest."""
@@ -49,7 +51,7 @@ class Consents:
         """Returns the immutable plan that the text and the draft make."""
         relied_on = sorted(map(self._relied_on, set(map(normal, declared_reliance(text)))))
         scope = declared_scope(text)
-        operations = self._plans.ledger().operations(record)
+        operations = self._exports.added(text, self._plans.ledger().operations(record))
         return Plan(text, operations, scope, tuple(relied_on), record.workspace)
 
     def proposal(self, plan: Plan) -> PlanProposed:

@@ -30,3 +30,4 @@ class Place(msgspec.Struct, frozen=True):
     user: str
     expires_s: int = 0
     private: tuple[bytes, ...] = ()  # state and configuration, where they lie in the workspace
+    export: bytes = b""  # plan.export: a file that gets a proposed plan's text

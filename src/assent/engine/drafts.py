@@ -5,16 +5,14 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from assent.core.digest import operation_ids, sha256
-from assent.core.draft import Net, check_tree, net, stage
+from assent.core.draft import check_tree, stage
 from assent.core.errors import Busy, Impossible, Moved, NoMatch, NotFound, UsageError
 from assent.core.event import DraftChanged
-from assent.core.motion import Seen, prunable
 from assent.core.operation import (
     DeleteFile,
     FileState,
     MoveFile,
     Operation,
-    RunCommand,
     WriteFile,
     footprint,
 )
@@ -25,6 +23,7 @@ from assent.engine.contents import Contents
 from assent.engine.doors import Doors, Place
 from assent.engine.plans import Plans
 from assent.engine.projections import Projections
+from assent.tools.overlay import Overlay
 
 DEFAULT_MODE = 0o644
 TRIES = 20  # at a draft that others are changing, too
@@ -53,7 +52,7 @@ class Drafts:
         self, record: PlanRecord, argument: bytes, content: Iterable[bytes] | None, mode: int | None
     ) -> Staged:
         """Stages new content, a new mode (content None), or both."""
-        path, draft = self._path(argument), self._net(record)
+        path, draft = self._path(argument), self._drafted(record)
         before = self._before(draft, path)
         if content is None:
             if before is None or before.kind == "link" or mode is None:
@@ -71,7 +70,7 @@ class Drafts:
         if not target or b"\0" in target:
             raise UsageError("A symlink needs a target.")
         path = self._path(argument)
-        before = self._before(self._net(record), path)
+        before = self._before(self._drafted(record), path)
         self._contents.keep([target])
         after = FileState(sha256(target), len(target), LINK_MODE, "link")
         return self._stage_write(record, path, before, after)
@@ -82,24 +81,23 @@ class Drafts:
             raise UsageError(
                 "What to find is empty.", "assent stage edit PATH --find OLD --put NEW"
             )
-        path, draft = self._path(argument), self._net(record)
+        path, draft = self._path(argument), self._drafted(record)
         before = self._before(draft, path)
         if before is None or before.kind == "link":
             raise NotFound(f"{shown(path)} is no file to edit.", "assent stage write PATH --from -")
-        count, at = matches(self._contents.chunks(draft, path), find)
+        count, at = matches(draft.chunks(path), find)
         if count != 1:
             raise NoMatch(
                 f"The text to find must occur once in {shown(path)}; it occurs {count} times.",
                 "assent stage edit PATH --find MORE_CONTEXT --put NEW",
             )
-        source = self._contents.chunks(draft, path)
-        digest, size = self._contents.keep(spliced(source, at, len(find), put))
+        digest, size = self._contents.keep(spliced(draft.chunks(path), at, len(find), put))
         after = FileState(digest, size, before.mode)
         return self._stage_write(record, path, before, after)
 
     def delete(self, record: PlanRecord, argument: bytes) -> Staged:
         """Stages the removal of a file, a symlink, or all files of a folder."""
-        path, draft = self._path(argument), self._net(record)
+        path, draft = self._path(argument), self._drafted(record)
         operations = [
             DeleteFile(file, state, file.count(b"/") - path.count(b"/"))
             for file, state in self._files(draft, path)
@@ -108,8 +106,8 @@ class Drafts:
 
     def move(self, record: PlanRecord, source: bytes, target: bytes) -> Staged:
         """Stages a rename of a file, symlink or folder; into the target if that is a folder."""
-        path, to, draft = self._path(source), self._path(target), self._net(record)
-        if self._is_folder(record, to) and not _only_case(path, to):
+        path, to, draft = self._path(source), self._path(target), self._drafted(record)
+        if draft.state(to) == "folder" and not _only_case(path, to):
             to = self._path(b"/".join([target.rstrip(b"/"), name(path)]))
         if inside(to, path) and to != path:
             raise Impossible(f"{shown(path)} cannot move into itself.")
@@ -153,8 +151,8 @@ class Drafts:
         """Returns what is staged."""
         return self._plans.ledger().operations(record)
 
-    def _net(self, record: PlanRecord) -> Net:
-        return net(self.operations(record))
+    def _drafted(self, record: PlanRecord) -> Overlay:
+        return self._contents.overlay(self.operations(record))
 
     def _replace(self, record: PlanRecord, wanted: Sequence[Operation]) -> Staged:
         check_tree(wanted, self._doors.files.is_file, self._doors.files.below)
@@ -186,44 +184,31 @@ class Drafts:
         refuse_ours(path, self._plan_dir, self._private)
         return path
 
-    def _is_folder(self, record: PlanRecord, path: bytes) -> bool:
-        """Tells whether a folder stands there with the draft applied."""
-        operations = self.operations(record)
-        draft = net(operations)
-        coming = [p for p, (_, after) in draft.items() if after is not None]
-        if any(inside(file, path) and file != path for file in coming):
-            return True
-        if self._contents.seen(draft, path) != "folder":
-            return False
-        pruned = prunable([op for op in operations if not isinstance(op, RunCommand)])
-        return path not in pruned or any(p not in draft for p in self._doors.files.below(path))
-
-    def _before(self, draft: Net, path: bytes) -> FileState | None:
-        seen = self._contents.seen(draft, path)
+    def _before(self, draft: Overlay, path: bytes) -> FileState | None:
+        seen = draft.state(path)
         if seen != "folder":
             return seen
-        if any(inside(gone, path) for gone, (_, after) in draft.items() if after is None):
+        if any(inside(gone, path) for gone, after in draft.drafted().items() if after is None):
             return None  # check_tree says whether the draft really empties the folder
         raise Impossible(f"{shown(path)} is a folder.", f"assent stage delete {shown(path)}")
 
-    def _files(self, draft: Net, path: bytes) -> list[tuple[bytes, FileState]]:
+    def _files(self, draft: Overlay, path: bytes) -> list[tuple[bytes, FileState]]:
         """Returns the files under a name with the draft applied: the file itself, or a folder's."""
-        seen = self._contents.seen(draft, path)
+        seen = draft.state(path)
         if isinstance(seen, FileState):
             return [(path, seen)]
-        staged = {p: after for p, (_, after) in draft.items() if inside(p, path)}
-        below = [p for p in self._doors.files.below(path) if p not in staged]
+        below = draft.below(path)
         for file in below:
             refuse_ours(file, self._plan_dir, self._private)
-        looked: dict[bytes, Seen] = {**self._doors.files.look(below), **staged}
-        files = [(p, s) for p, s in sorted(looked.items()) if isinstance(s, FileState)]
+        looked = [(file, draft.state(file)) for file in below]
+        files = [(file, state) for file, state in looked if isinstance(state, FileState)]
         if not files:
             what = "is an empty folder" if seen == "folder" else "does not exist"
             raise NotFound(f"{shown(path)} {what}; there is nothing to stage.")
         return files
 
-    def _check_free(self, draft: Net, path: bytes, to: bytes, state: FileState) -> None:
-        seen = self._contents.seen(draft, to)
+    def _check_free(self, draft: Overlay, path: bytes, to: bytes, state: FileState) -> None:
+        seen = draft.state(to)
         if seen is None or (seen == "folder" and self._before(draft, to) is None):
             return
         listed = name(to) in self._doors.files.names(parent(to))

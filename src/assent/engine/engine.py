@@ -2,19 +2,25 @@
 
 from assent.core.event import Recorded
 from assent.core.record import PlanRecord, RunNote
+from assent.engine.agent_file import AgentFile, sync_agent
+from assent.engine.building import Building
 from assent.engine.consents import Consents
+from assent.engine.desk import Desk
 from assent.engine.doors import Doors, Place
 from assent.engine.drafts import Drafts
+from assent.engine.facts import Facts
+from assent.engine.permits import Permits
 from assent.engine.plans import Plans
 from assent.engine.projections import Projections
 from assent.engine.reviews import Reviews
 from assent.engine.runs import Runs
+from assent.engine.sessions import Sessions
 from assent.engine.undoing import Undoing
 from assent.engine.workspaces import Workspaces
 
 
 class Engine:
-    """Plans, drafts, reviews, consents, runs and undoing for one workspace."""
+    """Sessions, plans, drafts, reviews, consents, runs and undoing for one workspace."""
 
     def __init__(self, doors: Doors, place: Place) -> None:
         self._doors = doors
@@ -25,22 +31,39 @@ class Engine:
         self.consents = Consents(doors, place, self.plans, self._projections)
         self.reviews = Reviews(doors, self.plans)
         self.runs = Runs(doors, self.plans, self.consents, self._projections)
+        self.permits = Permits(doors, place, self.runs)
         self.undoing = Undoing(doors, self.runs, self.consents)
+        self.facts = Facts(doors, self._workspaces)
+        desk = self._desk(place)
+        self.sessions = Sessions(desk)
+        self.building = Building(desk, self.sessions)
+
+    def _desk(self, place: Place) -> Desk:
+        return Desk(
+            self._doors,
+            place,
+            self._workspaces,
+            self._projections,
+            self.plans,
+            self.drafts,
+            self.consents,
+            self.runs,
+            self.permits,
+            self.facts,
+        )
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a person should know although everything worked."""
         return tuple(self._projections.warnings)
 
-    def init(self, agent: bytes) -> bool:
-        """Makes the folder a workspace; tells whether the plan agent's definition was written."""
+    def init(self, agent: bytes) -> AgentFile:
+        """Makes the folder a workspace, and keeps the plan agent's file in step."""
         self._workspaces.open()
         self._doors.projection.prepare()
-        return self._doors.projection.write_agent(agent)
+        return sync_agent(self._doors.projection, agent)
 
-    def status(
-        self, reference: str = ""
-    ) -> tuple[PlanRecord | None, tuple[PlanRecord, RunNote] | None]:
+    def status(self, reference: str = "") -> tuple[PlanRecord | None, tuple[str, RunNote] | None]:
         """Returns a plan, or the current one, and the unfinished run or else the plan's last."""
         home = self._workspaces.find()
         if home is None and not reference:
@@ -49,7 +72,7 @@ class Engine:
         record = self.plans.find(reference) if known else None
         run = self.runs.unfinished()
         if run is None and record and record.runs:
-            run = (record, record.runs[-1])
+            run = (record.plan_id, record.runs[-1])
         return record, run
 
     def log(self, after: int = 0) -> list[Recorded]:
@@ -57,7 +80,7 @@ class Engine:
         home = self._workspaces.find()
         if home is None:
             return []
-        streams = [f"{noun}/{home.workspace}" for noun in ("workspace", "plan", "run")]
+        streams = [f"{noun}/{home.workspace}" for noun in ("workspace", "plan", "run", "permit")]
         return self._doors.store.read_all(streams, after)
 
     def close(self) -> None:

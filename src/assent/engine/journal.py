@@ -4,6 +4,7 @@ from assent.core.errors import Moved
 from assent.core.event import (
     Event,
     JournalWritten,
+    PermitGiven,
     RunEnded,
     RunHalted,
     RunResumed,
@@ -11,6 +12,7 @@ from assent.core.event import (
 )
 from assent.core.journal import Entry, Finished, Halted, Recovering, Started, started
 from assent.core.lifecycle import State
+from assent.core.permit_book import PermitBook
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors
 from assent.engine.ledger import Ledger
@@ -18,11 +20,15 @@ from assent.ports import Batch
 
 
 class StoreJournal:
-    """Implements ports.Journal. The first entry spends the approval, or fails (law 3)."""
+    """Implements ports.Journal. The first entry spends the approval, or fails (law 3).
 
-    def __init__(self, doors: Doors, ledger: Ledger) -> None:
+    A permit is given and spent by one and the same entry.
+    """
+
+    def __init__(self, doors: Doors, ledger: Ledger, given: PermitGiven | None = None) -> None:
         self._doors = doors
         self._ledger = ledger
+        self._given = given
 
     def read(self, run: str) -> list[Entry]:
         recorded = self._doors.store.read(self._stream(run))
@@ -38,9 +44,31 @@ class StoreJournal:
         if not isinstance(entry, Started | Recovering | Halted | Finished):
             return []
         first = entry if isinstance(entry, Started) else started(entries)
+        if not first.plan_id:
+            return self._for_the_permit(run, entry)
         record = self._ledger.load(first.plan_id)
         events = _plan_events(run, entry, record)
         return [self._ledger.batch(record, record.plan_id, *events)] if events else []
+
+    def _for_the_permit(self, run: str, entry: Entry) -> list[Batch]:
+        book = self._ledger.book()
+        events = self._permit_events(run, entry, book)
+        return [self._ledger.permit_batch(book, *events)] if events else []
+
+    def _permit_events(self, run: str, entry: Entry, book: PermitBook) -> list[Event]:
+        match entry:
+            case Started(approval=permit):
+                if book.unfinished or self._given is None or self._given.permit.id != permit:
+                    raise Moved("Another change is unfinished.", "assent status")
+                return [self._given]
+            case Recovering(way) if book.last and book.last.halted and way != "auto":
+                return [] if way == "accept" else [RunResumed(run, way)]
+            case Halted():
+                return [RunHalted(run)]
+            case Finished(outcome=outcome):
+                return [RunEnded(run, outcome)]
+            case _:
+                return []
 
     def _stream(self, run: str) -> str:
         return f"run/{self._ledger.workspace}/{run}"

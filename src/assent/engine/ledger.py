@@ -7,6 +7,7 @@ import msgspec
 from assent.core.errors import NotFound, OtherWorkspace, StoreError
 from assent.core.event import Event, Recorded
 from assent.core.operation import Operation
+from assent.core.permit_book import PermitBook, PermitRun, fold_permit, permit_runs
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord, RunNote, fold, fold_all
 from assent.engine.doors import Doors
@@ -14,6 +15,7 @@ from assent.engine.heads import readable
 from assent.ports import Batch
 
 _decode = msgspec.json.Decoder(PlanRecord).decode
+_decode_book = msgspec.json.Decoder(PermitBook).decode
 _decode_plan = msgspec.json.Decoder(Plan).decode
 _decode_draft = msgspec.json.Decoder(tuple[Operation, ...]).decode
 
@@ -63,9 +65,36 @@ class Ledger:
         assert batch.head is not None
         return _decode(batch.head)
 
+    @property
+    def permits(self) -> str:
+        """The stream of the workspace's permits."""
+        return f"permit/{self.workspace}"
+
+    def book(self) -> PermitBook:
+        """Returns the permits as their newest event left them."""
+        book = readable(self._doors.store.head(self.permits), _decode_book) or PermitBook()
+        for recorded in self._doors.store.read(self.permits, book.seq):
+            book = fold_permit(book, recorded)
+        return book
+
+    def permit_runs(self) -> list[PermitRun]:
+        """Returns every permit that was given here, oldest first."""
+        return permit_runs(self._doors.store.read(self.permits)) if self.workspace else []
+
+    def permit_batch(self, book: PermitBook, *events: Event) -> Batch:
+        """Prepares events for the permits together with the head that they make."""
+        at, head = self._doors.clock.now(), book
+        for seq, event in enumerate(events, book.seq + 1):
+            head = fold_permit(head, Recorded(0, self.permits, seq, at, event))
+        return Batch(self.permits, book.seq, at, events, msgspec.json.encode(head))
+
     def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
         """Returns the staged operations."""
-        return _decode_draft(self._doors.blobs.read(record.draft)) if record.draft else ()
+        return self.drafted(record.draft) if record.draft else ()
+
+    def drafted(self, draft: str) -> tuple[Operation, ...]:
+        """Returns the operations of one version of a draft."""
+        return _decode_draft(self._doors.blobs.read(draft))
 
     def keep_draft(self, operations: Sequence[Operation]) -> str:
         """Keeps staged operations as a blob and returns its name."""

@@ -124,8 +124,10 @@ class Plans:
         return self.ledger().load(home.current)
 
     def use(self, reference: str) -> PlanRecord:
-        """Makes a plan the current one."""
-        return self.select(self.find(reference))
+        """Makes a plan the current one because a person says so."""
+        record = self.find(reference)
+        self._workspaces.select(record.plan_id, chosen=True)
+        return record
 
     def select(self, record: PlanRecord) -> PlanRecord:
         """Makes this plan the current one."""

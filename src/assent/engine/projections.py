@@ -1,7 +1,11 @@
 """Readable copies of a plan's state for its folder in the workspace; they give nobody any power."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from time import monotonic
+from typing import TypeAlias
 
 import msgspec
 
@@ -11,8 +15,13 @@ from assent.core.journal import Finished
 from assent.core.operation import FileOperation, FileState, Operation, footprint
 from assent.core.paths import shown
 from assent.core.record import PlanRecord
+from assent.core.session_event import Todo
 from assent.engine.doors import Doors
 from assent.views.rows import operation_row
+
+Content: TypeAlias = Callable[[], bytes]
+
+PAUSE_S = 1.0  # between two times that copies are written while a session works
 
 _TASK = re.compile(r"^[ \t]*[-*+] \[([ xX])\][ \t]+(\S.*)$", re.MULTILINE)
 
@@ -22,24 +31,38 @@ class Projections:
 
     def __init__(self, doors: Doors) -> None:
         self._doors = doors
+        self._todos: dict[str, tuple[Todo, ...]] = {}
+        self._due: dict[tuple[str, str], Content] = {}  # by plan and file
+        self._at_once = True
+        self._written = 0.0
         self.warnings: list[str] = []
+
+    @contextmanager
+    def now_and_then(self) -> Iterator[None]:
+        """Writes copies once a second and in the end, where they would change with each step."""
+        self._at_once, self._written = False, monotonic()
+        try:
+            yield
+        finally:
+            self._at_once = True
+            self._catch_up()
 
     def plan(self, record: PlanRecord, text: bytes | None = None) -> None:
         """Copies a plan's approvals, and its tasks when the text is at hand."""
-        approvals = [msgspec.to_builtins(consent) for consent in record.consents]
-        files = {
-            "approvals.json": _json({"plan_id": record.plan_id, "approvals": approvals}),
-        }
+        files: dict[str, Content] = {"approvals.json": partial(_approvals, record)}
         if text is not None:
-            files["taskmap.json"] = _json({"plan_id": record.plan_id, "tasks": tasks(text)})
+            todos = self._todos.get(record.plan_id, ())
+            files["taskmap.json"] = partial(_taskmap, record, text, todos)
         self._write(record.plan_id, files)
+
+    def todos(self, plan: PlanRecord, text: bytes, todos: tuple[Todo, ...]) -> None:
+        """Copies the todos of the session that works on a plan, beside the plan's own tasks."""
+        self._todos[plan.plan_id] = todos
+        self.plan(plan, text)
 
     def draft(self, record: PlanRecord, operations: Sequence[Operation]) -> None:
         """Copies the staged operations."""
-        ids = operation_ids(operations)
-        rows = [operation_row(name, op) for name, op in zip(ids, operations, strict=True)]
-        content = _json({"plan_id": record.plan_id, "operations": rows})
-        self._write(record.plan_id, {"operations.json": content})
+        self._write(record.plan_id, {"operations.json": partial(_operations, record, operations)})
 
     def backups(
         self, plan_id: str, run: str, operations: tuple[FileOperation, ...], end: Finished
@@ -50,16 +73,40 @@ class Projections:
             for op, result in zip(operations, end.results, strict=True)
             for path, before, _ in footprint(op)
         ]
-        content = _json({"run": run, "undo": f"assent undo {run}", "files": rows})
-        self._write(plan_id, {f"backups/{run}.json": content})
+        content = {"run": run, "undo": f"assent undo {run}", "files": rows}
+        self._write(plan_id, {f"backups/{run}.json": partial(_json, content)})
 
-    def _write(self, plan_id: str, files: dict[str, bytes]) -> None:
-        try:
-            self._doors.projection.write_state(plan_id, files)
-        except (OSError, AssentError) as error:
-            self.warnings.append(
-                f"The readable copies in .opencode/assent are not current: {error}"
-            )
+    def _write(self, plan_id: str, files: Mapping[str, Content]) -> None:
+        self._due |= {(plan_id, name): content for name, content in files.items()}
+        if self._at_once or monotonic() - self._written > PAUSE_S:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        due, self._due, self._written = self._due, {}, monotonic()
+        for plan_id in dict.fromkeys(plan for plan, _ in due):
+            files = {name: content() for (plan, name), content in due.items() if plan == plan_id}
+            try:
+                self._doors.projection.write_state(plan_id, files)
+            except (OSError, AssentError) as error:
+                self.warnings.append(
+                    f"The readable copies in .opencode/assent are not current: {error}"
+                )
+
+
+def _approvals(record: PlanRecord) -> bytes:
+    approvals = [msgspec.to_builtins(consent) for consent in record.consents]
+    return _json({"plan_id": record.plan_id, "approvals": approvals})
+
+
+def _taskmap(record: PlanRecord, text: bytes, todos: tuple[Todo, ...]) -> bytes:
+    listed = msgspec.to_builtins(todos)
+    return _json({"plan_id": record.plan_id, "tasks": tasks(text), "todos": listed})
+
+
+def _operations(record: PlanRecord, operations: Sequence[Operation]) -> bytes:
+    pairs = zip(operation_ids(operations), operations, strict=True)
+    rows = [operation_row(name, op) for name, op in pairs]
+    return _json({"plan_id": record.plan_id, "operations": rows})
 
 
 def tasks(text: bytes) -> list[dict[str, object]]:

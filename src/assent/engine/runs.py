@@ -4,8 +4,9 @@ from collections.abc import Generator, Sequence
 
 import msgspec
 
-from assent.core.approval import approved
-from assent.core.errors import OtherWorkspace, Unsettled
+from assent.core.approval import ApprovedPlan, approved
+from assent.core.errors import IllegalStep, OtherWorkspace, Unsettled
+from assent.core.event import RunEnded, RunStarted
 from assent.core.journal import (
     Aborted,
     Entry,
@@ -15,6 +16,7 @@ from assent.core.journal import (
     Progress,
     Result,
     Way,
+    finished,
     results,
     started,
 )
@@ -22,6 +24,7 @@ from assent.core.lifecycle import Moment, advance
 from assent.core.motion import motions
 from assent.core.operation import FileOperation
 from assent.core.paths import shown
+from assent.core.permit import permitted_plan
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord, RunNote
 from assent.engine.consents import Consents
@@ -30,8 +33,9 @@ from assent.engine.journal import StoreJournal
 from assent.engine.ledger import Ledger
 from assent.engine.plans import Plans
 from assent.engine.projections import Projections
-from assent.execute.check import file_operations
+from assent.execute.check import check_disk, file_operations
 from assent.execute.executor import Executor
+from assent.ports import Batch
 
 
 class RunReport(msgspec.Struct, frozen=True):
@@ -64,23 +68,62 @@ class Runs:
         ledger = self.ledger()
         ledger.load(plan_id)  # another workspace's plan, or none, needs no lock
         with self._doors.locks.hold(ledger.workspace, f"assent build {plan_id}"):
-            settled = yield from self._settle(ledger)
+            settled = yield from self.settle_under(ledger)
             record = ledger.load(plan_id)
             if settled and settled.run in [note.run for note in record.runs]:
                 return settled  # the yes that this build would ask for was spent by that run
-            approval = self._consents.usable(record)
-            advance(record.state, Moment.BUILD)
-            self._plans.check_live(record)
-            plan = ledger.plan(record)
-            if plan.workspace and plan.workspace != ledger.workspace:
-                raise OtherWorkspace("The plan was made for another workspace.", "assent plan list")
-            now = self._doors.clock.now()
-            fitting = approved(plan, approval, now, self._consents.genuine)
-            if not plan.operations:
+            fitting = self._fitting(ledger, record)
+            if fitting.plan.prose and not record.undoes:
+                raise IllegalStep(
+                    "The plan is prose: a model carries it out in a session.", "assent build"
+                )
+            if not fitting.plan.operations:
                 return NOTHING
             run = self._doors.clock.new_id()
             yield from self._executor(ledger).apply(fitting, run)
-            return self.report(ledger, run, plan)
+            return self.report(ledger, run, fitting.plan)
+
+    def begin(self, plan_id: str, session: str) -> RunNote:
+        """Spends the approval of a plan of prose for the work of a session; once begun, goes on."""
+        ledger = self.ledger()
+        ledger.load(plan_id)
+        with self._doors.locks.hold(ledger.workspace, f"assent build {plan_id}"):
+            finished(self.settle_under(ledger))
+            record = ledger.load(plan_id)
+            if record.building:
+                return record.building  # law 3: to go on needs no second yes
+            fitting = self._fitting(ledger, record)
+            plan, approval = fitting.plan, fitting.approval
+            if not plan.prose:
+                raise IllegalStep("The plan has operations of its own.", "assent build")
+            check_disk(plan, file_operations(plan), self._doors.files)
+            run = self._doors.clock.new_id()
+            begun = RunStarted(run, approval.id, plan.digest, session)
+            record = ledger.append(record, plan_id, begun)
+            self._projections.plan(record)
+            return record.runs[-1]
+
+    def end(self, plan_id: str, run: str, outcome: Outcome, *also: Batch) -> PlanRecord:
+        """Says that the work on a plan of prose is over, and what else that means, in one go."""
+        ledger = self.ledger()
+        record = ledger.load(plan_id)
+        if record.building is None or record.building.run != run:
+            return record
+        ended = ledger.batch(record, plan_id, RunEnded(run, outcome))
+        self._doors.store.append(ended, *also)
+        record = ledger.load(plan_id)
+        self._projections.plan(record)
+        return record
+
+    def is_prose(self, record: PlanRecord) -> bool:
+        """Tells whether a model has to carry out a proposed plan."""
+        if not record.frozen or record.undoes:
+            return record.building is not None
+        return self.ledger().plan(record).prose
+
+    def building(self) -> PlanRecord | None:
+        """Returns the plan of prose whose work has begun and not ended."""
+        return next((record for record in self._plans.records() if record.building), None)
 
     def recover(self, way: Way = "auto") -> Working:
         """Takes up the workspace's unfinished run, if there is one."""
@@ -93,25 +136,30 @@ class Runs:
             if found is None:
                 return NOTHING
             _, note = found
-            plan = ledger.plan(note)
+            plan = self._plan(ledger, note)
             yield from self._executor(ledger).recover(plan, note.run, way)
             return self.report(ledger, note.run, plan)
 
-    def unfinished(self) -> tuple[PlanRecord, RunNote] | None:
-        """Returns the run that has begun and not ended, with its plan."""
+    def unfinished(self) -> tuple[str, RunNote] | None:
+        """Returns the run that has begun and not ended, with its plan's id; a permit's has none."""
         for record in self._plans.records():
             if record.unfinished:
-                return record, record.unfinished
-        return None
+                return record.plan_id, record.unfinished
+        ledger = self.ledger()
+        left = ledger.book().unfinished if ledger.workspace else None
+        if left is None:
+            return None
+        return "", RunNote(left.run, left.permit.digest, "", left.outcome, left.halted)
 
     def report(self, ledger: Ledger, run: str, plan: Plan) -> RunReport:
         """Says from the journal how a run stands, and lists what can be restored."""
         entries = StoreJournal(self._doors, ledger).read(run)
         operations = file_operations(plan)
         first, last = started(entries), entries[-1]
-        self._projections.plan(ledger.load(first.plan_id))
+        if first.plan_id:
+            self._projections.plan(ledger.load(first.plan_id))
         if isinstance(last, Finished):
-            if last.outcome == "done":
+            if last.outcome == "done" and first.plan_id:
                 self._projections.backups(first.plan_id, run, operations, last)
             found, outcome = last.results, last.outcome
             notes = tuple(f"Kept, because it exists nowhere else: {shown(p)}" for p in last.kept)
@@ -132,14 +180,15 @@ class Runs:
             return
         ledger = self.ledger()
         with self._doors.locks.hold(ledger.workspace, "assent recover"):
-            yield from self._settle(ledger)
+            yield from self.settle_under(ledger)
 
-    def _settle(self, ledger: Ledger) -> Generator[Progress, None, RunReport | None]:
+    def settle_under(self, ledger: Ledger) -> Generator[Progress, None, RunReport | None]:
+        """Recovers an unfinished run; the caller holds the workspace's lock."""
         found = self.unfinished()
         if found is None:
             return None
         _, note = found
-        plan = ledger.plan(note)
+        plan = self._plan(ledger, note)
         yield from self._executor(ledger).recover(plan, note.run, "auto")
         report = self.report(ledger, note.run, plan)
         if report.outcome == "needs_you":
@@ -147,6 +196,25 @@ class Runs:
         told = f"Run {note.run} had been interrupted; it is now {report.outcome}."
         self._projections.warnings.append(told)
         return report
+
+    def _fitting(self, ledger: Ledger, record: PlanRecord) -> ApprovedPlan:
+        """Returns the plan with the approval that fits it, or says why it cannot be built."""
+        approval = self._consents.usable(record)
+        advance(record.state, Moment.BUILD)
+        self._plans.check_live(record)
+        plan = ledger.plan(record)
+        if plan.workspace and plan.workspace != ledger.workspace:
+            raise OtherWorkspace("The plan was made for another workspace.", "assent plan list")
+        return approved(plan, approval, self._doors.clock.now(), self._consents.genuine)
+
+    def _plan(self, ledger: Ledger, note: RunNote) -> Plan:
+        """Returns what an unfinished run applies: a frozen plan, or what its permit covers."""
+        if note.frozen:
+            return ledger.plan(note)
+        left = ledger.book().last
+        assert left is not None, "the book names the run"
+        assert left.run == note.run, "only the newest permit is unfinished"
+        return permitted_plan(left.permit, left.operations, ledger.workspace)
 
     def _executor(self, ledger: Ledger) -> Executor:
         return self._doors.executor(StoreJournal(self._doors, ledger))

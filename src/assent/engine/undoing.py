@@ -4,33 +4,40 @@ from collections.abc import Iterable
 
 import msgspec
 
-from assent.core.errors import AssentError, NotFound
+from assent.core.digest import operation_ids
+from assent.core.errors import AssentError
 from assent.core.event import DraftChanged, PlanApproved, PlanCreated, PlanDiscarded, TextRevised
-from assent.core.journal import Finished, Result
+from assent.core.journal import Result
 from assent.core.lifecycle import State
 from assent.core.motion import Seen
 from assent.core.operation import FileOperation, FileState, footprint
 from assent.core.paths import ancestors
 from assent.core.plan import Plan
-from assent.core.record import PlanRecord, RunNote
+from assent.core.record import PlanRecord
 from assent.core.undo import Inversion, invert, undo_text
 from assent.engine.consents import Consents
 from assent.engine.doors import Doors
-from assent.engine.journal import StoreJournal
-from assent.engine.ledger import Ledger
 from assent.engine.runs import RunReport, Runs, Working
-from assent.execute.check import file_operations
+from assent.engine.takeback import Takeback, Target
 
 
 class Undo(msgspec.Struct, frozen=True):
     """The inverse of a run as a plan, before anybody agreed to it."""
 
-    run: str
+    target: Target
     plan: Plan
     originals: tuple[FileOperation, ...]
     ids: tuple[str, ...]  # of the originals
     inversion: Inversion
-    source: PlanRecord
+
+    @property
+    def run(self) -> str:
+        """What a person calls the run, or the turn, that it takes back."""
+        return self.target.name
+
+    @property
+    def source(self) -> PlanRecord:
+        return self.target.record
 
 
 ODD = FileState("", 0, 0)  # what no run leaves: a pipe, say, or something behind a symlink
@@ -45,21 +52,19 @@ class Undoing:
         self._consents = consents
 
     def preview(self, reference: str = "", plan_id: str = "") -> Undo:
-        """Makes the inverse plan of a run; nothing is recorded."""
+        """Makes the inverse plan of a run, or of all runs of a turn; nothing is recorded."""
         ledger = self._runs.ledger()
-        record, note = self._find(ledger, reference, plan_id)
-        plan = ledger.plan(note)
-        last = StoreJournal(self._doors, ledger).read(note.run)[-1]
-        assert isinstance(last, Finished), "only a run that is over can be found"
+        back = Takeback(self._doors, ledger)
+        target = back.find(reference, plan_id)
         # In a run that a person accepted half-done, only what was done can be taken back.
-        rows = zip(file_operations(plan), plan.ids, last.results, strict=True)
-        applied = [(op, name) for op, name, result in rows if result in ("done", "unknown")]
-        operations = tuple(op for op, _ in applied)
-        ids = tuple(name for _, name in applied)
-        inversion = invert(operations, last.made, self._seen(operations), self._doors.files.below)
-        text = undo_text(note.run, record.name, inversion, ids)
-        inverse = Plan(text, tuple(op for _, op in inversion.operations), workspace=plan.workspace)
-        return Undo(note.run, inverse, operations, ids, inversion, record)
+        applied = back.applied(target)
+        operations, ids = applied.operations, operation_ids(applied.operations)
+        seen = self._seen(operations)
+        inversion = invert(operations, applied.made, seen, self._doors.files.below)
+        text = undo_text(" ".join(target.runs), target.record.name, inversion, ids)
+        inverses = tuple(op for _, op in inversion.operations)
+        inverse = Plan(text, inverses, workspace=ledger.workspace)
+        return Undo(target, inverse, operations, ids, inversion)
 
     def apply(self, undo: Undo, channel: str, note: str = "") -> Working:
         """Records the yes to an undo plan and builds it; a file that changed since stops it."""
@@ -98,8 +103,9 @@ class Undoing:
         blobs, source = self._doors.blobs, undo.source
         plan_id = self._doors.clock.new_id()
         text, size = blobs.keep([undo.plan.text])
+        runs = " ".join(filter(None, (undo.target.whole, *undo.target.runs)))
         created = PlanCreated(
-            plan_id, ledger.workspace, source.session, source.name, b"", undoes=undo.run
+            plan_id, ledger.workspace, source.session, source.name, b"", undoes=runs
         )
         # One transaction: an undo plan without its yes would wait for nobody.
         return ledger.append(
@@ -111,32 +117,6 @@ class Undoing:
             self._consents.proposal(undo.plan),
             PlanApproved(self._consents.sign(plan_id, undo.plan, note, channel)),
         )
-
-    def _find(self, ledger: Ledger, reference: str, plan_id: str) -> tuple[PlanRecord, RunNote]:
-        """Finds a run by id or its start; or the newest that changed files and still counts."""
-        records = ledger.all()
-        runs = [(r, note) for r in records for note in r.runs if note.outcome == "done"]
-        began = self._began(ledger)
-        runs.sort(key=lambda pair: began[pair[1].run], reverse=True)
-        if reference:
-            found = [pair for pair in runs if pair[1].run.startswith(reference)]
-            if len(found) == 1:
-                return found[0]
-            raise NotFound(f"{reference!a} names {len(found)} runs that were done.", "assent log")
-        undone: set[str] = set()
-        for record, note in runs:
-            if record.undoes and note.run not in undone:  # an undo that was undone counts no more
-                undone.add(record.undoes)
-        for record, note in runs:
-            wanted = not plan_id or record.plan_id == plan_id
-            if wanted and not record.undoes and note.run not in undone:
-                return record, note
-        raise NotFound("There is no run to undo here.", "assent log")
-
-    def _began(self, ledger: Ledger) -> dict[str, int]:
-        """Returns where in the log each run began: a clock may be set back, the log grows."""
-        entries = self._doors.store.read_all([f"run/{ledger.workspace}/"])
-        return {one.stream.rpartition("/")[2]: one.position for one in reversed(entries)}
 
 
 def _in_terms_of_originals(undo: Undo, report: RunReport) -> RunReport:

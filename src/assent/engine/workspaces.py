@@ -2,7 +2,14 @@
 
 import msgspec
 
-from assent.core.event import Event, PlanSelected, WorkspaceMinted, WorkspaceMoved
+from assent.core.event import (
+    Event,
+    FactForgotten,
+    FactRemembered,
+    PlanSelected,
+    WorkspaceMinted,
+    WorkspaceMoved,
+)
 from assent.engine.doors import Doors, Place
 from assent.engine.heads import readable
 from assent.ports import Batch
@@ -16,6 +23,7 @@ class Home(msgspec.Struct, frozen=True):
     inode: int
     current: str = ""
     seq: int = 0
+    facts: tuple[FactRemembered, ...] = ()
 
 
 _decode = msgspec.json.Decoder(Home).decode
@@ -31,9 +39,19 @@ class Workspaces:
     def __init__(self, doors: Doors, place: Place) -> None:
         self._doors = doors
         self._place = place
+        self._known: Home | None = None  # as it was last seen
 
     def find(self) -> Home | None:
         """Returns the folder's workspace, if it has one."""
+        if self._known is None:
+            self._known = self._found()
+        else:
+            stream = f"workspace/{self._known.workspace}"
+            for recorded in self._doors.store.read(stream, self._known.seq):
+                self._known = _folded(self._known, recorded.event)
+        return self._known
+
+    def _found(self) -> Home | None:
         place = self._place
         homes = [home for home in self._all() if home.inode == place.inode]
         for home in homes:
@@ -57,11 +75,15 @@ class Workspaces:
         self._doors.projection.write_marker(home.workspace)
         return home
 
-    def select(self, plan_id: str) -> None:
-        """Makes a plan the current one."""
+    def select(self, plan_id: str, *, chosen: bool = False) -> None:
+        """Makes a plan the current one; what a person chose is recorded in any case."""
         home = self.open()
-        if home.current != plan_id:
-            self._append(home, PlanSelected(plan_id))
+        if chosen or home.current != plan_id:
+            self._append(home, PlanSelected(plan_id, chosen))
+
+    def append(self, event: Event) -> Home:
+        """Records something about the workspace."""
+        return self._append(self.open(), event)
 
     def _append(self, home: Home, event: Event) -> Home:
         changed = _folded(home, event)
@@ -90,5 +112,11 @@ def _folded(home: Home | None, event: Event) -> Home:
             return msgspec.structs.replace(home, root=root, seq=home.seq + 1)
         case PlanSelected(plan_id) if home:
             return msgspec.structs.replace(home, current=plan_id, seq=home.seq + 1)
+        case FactRemembered() if home:
+            facts = (*home.facts, event)
+            return msgspec.structs.replace(home, facts=facts, seq=home.seq + 1)
+        case FactForgotten(gone) if home:
+            facts = tuple(fact for fact in home.facts if fact.fact != gone)
+            return msgspec.structs.replace(home, facts=facts, seq=home.seq + 1)
         case _:
             raise AssertionError("not a workspace's event")

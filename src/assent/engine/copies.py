@@ -1,0 +1,60 @@
+"""Copies of a session: what of its events goes into a fork, and all of them for an export."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from assent.core.event import Recorded
+from assent.core.mode import Mode
+from assent.core.model import Usage
+from assent.core.session import SessionRecord
+from assent.core.session_event import (
+    CallEnded,
+    CallStarted,
+    Compacted,
+    MessageAdded,
+    PartSaid,
+    SessionEvent,
+    SessionRenamed,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TodosChanged,
+    TurnEnded,
+    TurnStarted,
+)
+from assent.views.log import event_row
+
+_WORDS = (
+    MessageAdded, TurnStarted, StepStarted, PartSaid, StepRetried, CallStarted, TodosChanged,
+    SessionRenamed, TurnEnded,
+)  # fmt: skip
+
+
+def words_of(record: SessionRecord, events: Iterable[Recorded]) -> Iterator[SessionEvent]:
+    """Yields what a fork inherits: words and todos, never consent, plan or cost."""
+    for recorded in events:
+        match recorded.event:
+            case StepEnded() | Compacted() as paid:
+                yield msgspec.structs.replace(paid, usage=Usage(), cost=0.0)
+            case CallEnded() as ended:
+                seen = {key: ended.metadata[key] for key in ("seen",) if key in ended.metadata}
+                yield msgspec.structs.replace(ended, metadata=seen)
+            case event:
+                if isinstance(event, _WORDS):
+                    yield event
+    if record.working:
+        yield TurnEnded("interrupted", "The session was forked here.")
+
+
+def fork_mode(mode: Mode) -> Mode:
+    """Returns the mode of a fork: that somebody need not be asked was said elsewhere."""
+    return "plan" if mode == "plan" else "ask"
+
+
+def exported(record: SessionRecord, events: Iterable[Recorded]) -> dict[str, object]:
+    """Returns a session with all its events as data that can be written as JSON."""
+    return {
+        "session": msgspec.to_builtins(record),
+        "events": [event_row(one, {}) for one in events],
+    }

@@ -1,0 +1,47 @@
+"""The desk: the other nouns of the engine, as far as sessions work with them."""
+
+import msgspec
+
+from assent.core.lifecycle import State
+from assent.core.record import PlanRecord
+from assent.core.session import SessionRecord
+from assent.core.session_event import PlanLinked, Todo
+from assent.engine.consents import Consents
+from assent.engine.doors import Doors, Place
+from assent.engine.drafts import Drafts
+from assent.engine.facts import Facts
+from assent.engine.permits import Permits
+from assent.engine.plans import Plans
+from assent.engine.projections import Projections
+from assent.engine.runs import Runs
+from assent.engine.workspaces import Workspaces
+
+
+class Desk(msgspec.Struct, frozen=True):
+    """What lies ready for a session."""
+
+    doors: Doors
+    place: Place
+    workspaces: Workspaces
+    projections: Projections
+    plans: Plans
+    drafts: Drafts
+    consents: Consents
+    runs: Runs
+    permits: Permits
+    facts: Facts
+
+    def plan_of(self, record: SessionRecord) -> PlanRecord | None:
+        """Returns the plan that a session works on, if it has one."""
+        return self.plans.ledger().load(record.plan_id) if record.plan_id else None
+
+    def link(self, plan: PlanRecord | None) -> PlanLinked:
+        """Returns the mark up to which a session's model knows what happened: up to now."""
+        home = self.workspaces.open()
+        return PlanLinked(plan.plan_id, plan.seq, home.seq) if plan else PlanLinked("", 0, home.seq)
+
+    def show_todos(self, record: SessionRecord, todos: tuple[Todo, ...]) -> None:
+        """Puts a session's todos beside its plan's tasks, for people to read."""
+        plan = self.plan_of(record)
+        if plan is not None and plan.state is not State.DISCARDED:
+            self.projections.todos(plan, self.plans.live(plan) or b"", todos)

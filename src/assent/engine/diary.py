@@ -1,0 +1,97 @@
+"""The diary: loads sessions as folds of their streams and appends what happens in them."""
+
+import msgspec
+
+from assent.core.errors import Busy, Moved, NotFound
+from assent.core.event import Recorded
+from assent.core.session import SessionRecord, fold_session
+from assent.core.session_event import SessionEvent, SessionStarted
+from assent.engine.doors import Doors
+from assent.engine.heads import readable
+from assent.ports import Batch
+
+TRIES = 20  # at a session in which others are saying something, too
+
+_decode = msgspec.json.Decoder(SessionRecord).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class Diary:
+    """The sessions of one workspace, by id."""
+
+    def __init__(self, doors: Doors, workspace: str) -> None:
+        self._doors = doors
+        self.workspace = workspace
+
+    def stream(self, session: str) -> str:
+        return f"session/{self.workspace}/{session}"
+
+    def load(self, session: str) -> SessionRecord:
+        """Returns a session as its newest event left it."""
+        record = self._load(self.stream(session))
+        if record is None:
+            raise NotFound(f"There is no session {session}.", "assent sessions list")
+        return record
+
+    def all(self) -> list[SessionRecord]:
+        """Returns every session of the workspace, newest first."""
+        if not self.workspace:
+            return []
+        streams = self._doors.store.streams(f"session/{self.workspace}/")
+        records = [self._load(stream) for stream in sorted(streams, reverse=True)]
+        return [record for record in records if record is not None]
+
+    def read(self, session: str, after: int = 0) -> list[Recorded]:
+        """Returns what happened in a session."""
+        return self._doors.store.read(self.stream(session), after)
+
+    def start(self, *events: SessionEvent) -> SessionRecord:
+        """Appends the first events of a session."""
+        first = events[0]
+        assert isinstance(first, SessionStarted), "a session's first event starts it"
+        record, _ = self._append(None, first.session, events)
+        return record
+
+    def append(
+        self, record: SessionRecord, *events: SessionEvent
+    ) -> tuple[SessionRecord, tuple[Recorded, ...]]:
+        """Appends events behind whatever others said meanwhile; returns those, too, in order."""
+        missed: list[Recorded] = []
+        for _ in range(TRIES):
+            try:
+                changed, added = self._append(record, record.session, events)
+                return changed, (*missed, *added)
+            except Moved:
+                since = self.read(record.session, record.seq)
+                missed += since
+                record = folded(record, since)
+        raise Busy(
+            "Others keep writing to this session; nothing was added.", "assent sessions list"
+        )
+
+    def _append(
+        self, record: SessionRecord | None, session: str, events: tuple[SessionEvent, ...]
+    ) -> tuple[SessionRecord, tuple[Recorded, ...]]:
+        after, at = record.seq if record else 0, self._doors.clock.now()
+        for seq, event in enumerate(events, after + 1):
+            record = fold_session(record, event, seq, at)
+        assert record is not None, "there is at least one event"
+        batch = Batch(self.stream(session), after, at, events, _encode(record))
+        return record, self._doors.store.append(batch)
+
+    def _load(self, stream: str) -> SessionRecord | None:
+        record = readable(self._doors.store.head(stream), _decode)
+        for recorded in self._doors.store.read(stream, record.seq if record else 0):
+            record = _fold(record, recorded)
+        return record
+
+
+def folded(record: SessionRecord, events: list[Recorded]) -> SessionRecord:
+    """Returns the record after a stretch of its stream."""
+    for recorded in events:
+        record = _fold(record, recorded)
+    return record
+
+
+def _fold(record: SessionRecord | None, recorded: Recorded) -> SessionRecord:
+    return fold_session(record, recorded.event, recorded.seq, recorded.at)

@@ -1,0 +1,45 @@
+"""Exports: the file that gets a plan's own text, as one of the plan's operations (plan.export)."""
+
+from assent.core.draft import check_tree, stage
+from assent.core.errors import Impossible, Refused
+from assent.core.operation import FileState, Operation, WriteFile
+from assent.core.paths import normal, refuse_ours, shown
+from assent.engine.contents import Contents
+from assent.engine.doors import Doors, Place
+
+MODE = 0o644
+
+
+class Exports:
+    """Adds the export when a plan is frozen; the draft never holds it, so it is never doubled."""
+
+    def __init__(self, doors: Doors, place: Place) -> None:
+        self._doors = doors
+        self._place = place
+        self._contents = Contents(doors)
+
+    def added(self, text: bytes, operations: tuple[Operation, ...]) -> tuple[Operation, ...]:
+        """Returns the operations with the export among them, if it is wanted and not done."""
+        if not self._place.export:
+            return operations
+        path = self._path()
+        before = self._contents.overlay(operations).state(path)
+        if before == "folder":
+            raise Impossible(f"plan.export names {shown(path)}, which is a folder.")
+        digest, size = self._contents.keep([text])
+        mode = before.mode if before and before.kind == "file" else MODE
+        export = WriteFile(path, before, FileState(digest, size, mode))
+        if export.before == export.after:
+            return operations
+        changed = stage(operations, [export])
+        check_tree(changed, self._doors.files.is_file, self._doors.files.below)
+        self._contents.keep_all(changed, [op for op in changed if op not in operations])
+        return changed
+
+    def _path(self) -> bytes:
+        try:
+            path = normal(self._place.export)
+        except Refused as refused:
+            raise Refused(f"plan.export: {refused.message}") from refused
+        refuse_ours(path, self._place.plan_dir, self._place.private)
+        return path

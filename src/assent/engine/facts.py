@@ -1,0 +1,50 @@
+"""Facts: what every later session of a workspace is told, because somebody said to remember it."""
+
+from assent.core.errors import NotFound, Refused
+from assent.core.event import FactForgotten, FactRemembered
+from assent.engine.doors import Doors
+from assent.engine.workspaces import Workspaces
+
+MOST = 50
+LENGTH = 500  # characters
+
+
+class Facts:
+    """The verbs about remembered facts."""
+
+    def __init__(self, doors: Doors, workspaces: Workspaces) -> None:
+        self._doors = doors
+        self._workspaces = workspaces
+
+    def all(self) -> tuple[FactRemembered, ...]:
+        """Returns the facts, oldest first."""
+        home = self._workspaces.find()
+        return home.facts if home else ()
+
+    def remember(self, text: str) -> FactRemembered:
+        """Keeps a fact; what is known already is not kept twice."""
+        words = " ".join(text.split())
+        if not words or len(words) > LENGTH:
+            raise Refused(f"A fact is one sentence of at most {LENGTH} characters.")
+        known = self.all()
+        same = [fact for fact in known if fact.text == words]
+        if same:
+            return same[0]
+        if len(known) >= MOST:
+            raise Refused(
+                f"There are {MOST} facts already; a person has to take one away first.",
+                "assent memory list",
+            )
+        fact = FactRemembered(self._doors.clock.new_id(), words)
+        self._workspaces.append(fact)
+        return fact
+
+    def forget(self, reference: str) -> FactRemembered:
+        """Takes a fact away, by its id or the start of it."""
+        found = [fact for fact in self.all() if reference and fact.fact.startswith(reference)]
+        if len(found) != 1:
+            raise NotFound(
+                f"{reference!a} names {len(found)} facts; it must name one.", "assent memory list"
+            )
+        self._workspaces.append(FactForgotten(found[0].fact))
+        return found[0]

@@ -1,0 +1,99 @@
+"""Formats: new contents pass through the person's formatters before they are seen or applied."""
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+import msgspec
+
+from assent.core.digest import sha256
+from assent.core.errors import AssentError
+from assent.core.operation import FileOperation, FileState, WriteFile
+from assent.core.paths import name, one_line, shown
+from assent.core.process import Ended, Hold, Limits, Program
+from assent.core.tool import Edit
+from assent.ports import Process
+
+LIMITS = Limits(seconds=20, output=64 << 20)
+PATH = "{path}"  # in an argument: the file's path in the workspace
+
+Formats = Mapping[str, tuple[str, ...]]
+
+
+def formatted(
+    edit: Edit, process: Process, formats: Formats, root: bytes
+) -> tuple[Edit, tuple[str, ...]]:
+    """Returns the edit with formatted contents, and a note for each that stayed as it was."""
+    if not formats:
+        return edit, ()
+    contents, operations, notes = dict(edit.contents), [], []
+    for op in edit.operations:
+        command = _command(op, formats)
+        if command is None or not isinstance(op, WriteFile) or op.after.digest not in contents:
+            operations.append(op)
+            continue
+        try:
+            content = _through(command, contents[op.after.digest], process, root)
+        except _Failed as failed:
+            notes.append(f"{one_line(op.path)} was not formatted: {failed}")
+            operations.append(op)
+            continue
+        after = FileState(sha256(content), len(content), op.after.mode)
+        contents[after.digest] = content
+        operations.append(msgspec.structs.replace(op, after=after))
+    changing = tuple(op for op in operations if not _idle(op))
+    used = {op.after.digest for op in changing if isinstance(op, WriteFile)}
+    left = {digest: content for digest, content in contents.items() if digest in used}
+    return Edit(changing, left), tuple(notes)
+
+
+class _Failed(Exception):
+    """A formatter gave nothing that could be used."""
+
+
+def _command(op: FileOperation, formats: Formats) -> tuple[str, ...] | None:
+    """Returns the formatter of a new content: the first whose glob matches its path or name."""
+    if not isinstance(op, WriteFile) or op.after.kind != "file":
+        return None
+    for glob, words in formats.items():
+        where = shown(op.path if "/" in glob else name(op.path))
+        if words and fnmatchcase(where, glob):
+            return tuple(word.replace(PATH, shown(op.path)) for word in words)
+    return None
+
+
+def _through(command: tuple[str, ...], content: bytes, process: Process, root: bytes) -> bytes:
+    """Runs a formatter, confined, with the content on stdin; returns what it prints."""
+    if not content:
+        return content
+    standing = process.standing()
+    if standing.hold is not Hold.HELD:
+        raise _Failed(f"{command[0]} runs only in a sandbox. {standing.reason}".strip())
+    path = process.program(command[:1], own=True)
+    if path is None:
+        raise _Failed(f"{command[0]} is not installed here.")
+    program = Program((path, *[word.encode() for word in command[1:]]), stdin=content)
+    out, errors, end = bytearray(), bytearray(), Ended(1)
+    try:
+        for part in process.run([program], root, LIMITS):
+            if isinstance(part, Ended):
+                end = part
+            else:
+                (errors if part.error else out).extend(part.content)
+    except AssentError as error:
+        raise _Failed(error.message) from error
+    if end.code or end.cut or not out:
+        raise _Failed(_why(command[0], end, bytes(errors)))
+    return bytes(out)
+
+
+def _why(program: str, end: Ended, errors: bytes) -> str:
+    if end.cut:
+        return f"{program} reached its limit of {end.cut}."
+    said = errors.decode("utf-8", "replace").strip().splitlines()
+    told = f" It said: {said[0][:200]}" if said else ""
+    return f"{program} ended with code {end.code}.{told}"
+
+
+def _idle(op: FileOperation) -> bool:
+    """Tells whether formatting made a change no change."""
+    return isinstance(op, WriteFile) and op.before == op.after

@@ -1,0 +1,209 @@
+"""News: what happened to a session's plan that its model does not know, read from the log."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from assent.core.digest import operation_ids, sha256
+from assent.core.event import (
+    DraftChanged,
+    Event,
+    PlanApproved,
+    PlanDiscarded,
+    PlanRejected,
+    PlanSelected,
+    Recorded,
+    RunEnded,
+    RunHalted,
+    TextRevised,
+)
+from assent.core.journal import Finished, Outcome, Result
+from assent.core.lifecycle import State
+from assent.core.message import Text
+from assent.core.mode import agent_of
+from assent.core.operation import Operation
+from assent.core.record import PlanRecord
+from assent.core.session import SessionRecord
+from assent.core.session_event import MessageAdded, PlanLinked, SessionEvent
+from assent.engine import telling
+from assent.engine.desk import Desk
+from assent.engine.journal import StoreJournal
+from assent.views.diff import text_diff
+
+Told = tuple[str, str]  # what a message is about, and its words
+
+
+class Own(msgspec.Struct, frozen=True):
+    """What a turn did to the plan itself, which is no news to it."""
+
+    text: str = ""  # the hash of the text that it wrote
+
+
+class News:
+    """Reads the log from where the last look ended; each event is seen once."""
+
+    def __init__(self, desk: Desk, record: SessionRecord, position: int) -> None:
+        self._desk = desk
+        self._store = desk.doors.store
+        self._ledger = desk.plans.ledger()
+        self._streams = (f"plan/{record.workspace}/", f"workspace/{record.workspace}")
+        self._position = position
+        self._unread = self._before(record, position)
+
+    def read(self, record: SessionRecord, known: int, own: Own | None = None) -> list[SessionEvent]:
+        """Returns the messages that tell the news, and how far the model knows the log then.
+
+        `known` is a position that the log had reached before: the next look starts there.
+        """
+        events = [*self._unread, *self._store.read_all(self._streams, self._position)]
+        self._unread = []
+        self._position = max([self._position, known, *[one.position for one in events[-1:]]])
+        if not events:
+            return []
+        told, link = self._told(record, events, own)
+        return [*[self._message(record, about, words) for about, words in told], link]
+
+    def take_in(self, plan: PlanRecord) -> bool:
+        """Makes a revision of what a person wrote into a draft's file; tells whether they did."""
+        if plan.state is not State.DRAFTING:
+            return False
+        live = self._desk.plans.live(plan)
+        if live is None:
+            self._desk.plans.delete([plan])
+        elif sha256(live) != plan.content_hash:
+            self._desk.plans.write(plan, None)
+        else:
+            return False
+        return True
+
+    def _before(self, record: SessionRecord, position: int) -> list[Recorded]:
+        """Returns what was recorded before a mark was, and after what the mark speaks of."""
+        unread = self._store.read(f"workspace/{record.workspace}", record.home_seq)
+        if record.plan_id:
+            unread += self._store.read(self._ledger.stream(record.plan_id), record.plan_seq)
+        return [one for one in unread if one.position <= position]
+
+    def _told(
+        self, record: SessionRecord, events: Sequence[Recorded], own: Own | None
+    ) -> tuple[list[Told], PlanLinked]:
+        told: list[Told] = []
+        link = PlanLinked(record.plan_id, record.plan_seq, record.home_seq)
+        stream = self._ledger.stream(record.plan_id)
+        about = [one for one in events if one.stream == stream] if record.plan_id else []
+        if about:
+            plan = self._ledger.load(record.plan_id)
+            told += self._of_plan(plan, about, own)
+            gone = plan.state is State.DISCARDED
+            link = PlanLinked("" if gone else plan.plan_id, 0 if gone else about[-1].seq, link.home)
+        told += self._undone(record, [one for one in events if one.stream != stream])
+        home = [one for one in events if one.stream == self._streams[1]]
+        if home:
+            used, link = self._of_home(link, home)
+            told += used
+        return told, link
+
+    def _of_plan(
+        self, plan: PlanRecord, events: Sequence[Recorded], own: Own | None
+    ) -> Iterable[Told]:
+        if text := self._edited(plan, events, own):
+            yield text
+        for recorded in events:
+            match recorded.event:
+                case DraftChanged() as change if own is None:
+                    yield self._draft(recorded, change)
+                case RunEnded(run, outcome):
+                    yield "run", self._ran(plan, run, outcome)
+                case RunHalted(run):
+                    yield "run", self._ran(plan, run, "needs_you")
+                case event:
+                    yield from _decided(plan, event)
+
+    def _edited(self, plan: PlanRecord, events: Sequence[Recorded], own: Own | None) -> Told | None:
+        """Compares the text that the model knows with the one that somebody else wrote."""
+        mine = own.text if own else ""
+        texts = [(e.seq, e.event.content_hash) for e in events if isinstance(e.event, TextRevised)]
+        foreign = [t for _, t in texts if t != mine]
+        if not foreign:
+            return None
+        history = self._history(plan.plan_id, texts[0][0])
+        known = [event.content_hash for event in history if isinstance(event, TextRevised)]
+        before = self._desk.plans.text(known[-1]) if known else b""
+        after = self._desk.plans.text(foreign[-1])
+        diff = text_diff(before, after, "before", "after")
+        return ("edited", telling.edited(plan, diff)) if before != after else None
+
+    def _draft(self, recorded: Recorded, change: DraftChanged) -> Told:
+        if change.added:
+            return "staged", telling.staged(change.added)
+        plan_id = recorded.stream.rpartition("/")[2]
+        history = self._history(plan_id, recorded.seq)
+        drafts = [event.draft for event in history if isinstance(event, DraftChanged)]
+        operations = self._ledger.drafted(drafts[-1]) if drafts else ()
+        ids = operation_ids(operations)
+        gone = [op for name, op in zip(ids, operations, strict=True) if name in change.removed]
+        return "declined", telling.declined(gone)
+
+    def _history(self, plan_id: str, seq: int) -> list[Event]:
+        """Returns what happened to a plan before one of its events."""
+        events = self._store.read(self._ledger.stream(plan_id))
+        return [one.event for one in events if one.seq < seq]
+
+    def _ran(self, plan: PlanRecord, run: str, outcome: Outcome) -> str:
+        spent = [c.approval.approver for c in plan.consents if c.run == run]
+        return telling.ran(outcome, self._results(plan, run), spent[0] if spent else None)
+
+    def _results(self, plan: PlanRecord, run: str) -> list[tuple[Result, Operation]]:
+        """Returns what became of each operation; nothing of a run that has no journal."""
+        entries = StoreJournal(self._desk.doors, self._ledger).read(run)
+        notes = [note for note in plan.runs if note.run == run]
+        if not entries or not notes or not isinstance(entries[-1], Finished):
+            return []
+        operations = self._ledger.plan(notes[0]).operations
+        return list(zip(entries[-1].results, operations, strict=False))
+
+    def _undone(self, record: SessionRecord, events: Sequence[Recorded]) -> Iterable[Told]:
+        """Tells of runs that this session has to do with and that somebody took back."""
+        for recorded in events:
+            if not isinstance(recorded.event, RunEnded) or recorded.event.outcome != "done":
+                continue
+            undo = self._ledger.load(recorded.stream.rpartition("/")[2])
+            if not self._runs(record).isdisjoint(undo.undoes.split()):
+                results = self._results(undo, recorded.event.run)
+                yield "run", telling.undone(undo.undoes, results)
+
+    def _runs(self, record: SessionRecord) -> set[str]:
+        """Returns the runs of the session's plan, and of its calls."""
+        plan = self._desk.plan_of(record)
+        own = {note.run for note in plan.runs} if plan else set()
+        permits = self._ledger.permit_runs()
+        return own | {one.run for one in permits if one.permit.session == record.session}
+
+    def _of_home(
+        self, link: PlanLinked, events: Sequence[Recorded]
+    ) -> tuple[list[Told], PlanLinked]:
+        """Follows the person to the plan that they chose."""
+        chosen = [e.event for e in events if isinstance(e.event, PlanSelected) and e.event.chosen]
+        home = events[-1].seq
+        if not chosen or chosen[-1].plan_id == link.plan_id:
+            return [], PlanLinked(link.plan_id, link.seq, home)
+        plan = self._ledger.load(chosen[-1].plan_id)
+        text = self._desk.plans.live(plan) or b""
+        return [("plan_used", telling.used(plan, text))], PlanLinked(plan.plan_id, plan.seq, home)
+
+    def _message(self, record: SessionRecord, about: str, words: str) -> MessageAdded:
+        agent = record.agent or agent_of(record.mode)
+        new = self._desk.doors.clock.new_id()
+        return MessageAdded(new, agent, (Text(words),), synthetic=about, model=record.model)
+
+
+def _decided(plan: PlanRecord, event: Event) -> Iterable[Told]:
+    """Tells what a person decided about a plan."""
+    match event:
+        case PlanRejected() as no:
+            yield "rejected", telling.rejected(no)
+        case PlanApproved() as yes:
+            yield "approved", telling.approved(yes)
+        case PlanDiscarded():
+            yield "deleted", telling.deleted(plan)
+        case _:
+            pass

@@ -1,0 +1,252 @@
+"""Sessions: starting, finding and continuing conversations; one worker at a time drives one."""
+
+from collections.abc import Iterator, Sequence
+
+from assent.core.errors import AssentError, NotFound, UsageError
+from assent.core.event import Recorded
+from assent.core.ids import plan_name_of, slug
+from assent.core.journal import finished
+from assent.core.message import Image, Text
+from assent.core.mode import Mode, agent_of
+from assent.core.model import Delta
+from assent.core.record import PlanRecord
+from assent.core.session import SessionRecord, fold_session
+from assent.core.session_event import (
+    MessageAdded,
+    SessionDeleted,
+    SessionEvent,
+    SessionRenamed,
+    SessionStarted,
+    Todo,
+    TodosChanged,
+)
+from assent.core.transcript import Transcript
+from assent.engine.copies import exported, fork_mode, words_of
+from assent.engine.desk import Desk
+from assent.engine.diary import Diary
+from assent.engine.reminders import fork_words, mode_events, reminder
+from assent.engine.tooling import Tooling
+from assent.engine.turns import SessionTurn
+from assent.ports import Driver
+
+TITLE_LENGTH = 200
+AIM_LENGTH = 2000  # of a goal, where it stands in a plan's text
+_USUAL = ("", "plan", "build")  # agents that follow the mode
+
+
+class Sessions:
+    """The verbs about sessions. `start` says the goal as the first message; `say` adds more."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._clock = desk.doors.clock
+
+    def start(
+        self, goal: str, mode: Mode, agent: str = "", model: str = "", images: Sequence[Image] = ()
+    ) -> SessionRecord:
+        """Starts a session and says the goal in it; in plan mode its plan file is made."""
+        diary = Diary(self._desk.doors, self._desk.workspaces.open().workspace)
+        aim = _aim(goal)
+        name = self._slug(diary, aim)
+        plan = None
+        if mode == "plan" and aim:
+            plan = self._desk.plans.new(plan_name_of(aim), name, aim)
+        started = SessionStarted(self._clock.new_id(), diary.workspace, name, mode, aim)
+        first: list[SessionEvent] = [started, self._desk.link(plan)]
+        record = _folded(first, self._clock.now())
+        if aim:
+            said = self._message(record, goal, agent, model, images)
+            first += [self._reminder(record, plan, said), said]
+        return diary.start(*first)
+
+    def say(
+        self,
+        record: SessionRecord,
+        text: str,
+        agent: str = "",
+        model: str = "",
+        images: Sequence[Image] = (),
+    ) -> SessionRecord:
+        """Adds what a person says; without an agent the mode's, or the special one of before."""
+        record = self._require(record)
+        said = self._message(record, text, agent, model, images)
+        if record.messages:
+            return self._append(record, said)
+        return self._append(record, self._reminder(record, self._desk.plan_of(record), said), said)
+
+    def set_mode(self, record: SessionRecord, mode: Mode, reason: str = "") -> SessionRecord:
+        """Changes the mode because a person says so, and tells the model."""
+        record = self._require(record)
+        if record.mode == mode:
+            return record
+        return self._append(record, *mode_events(record, mode, self._clock.new_id(), reason))
+
+    def last(self) -> SessionRecord:
+        """Returns the session in which something happened last."""
+        own = [record for record in self.all() if not record.parent]
+        if not own:
+            raise NotFound("There is no session here yet.", 'assent -p "what should be done"')
+        return max(own, key=lambda record: record.updated_at)
+
+    def find(self, reference: str) -> SessionRecord:
+        """Returns a session by id, start of an id, or slug."""
+        records = self.all()
+        exact = [r for r in records if reference in (r.session, r.slug)]
+        found = exact or [r for r in records if reference and r.session.startswith(reference)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            choices = ", ".join(record.slug for record in found[:5])
+            raise NotFound(f"{reference!a} could be any of {choices}.", "assent sessions list")
+        raise NotFound(f"There is no session {reference!a}.", "assent sessions list")
+
+    def load(self, session: str) -> SessionRecord:
+        """Returns a session by its whole id, as it is now."""
+        return self.diary().load(session)
+
+    def all(self) -> list[SessionRecord]:
+        """Returns the sessions that were not deleted, newest first."""
+        return [record for record in self.diary().all() if not record.deleted]
+
+    def of_plan(self, plan: PlanRecord) -> SessionRecord | None:
+        """Returns the session that works on a plan, or in whose folder the plan lies."""
+        records = self.all()
+        linked = [record for record in records if record.plan_id == plan.plan_id]
+        return next(iter(linked or [r for r in records if r.slug == plan.session]), None)
+
+    def events(self, record: SessionRecord, after: int = 0) -> list[Recorded]:
+        """Returns everything that happened in a session."""
+        return self.diary().read(record.session, after)
+
+    def transcript(self, record: SessionRecord) -> Transcript:
+        """Returns what a model gets to read of a session."""
+        transcript = Transcript()
+        for recorded in self.events(record):
+            transcript.add(recorded.event)
+        return transcript
+
+    def export(self, record: SessionRecord) -> dict[str, object]:
+        """Returns a whole session as data that can be written as JSON."""
+        return exported(record, self.events(record))
+
+    def retitle(self, record: SessionRecord, title: str) -> SessionRecord:
+        """Gives a session a title; its slug, which names the folder of its plans, stays."""
+        words = " ".join(title.split())
+        if not words or len(words) > TITLE_LENGTH:
+            raise UsageError(
+                f"A title has 1 to {TITLE_LENGTH} characters.", "assent sessions rename ID TITLE"
+            )
+        return self._append(self._require(record), SessionRenamed(words))
+
+    def fork(self, record: SessionRecord) -> SessionRecord:
+        """Copies words and todos into a session of its own; no consent goes with them (F147)."""
+        diary, mode = self.diary(), fork_mode(record.mode)
+        name = self._slug(diary, record.slug)
+        session = self._clock.new_id()
+        started = SessionStarted(
+            session, diary.workspace, name, mode, record.goal, fork=record.session
+        )
+        words = Text(fork_words(mode, record.slug))
+        told = MessageAdded(
+            self._clock.new_id(), agent_of(mode), (words,), synthetic="mode", model=record.model
+        )
+        copied = words_of(record, diary.read(record.session))
+        return diary.start(started, self._desk.link(None), *copied, told)
+
+    def delete(self, record: SessionRecord) -> SessionRecord:
+        """Takes a session off the lists; its plans stay, and its runs can still be undone."""
+        return self._append(self._require(record), SessionDeleted())
+
+    def restore_todos(self, plan: PlanRecord, run: str) -> SessionRecord | None:
+        """Sets the todos of a plan's session as they were when a run began (F128)."""
+        record = self.of_plan(plan)
+        if record is None:
+            return None
+        store = self._desk.doors.store
+        began = store.read(f"run/{record.workspace}/{run}")[:1]
+        todos = _todos_before(self.events(record), began[0].position) if began else record.todos
+        if todos == record.todos:
+            return record
+        self._desk.show_todos(record, todos)
+        return self._append(record, TodosChanged(todos))
+
+    def work(
+        self, record: SessionRecord, driver: Driver, tooling: Tooling
+    ) -> Iterator[Recorded | Delta]:
+        """Drives a session until it is at rest; raises Busy if somebody else does so already."""
+        self._require(record)
+        lock = self._desk.doors.locks.hold(f"session-{record.session}", f"session {record.slug}")
+        with lock, self._desk.projections.now_and_then():
+            finished(self._desk.runs.settle())
+            turn = SessionTurn(self._desk, self.diary(), record.session, tooling)
+            yield from turn.open()
+            try:
+                yield from driver.drive(turn)
+            except AssentError as error:
+                yield from turn.fail(error)
+                raise
+            yield from turn.close()
+
+    def diary(self) -> Diary:
+        """Returns the sessions of this workspace: none, in a folder that is no workspace yet."""
+        home = self._desk.workspaces.find()
+        return Diary(self._desk.doors, home.workspace if home else "")
+
+    def _append(self, record: SessionRecord, *events: SessionEvent) -> SessionRecord:
+        diary = Diary(self._desk.doors, record.workspace)
+        return diary.append(record, *events)[0]
+
+    def _require(self, record: SessionRecord) -> SessionRecord:
+        """Returns a session as it is now, unless it was deleted."""
+        current = Diary(self._desk.doors, record.workspace).load(record.session)
+        if current.deleted:
+            raise NotFound(f"Session {record.slug} was deleted.", "assent sessions list")
+        return current
+
+    def _message(
+        self, record: SessionRecord, text: str, agent: str, model: str, images: Sequence[Image]
+    ) -> MessageAdded:
+        usual = agent_of(record.mode) if record.agent in _USUAL else record.agent
+        parts: tuple[Text | Image, ...] = (Text(text), *images)
+        return MessageAdded(self._clock.new_id(), agent or usual, parts, model=model)
+
+    def _reminder(
+        self, record: SessionRecord, plan: PlanRecord | None, said: MessageAdded
+    ) -> MessageAdded:
+        """Returns what the model is told before the first message."""
+        words = Text(reminder(record, plan))
+        new = self._clock.new_id()
+        return MessageAdded(new, said.agent, (words,), synthetic="reminder", model=said.model)
+
+    def _slug(self, diary: Diary, goal: str) -> str:
+        """Returns a name that no session and no folder of plans has."""
+        wanted = slug(goal)
+        taken = {record.slug for record in diary.all()}
+        taken |= {file.session for file in self._desk.doors.projection.find_plans()}
+        n, name = 1, wanted
+        while name in taken:
+            n += 1
+            name = f"{wanted}-{n}"
+        return name
+
+
+def _folded(events: Sequence[SessionEvent], at: str) -> SessionRecord:
+    """Returns the session that its first events make."""
+    record: SessionRecord | None = None
+    for seq, event in enumerate(events, 1):
+        record = fold_session(record, event, seq, at)
+    assert record is not None, "a session has a first event"
+    return record
+
+
+def _aim(said: str) -> str:
+    """Returns what a goal says in short: its first paragraph, without what was piped in below."""
+    return said.strip().partition("\n\n")[0][:AIM_LENGTH].strip()
+
+
+def _todos_before(events: Sequence[Recorded], position: int) -> tuple[Todo, ...]:
+    todos: tuple[Todo, ...] = ()
+    for recorded in events:
+        if recorded.position < position and isinstance(recorded.event, TodosChanged):
+            todos = recorded.event.todos
+    return todos

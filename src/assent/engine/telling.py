@@ -1,0 +1,107 @@
+"""Telling: what others did, in words for the model. The words of people are passed on verbatim."""
+
+from collections.abc import Sequence
+
+from assent.core.approval import Approver
+from assent.core.event import PlanApproved, PlanRejected
+from assent.core.journal import Outcome, Result
+from assent.core.operation import Operation
+from assent.core.paths import one_line
+from assent.core.record import PlanRecord
+from assent.views.commands import subject
+from assent.views.rows import kind
+
+MOST_FILES = 50  # that one message names
+MOST_DIFF = 4000  # characters
+
+_OUTCOMES: dict[Outcome, str] = {
+    "done": "Everything in it was applied",
+    "nothing": "There was nothing to do",
+    "rolled_back": "It failed and was rolled back: every file is as it was before",
+    "needs_you": "It stopped halfway and waits for the person's decision",
+}
+
+
+def rejected(event: PlanRejected) -> str:
+    """Passes on a person's no."""
+    said = f"Their words:\n\n{event.note}" if event.note.strip() else "They gave no reason."
+    return (
+        "The person rejected the plan. It is a draft again: change it and present it once more. "
+        + said
+    )
+
+
+def approved(event: PlanApproved) -> str:
+    """Passes on a person's yes."""
+    note = event.approval.note
+    said = f" Their words:\n\n{note}" if note.strip() else ""
+    return (
+        f"The person approved the plan with the digest {event.approval.digest}. Exactly that is "
+        f"carried out when they build it; until then there is nothing for you to do.{said}"
+    )
+
+
+def ran(outcome: Outcome, results: Sequence[tuple[Result, Operation]], who: Approver | None) -> str:
+    """Reports a run of the plan, operation by operation."""
+    by = f", approved by {who.user} ({who.channel})" if who else ""
+    return f"The plan was built{by}. {_OUTCOMES[outcome]}.{_listed(results)}"
+
+
+def undone(run: str, results: Sequence[tuple[Result, Operation]]) -> str:
+    """Reports that a run was taken back."""
+    return f"The person took run {run} back; the files are as they were before.{_listed(results)}"
+
+
+def declined(gone: Sequence[Operation]) -> str:
+    """Says which operations a person does not want."""
+    rows = "\n".join(f"- {kind(op)} {subject(op)}" for op in gone[:MOST_FILES])
+    return (
+        "The person took these operations out of the plan; that is a no to them. Do not stage "
+        f"them again unless they ask for it.\n{rows}{_more(gone)}"
+    )
+
+
+def staged(added: Sequence[Operation]) -> str:
+    """Says which operations joined the draft without a result that the model has seen."""
+    rows = "\n".join(f"- {kind(op)} {subject(op)}" for op in added[:MOST_FILES])
+    return f"These operations were staged in the plan meanwhile:\n{rows}{_more(added)}"
+
+
+def edited(plan: PlanRecord, diff: str | None) -> str:
+    """Shows how a person changed the plan's text."""
+    shown = diff or "The difference is too large to be shown."
+    cut = shown[:MOST_DIFF] + ("\n…" if len(shown) > MOST_DIFF else "")
+    return f"The person edited the plan's text in {one_line(plan.path)}; keep to it.\n\n{cut}"
+
+
+def used(plan: PlanRecord, text: bytes) -> str:
+    """Says that a person chose another plan to work on."""
+    return (
+        f"The person chose another plan to work on: {title(plan, text)!r} in "
+        f"{one_line(plan.path)}, {plan.state.lower().replace('_', ' ')}. Plan text and staged "
+        "operations go there from now on."
+    )
+
+
+def deleted(plan: PlanRecord) -> str:
+    """Says that a plan is gone."""
+    return f"The plan {plan.name} was deleted, with everything that was staged in it."
+
+
+def title(plan: PlanRecord, text: bytes) -> str:
+    """Returns the first heading of a plan's text, or its name."""
+    lines = text.decode("utf-8", "replace").splitlines()
+    heads = [line.lstrip("#").strip() for line in lines if line.startswith("# ")]
+    return heads[0] if heads and heads[0] else plan.name
+
+
+def _listed(results: Sequence[tuple[Result, Operation]]) -> str:
+    if not results:
+        return ""
+    rows = [f"- {result}: {kind(op)} {subject(op)}" for result, op in results[:MOST_FILES]]
+    return "\n" + "\n".join(rows) + _more(results)
+
+
+def _more(things: Sequence[object]) -> str:
+    left = len(things) - MOST_FILES
+    return f"\n- and {left} more" if left > 0 else ""

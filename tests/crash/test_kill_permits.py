@@ -1,0 +1,35 @@
+"""G5, laws 3 and 5 for permits: killed at any moment, an edit is done or not, and never twice."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.crash.stories import STORIES
+from tests.crash.sweep import Report
+from tests.crash.test_kill import check
+
+NAMES = [story.name for story in STORIES]
+
+
+@pytest.mark.parametrize("story", NAMES)
+def test_an_edit_killed_at_every_moment_is_done_or_rolled_back(story: str, tmp_path: Path) -> None:
+    check(swept(1, story, tmp_path), ("not started", "rolled_back", "done"), least=16)
+
+
+@pytest.mark.parametrize("story", ["replace", "file_to_folder"])
+def test_its_recovery_killed_at_every_moment_ends_the_same_way(
+    story: str, quick_path: Path
+) -> None:
+    report = swept(2, story, quick_path)
+    check(report, ("rolled_back", "done"), least=16)
+    assert report.killed_again > 50
+
+
+def swept(depth: int, story: str, folder: Path) -> Report:
+    """Runs a sweep in a process of its own."""
+    command = [sys.executable, "-m", "tests.crash.permit_sweep", str(depth), story, str(folder)]
+    ran = subprocess.run(command, capture_output=True, timeout=110, check=False)
+    assert ran.returncode == 0, ran.stderr.decode()
+    return msgspec.json.decode(ran.stdout, type=Report)

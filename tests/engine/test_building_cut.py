@@ -1,0 +1,84 @@
+"""Law 3 for plans of prose: cut at every record of its beginning and end, it goes on, once."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tests.engine.test_building import TEXT, end_turn, load, said
+from tests.engine.test_permits import write
+from tests.engine.world import PassedOn, World
+
+from assent.core.event import PermitGiven, Recorded, RunEnded, RunStarted
+from assent.core.lifecycle import State
+from assent.core.record import PlanRecord
+from assent.ports import Batch, Store
+from assent.testing.fuse import Crash, Fuse
+
+
+class CutStore(PassedOn):
+    """A store whose process dies right before, or right after, one of its records."""
+
+    def __init__(self, store: Store, fuse: Fuse) -> None:
+        super().__init__(store)
+        self._fuse = fuse
+
+    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+        self._fuse.burn()
+        added = super().append(*batches)
+        self._fuse.burn()
+        return added
+
+
+def build(world: World, record: PlanRecord, store: Store) -> None:
+    """Does what the command line does for a plan of prose, as one process."""
+    engine = world.engine(store)
+    session = engine.building.start(engine.plans.ledger().load(record.plan_id))
+    if not engine.building.is_over(session):
+        if not (world.root / "src/a.py").exists():
+            engine.permits.apply(session, "c1", write("src/a.py", None, b"a\n"), "scope", "plan")
+        end_turn(world, session)
+    engine.building.finish(engine.plans.ledger().load(record.plan_id), "done")
+
+
+def prepared(base: Path) -> tuple[World, PlanRecord]:
+    base.mkdir()
+    world = World(base)
+    world.export = b"PLAN.md"
+    engine = world.engine()
+    talk = engine.sessions.start("Rename it", "plan")
+    record = engine.plans.write(engine.plans.ledger().load(talk.plan_id), TEXT)
+    record = engine.consents.propose(record)
+    return world, engine.consents.approve(record, record.digest, "", "test")
+
+
+def moments(base: Path) -> int:
+    world, record = prepared(base)
+    fuse = Fuse()
+    build(world, record, CutStore(world.store, fuse))
+    return fuse.count
+
+
+def test_a_build_cut_at_every_record_is_carried_out_once(tmp_path: Path) -> None:
+    total = moments(tmp_path / "dry")
+    assert total > 20
+    for at in range(total):
+        world, record = prepared(tmp_path / str(at))
+        with pytest.raises(Crash):
+            build(world, record, CutStore(world.store, Fuse(at)))
+        if load(world, record).state is not State.COMPLETED:
+            build(world, record, world.store)
+        check(world, record)
+
+
+def check(world: World, record: PlanRecord) -> None:
+    engine = world.engine()
+    ended = load(world, record)
+    assert (ended.state, len(ended.runs)) == (State.COMPLETED, 1)
+    assert world.files() == {"PLAN.md": TEXT, "src/a.py": b"a\n"}
+    session = engine.sessions.load(ended.runs[0].session)
+    assert (len(said(engine, session)), session.mode) == (1, "plan")
+    started = Counter(type(one.event) for one in engine.log())
+    assert started[RunStarted] == 1
+    done = [run for run in engine.plans.ledger().permit_runs() if run.outcome == "done"]
+    assert len(done) == 2
+    assert started[PermitGiven] == started[RunEnded] - 1

@@ -1,0 +1,125 @@
+"""`plan.export`: a plan's own text as an operation that is shown, approved and undone."""
+
+import pytest
+from tests.engine.test_building import approve, load
+from tests.engine.test_permits import undo
+from tests.engine.world import World
+
+from assent.core.errors import AssentError, Impossible, Refused
+from assent.core.lifecycle import State
+from assent.core.operation import WriteFile
+from assent.core.record import PlanRecord
+
+TEXT = b"# A plan\n\nWords.\n"
+
+
+def propose(world: World, text: bytes = TEXT, files: dict[str, bytes] | None = None) -> PlanRecord:
+    engine = world.engine()
+    record = engine.plans.write(engine.plans.new("work", "tests", ""), text)
+    for path, content in (files or {}).items():
+        record = engine.drafts.write(record, path.encode(), [content], None).record
+    return engine.consents.propose(record)
+
+
+def exported(world: World, record: PlanRecord) -> list[bytes]:
+    plan = world.engine().plans.ledger().plan(record)
+    return [op.path for op in plan.operations if isinstance(op, WriteFile) and plan.is_export(op)]
+
+
+def test_the_text_is_an_operation_like_any_other(world: World) -> None:
+    world.export = b"docs/PLAN.md"
+    record = propose(world, files={"a.txt": b"a\n"})
+    assert exported(world, record) == [b"docs/PLAN.md"]
+    review = world.engine().reviews.review(record)
+    shown = [one.diff or "" for one in review.operations]
+    assert any("+# A plan" in diff for diff in shown)
+    approved = world.engine().consents.approve(record, record.digest, "", "test")
+    assert world.build(approved).outcome == "done"
+    assert world.files() == {"a.txt": b"a\n", "docs/PLAN.md": TEXT}
+    assert undo(world.engine()).outcome == "done"
+    assert world.files() == {}
+
+
+def test_the_draft_never_holds_it_so_it_is_not_doubled(world: World) -> None:
+    world.export = b"PLAN.md"
+    record = propose(world, files={"a.txt": b"a\n"})
+    engine = world.engine()
+    assert len(engine.drafts.operations(record)) == 1
+    revised = engine.consents.propose(engine.plans.write(record, b"# Other words\n"))
+    plan = engine.plans.ledger().plan(revised)
+    assert len(plan.operations) == 2
+    assert exported(world, revised) == [b"PLAN.md"]
+
+
+def test_it_replaces_what_stands_or_was_staged_there(world: World) -> None:
+    world.export = b"PLAN.md"
+    world.put({"PLAN.md": b"the last plan\n"})
+    record = propose(world, files={"PLAN.md": b"staged by hand\n"})
+    (op,) = world.engine().plans.ledger().plan(record).operations
+    assert isinstance(op, WriteFile)
+    assert op.before is not None
+    assert world.blobs.read(op.before.digest) == b"the last plan\n"
+    assert world.blobs.read(op.after.digest) == TEXT
+
+
+def test_a_file_that_has_the_text_already_needs_no_operation(world: World) -> None:
+    world.export = b"PLAN.md"
+    world.put({"PLAN.md": TEXT})
+    assert exported(world, propose(world)) == []
+
+
+def test_without_the_setting_there_is_none(world: World) -> None:
+    assert exported(world, propose(world)) == []
+
+
+@pytest.mark.parametrize(
+    "path", [b"../PLAN.md", b"/tmp/PLAN.md", b".git/PLAN.md", b".opencode/plans/PLAN.md",
+             b".opencode/assent/PLAN.md", b"."],
+)  # fmt: skip
+def test_a_path_that_no_plan_may_touch_is_refused(world: World, path: bytes) -> None:
+    world.export = path
+    with pytest.raises(Refused):
+        propose(world)
+
+
+def test_a_folder_cannot_be_replaced(world: World) -> None:
+    world.export = b"docs"
+    world.put({"docs/a.txt": b"a\n"})
+    with pytest.raises(Impossible):
+        propose(world)
+
+
+def test_a_symlinked_folder_is_never_followed(world: World) -> None:
+    world.export = b"door/PLAN.md"
+    outside = world.root.parent / "outside"
+    outside.mkdir()
+    (world.root / "door").symlink_to(outside)
+    with pytest.raises(AssentError):
+        propose(world)
+
+
+def test_an_export_alone_leaves_a_plan_of_prose_what_it_is(world: World) -> None:
+    """The export comes first, in the same run; then the session's turn begins."""
+    world.export = b"PLAN.md"
+    record = approve(world, TEXT)
+    engine = world.engine()
+    assert engine.runs.is_prose(record)
+    engine.building.start(record)
+    assert world.files() == {"PLAN.md": TEXT}
+    (run,) = engine.plans.ledger().permit_runs()
+    note = load(world, record).building
+    assert note is not None
+    assert (run.permit.source, run.permit.build) == ("scope", note.run)
+    engine.building.start(load(world, record))
+    assert len(engine.plans.ledger().permit_runs()) == 1
+    assert engine.building.finish(load(world, record), "done").state is State.COMPLETED
+    assert undo(engine).outcome == "done"
+    assert world.files() == {}
+
+
+def test_an_undo_plan_exports_nothing(world: World) -> None:
+    record = propose(world, files={"a.txt": b"a\n"})
+    world.build(world.engine().consents.approve(record, record.digest, "", "test"))
+    world.export = b"PLAN.md"
+    assert undo(world.engine()).outcome == "done"
+    assert world.files() == {}
