@@ -35,7 +35,16 @@ class Source(msgspec.Struct, frozen=True):
 
 
 def read(path: Path, opener: Opener, *, follow: bool) -> Source:
-    """Reads one file; `follow` allows its name to be a symlink."""
+    """Reads one file of settings; `follow` allows its name to be a symlink."""
+    try:
+        source, text = content(path, opener, follow=follow)
+    except FileNotFoundError:
+        return Source(path)
+    return msgspec.structs.replace(source, table=_parsed(path, text))
+
+
+def content(path: Path, opener: Opener, *, follow: bool) -> tuple[Source, bytes]:
+    """Returns whose file it is, and its bytes; raises FileNotFoundError or UsageError."""
     flags = _AT_ONCE if follow else _AT_ONCE | os.O_NOFOLLOW
 
     def careful(name: str, how: int) -> int:
@@ -48,10 +57,12 @@ def read(path: Path, opener: Opener, *, follow: bool) -> Source:
                 raise _misplaced(path, "it is no regular file")
             text = file.read(LIMIT + 1)
     except FileNotFoundError:
-        return Source(path)
+        raise
     except OSError as error:
         raise _misplaced(path, _SAID.get(error.errno or 0, str(error.strerror))) from None
-    return Source(path, _parsed(path, text), found.st_uid, found.st_mode)
+    if len(text) > LIMIT:
+        raise wrong(path, f"it is longer than {LIMIT} bytes")
+    return Source(path, {}, found.st_uid, found.st_mode), text
 
 
 def wrong(path: Path, why: str) -> UsageError:
@@ -70,8 +81,6 @@ def named(path: Path) -> str:
 
 
 def _parsed(path: Path, text: bytes) -> dict[str, Any]:
-    if len(text) > LIMIT:
-        raise wrong(path, f"it is longer than {LIMIT} bytes")
     try:
         return tomllib.loads(text.decode("utf-8"))
     except UnicodeDecodeError as error:

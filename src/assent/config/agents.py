@@ -1,0 +1,156 @@
+"""Agents as Markdown with front matter: the package's, the user's and the project's.
+
+A file of the project can change words and limits and take tools away; it gives none back (law 9).
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+
+from assent.config.agent_file import AgentFile, Bad, agent_of, parted
+from assent.config.places import within
+from assent.config.reading import Opener, Source, content
+from assent.config.trust import doubt
+from assent.core.agent import Agent
+from assent.core.errors import UsageError
+from assent.core.paths import one_line
+
+BUILTIN = ("plan", "build", "explore")
+NEEDED = ("plan", "build")  # a mode has no other agent to fall back on
+FOREIGN = "Plans a change with Assent;"  # so begins what `init` describes to OpenCode
+OUT = "The agent is left out."
+MOST = 200  # files that are read
+
+# Turns front matter into plain values; made when the first file needs it, because it loads slowly.
+Reader: TypeAlias = Callable[[str], Any]
+
+
+class AgentPlaces(msgspec.Struct, frozen=True):
+    """Where agents are looked for: the user's folders, then the workspace's."""
+
+    user: tuple[Path, ...]
+    root: bytes
+
+    @property
+    def project(self) -> Path:
+        return Path(os.fsdecode(self.root)) / ".opencode" / "agents"
+
+
+def agent_places(config: Path, home: Path, root: bytes) -> AgentPlaces:
+    """Returns the usual places; `config` is Assent's own configuration folder."""
+    opencode = home / ".config" / "opencode"
+    return AgentPlaces((opencode / "agent", opencode / "agents", config / "agents"), root)
+
+
+def load_agents(
+    places: AgentPlaces, opener: Opener, reader: Callable[[], Reader]
+) -> tuple[dict[str, Agent], tuple[str, ...]]:
+    """Returns the agents by name, and a warning for each file that cannot be used."""
+    agents, warnings = {name: _builtin(name) for name in BUILTIN}, list[str]()
+    for folder in (*places.user, places.project):
+        own = folder != places.project
+        for path in _files(folder, places.root, own=own, warnings=warnings):
+            try:
+                source, file = _read(path, opener, reader, own=own)
+            except (Bad, UsageError, FileNotFoundError) as error:
+                warnings.append(_ignored(path, error))
+                continue
+            why = doubt(source, places.root) if own else ""
+            warnings += [f"{_named(path)} counts as a file of the project: {why}."] if why else []
+            warnings += _take(agents, path, file, trusted=own and not why)
+    return agents, tuple(warnings)
+
+
+def _take(agents: dict[str, Agent], path: Path, file: AgentFile, *, trusted: bool) -> list[str]:
+    """Adds what a file says to the agents; returns what to warn of."""
+    name = path.stem
+    if not trusted and name == "plan" and file.description.startswith(FOREIGN):
+        return []  # it tells OpenCode how to plan with Assent
+    if file.disable and name in NEEDED:
+        return [f"{_named(path)} disables {name}, which a mode needs; that is ignored."]
+    if file.disable:
+        agents.pop(name, None)
+        return []
+    try:
+        agent, remarks = _checked(name, file, trusted=trusted)
+    except Bad as error:
+        return [_ignored(path, error)]
+    known = agents.get(name, agent)
+    agents[name] = _over(known, agent) if trusted else known.narrowed(agent)
+    return [f"{_named(path)} {remark}" for remark in remarks]
+
+
+def _checked(name: str, file: AgentFile, *, trusted: bool) -> tuple[Agent, list[str]]:
+    if not name.replace("-", "").replace("_", "").isalnum():
+        raise Bad("its name has more in it than letters, digits, - and _")
+    if not trusted and file.model.startswith("scripted:"):
+        raise Bad("it names a scripted model, which only the user may choose")
+    return agent_of(name, file, "user" if trusted else "project")
+
+
+def _over(known: Agent, agent: Agent) -> Agent:
+    """Returns an agent that its user changed, in whichever way they like."""
+    return msgspec.structs.replace(
+        agent,
+        description=agent.description or known.description,
+        prompt=agent.prompt or known.prompt,
+        tools={**known.tools, **agent.tools},
+    )
+
+
+def _files(folder: Path, root: bytes, *, own: bool, warnings: list[str]) -> Iterator[Path]:
+    """Lists the Markdown files in a folder, by name; a project's folder must lie in it."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        warnings.append(f"{_named(folder)} cannot be read: {error.strerror}. It is ignored.")
+        return
+    if not own and within(root, os.fsencode(folder)) != b".opencode/agents":
+        warnings.append(f"{_named(folder)} leads elsewhere, through a symlink. It is ignored.")
+        return
+    if len(names) > MOST:
+        warnings.append(f"{_named(folder)} has {len(names)} agents; the first {MOST} are used.")
+    yield from (folder / name for name in names[:MOST])
+
+
+def _read(
+    path: Path, opener: Opener, reader: Callable[[], Reader], *, own: bool
+) -> tuple[Source, AgentFile]:
+    source, text = content(path, opener, follow=own)
+    front, body = parted(text)
+    members = reader()(front) if front.strip() else {}
+    try:
+        file = msgspec.convert(members, AgentFile)
+    except msgspec.ValidationError as error:
+        raise Bad(str(error)) from None
+    return source, msgspec.structs.replace(file, prompt=body.strip() or file.prompt)
+
+
+def _builtin(name: str) -> Agent:
+    """Reads an agent of the package, whose front matter is a name and a word or JSON a line."""
+    path = os.path.join(os.path.dirname(__file__), "..", "agents", f"{name}.md")
+    text: bytes = __spec__.loader.get_data(path)  # type: ignore[union-attr]
+    front, body = parted(text)
+    members = dict(line.split(": ", 1) for line in front.splitlines())
+    tools = msgspec.json.decode(members.get("tools", "{}"), type=dict[str, bool])
+    file = AgentFile(members["description"], members["mode"], tools=tools, prompt=body.strip())
+    return agent_of(name, file, "builtin")[0]
+
+
+def _named(path: Path) -> str:
+    return one_line(os.fsencode(path))
+
+
+def _ignored(path: Path, error: Bad | UsageError | FileNotFoundError) -> str:
+    match error:
+        case UsageError():
+            return f"{error.message} {OUT}"
+        case FileNotFoundError():
+            return f"{_named(path)} leads nowhere. {OUT}"
+        case _:
+            return f"{_named(path)} cannot be used: {error}. {OUT}"

@@ -1,0 +1,1 @@
+"""Drivers: what takes a turn forward, our own agent first."""

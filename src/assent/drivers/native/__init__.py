@@ -1,0 +1,1 @@
+"""The native agent: asks a model, has its calls settled, and repeats."""

@@ -1,0 +1,123 @@
+"""Asking: one answer for a turn, with as much of the session as the model can read."""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+
+import msgspec
+
+from assent.core.agent import Agent
+from assent.core.briefing import Briefing
+from assent.core.errors import AssentError, Overflow
+from assent.core.message import Message, Text
+from assent.core.model import Prompt, Usage
+from assent.core.session_event import PartSaid, SessionEvent, StepStarted
+from assent.drivers.native.compact import ATTEMPTS, Compaction, is_full
+from assent.drivers.native.gauge import CHARACTERS, Gauge
+from assent.drivers.native.prompt import layers, system, words
+from assent.drivers.native.purse import Purse
+from assent.drivers.native.step import Answered, Shown, Step
+from assent.ports import Opened, Turn
+
+
+class Asking:
+    """The requests of one turn. What a step costs here does not grow with the session."""
+
+    def __init__(
+        self, turn: Turn, briefing: Briefing, purse: Purse, clock: Callable[[], float]
+    ) -> None:
+        self._turn = turn
+        self._briefing = briefing
+        self._purse = purse
+        self._clock = clock
+        self._gauge = Gauge()
+        self._used = 0  # tokens of the newest request, about
+        self._stuck = False  # whatever is summarised, it stays full
+        self._step: Step | None = None
+        self._told: tuple[Agent, str, tuple[str, ...]] | None = None
+
+    def answer(self, opened: Opened, *, last: bool) -> Generator[Shown, None, Answered]:
+        """Makes one step; where the model cannot read it all, of less and less."""
+        turn, agent = self._turn, self._turn.agent
+        yield from self._make_room(opened)
+        number = turn.record.steps + 1
+        yield from turn.note(StepStarted(number, agent.name, opened.name, turn.record.mode))
+        self._step = step = Step(turn, opened, self._payer(opened), self._clock)
+        for attempt in range(ATTEMPTS):
+            # The first time the newest stay as they are, the second time nothing does.
+            if attempt and not (yield from self._compact(opened, 2 * (attempt - 1))):
+                break
+            prompt = self._prompt(opened, number)
+            try:
+                answered = yield from step.ask(_without_tools(prompt) if last else prompt)
+            except Overflow as error:
+                trouble = error
+                yield from step.void(attempt + 1, 0.0, error.message)
+            else:
+                self._gauge.told(answered.usage, len(prompt.messages))
+                return answered
+        raise trouble
+
+    def hand_over(self) -> None:
+        """Leaves the calls of the newest answer to whoever settles them."""
+        if self._step:
+            self._step.hand_over()
+
+    def aborted(self) -> tuple[SessionEvent, ...]:
+        """Returns what the person's interruption leaves to be noted."""
+        return self._step.aborted() if self._step else ()
+
+    def failed(self, error: AssentError) -> tuple[SessionEvent, ...]:
+        """Returns what a failure leaves to be noted."""
+        return self._step.failed(error.message) if self._step else ()
+
+    def _make_room(self, opened: Opened) -> Iterator[Shown]:
+        """Summarises before the window is full; where that does not help, not again."""
+        attempt = 0
+        while self._is_full(opened) and not self._stuck:
+            done = yield from self._compact(opened, attempt)
+            attempt += 1
+            self._stuck = not done or attempt == ATTEMPTS
+
+    def _is_full(self, opened: Opened) -> bool:
+        self._used = self._gauge.estimate(self._system(opened), self._turn.messages)
+        return is_full(self._used, opened)
+
+    def _compact(self, opened: Opened, attempt: int) -> Generator[Shown, None, bool]:
+        compaction = Compaction(self._turn, opened, self._payer(opened))
+        done = yield from compaction.run(attempt)
+        self._gauge.restart()
+        return done
+
+    def _prompt(self, opened: Opened, number: int) -> Prompt:
+        turn = self._turn
+        return Prompt(
+            self._system(opened),
+            turn.messages,
+            turn.offers(),
+            kind=turn.agent.name if turn.record.parent else "main",
+            turn=number,
+            temperature=turn.agent.temperature,
+        )
+
+    def _system(self, opened: Opened) -> tuple[str, ...]:
+        """Returns the system prompt; the same one as long as agent and model are the same."""
+        agent = self._turn.agent
+        if self._told is None or self._told[0] is not agent or self._told[1] != opened.name:
+            texts = system(layers(agent, self._briefing, opened.name))
+            self._told = (agent, opened.name, texts)
+        return self._told[2]
+
+    def _payer(self, opened: Opened) -> Callable[[Usage, Sequence[PartSaid]], float | None]:
+        def pay(usage: Usage, said: Sequence[PartSaid]) -> float | None:
+            if usage != Usage():
+                return self._purse.pay(opened, usage)
+            spoken = sum(len(str(each.part)) for each in said) // CHARACTERS
+            self._purse.pay(opened, Usage(self._used, spoken))
+            return None
+
+        return pay
+
+
+def _without_tools(prompt: Prompt) -> Prompt:
+    """Returns the prompt of a turn's last step, which must end in words (F109)."""
+    last = Message("user", (Text(words("last")),))
+    return msgspec.structs.replace(prompt, messages=(*prompt.messages, last), tools=())

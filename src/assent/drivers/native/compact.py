@@ -1,0 +1,159 @@
+"""Compaction: the older part of a session becomes a summary before it outgrows the model."""
+
+from collections.abc import Generator, Sequence
+
+from assent.core.errors import ModelError, Overflow
+from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
+from assent.core.model import Prompt, Retried, Said, Stopped
+from assent.core.session_event import Compacted, MessageAdded, PartSaid, StepRetried
+from assent.core.transcript import SUMMARY
+from assent.drivers.native.gauge import CHARACTERS, tokens
+from assent.drivers.native.prompt import words
+from assent.drivers.native.step import Pay, Shown
+from assent.ports import Opened, Turn
+
+CONTEXT = 128_000  # tokens that a model can read if nobody knows better
+OUTPUT = 32_000  # most tokens that are held free for the answer
+FULL = 0.8  # of the window: then the past is summarised
+KEPT = 20_000  # tokens of the newest messages that stay word for word
+RESULT = 2_000  # characters of a tool's output that the summary is made from
+SHARES = (1, 0.25, 0)  # of that, if the one before was too much
+ATTEMPTS = len(SHARES)
+WORTH = 200  # tokens; less is not worth a request
+LEFT_OUT = "(What came before is left out.)\n"
+
+
+def window(opened: Opened) -> int:
+    """Returns how many tokens a request to a model may have."""
+    context = opened.context or CONTEXT
+    return context - min(opened.output or OUTPUT, OUTPUT, context // 4)
+
+
+def is_full(used: int, opened: Opened) -> bool:
+    """Tells whether it is time to make room."""
+    return used > FULL * window(opened)
+
+
+def kept(messages: Sequence[Message], most: int) -> int:
+    """Returns how many of the newest messages stay; a result never stays without its call."""
+    size, stay = 0, 0
+    for count, message in enumerate(reversed(messages), start=1):
+        size += tokens(message)
+        if size > most:
+            break
+        if not any(isinstance(part, Result) for part in message.parts):
+            stay = count
+    return stay
+
+
+class Compaction:
+    """Makes room in a turn; each attempt keeps fewer of the newest messages as they are."""
+
+    def __init__(self, turn: Turn, opened: Opened, pay: Pay) -> None:
+        self._turn = turn
+        self._opened = opened
+        self._pay = pay
+
+    def run(self, attempt: int = 0) -> Generator[Shown, None, bool]:
+        """Summarises what is old; tells whether there was anything worth it."""
+        messages = self._turn.messages
+        room = window(self._opened)
+        for share in SHARES[attempt:]:
+            stay = kept(messages, int(min(KEPT, room // 4) * share))
+            old = messages[: len(messages) - stay]
+            if sum(tokens(message) for message in old if not _summary(message)) >= WORTH:
+                done = yield from self._summarise(old, stay, room * CHARACTERS)
+                yield from self._turn.note(done, *self._reminder())
+                return True
+        return False
+
+    def _summarise(
+        self, old: Sequence[Message], stay: int, most: int
+    ) -> Generator[Shown, None, Compacted]:
+        """Asks for a summary, of less where the model cannot read it all."""
+        for attempt in range(1, ATTEMPTS + 1):
+            told = Message("user", (Text(rendered(old, most >> attempt)),))
+            try:
+                return (yield from self._ask(Prompt((words("compact"),), (told,)), stay))
+            except Overflow as error:
+                trouble = error
+        raise trouble
+
+    def _ask(self, prompt: Prompt, stay: int) -> Generator[Shown, None, Compacted]:
+        asked = Prompt(prompt.system, prompt.messages, kind="compact")
+        texts: list[str] = []
+        answers = self._opened.model.stream(asked)
+        try:
+            for answer in answers:
+                match answer:
+                    case Said(Text(text)):
+                        texts.append(text)
+                    case Retried(attempt, wait, reason):
+                        texts.clear()
+                        yield from self._turn.note(StepRetried(attempt, wait, reason))
+                    case Stopped(usage=usage):
+                        summary = _checked("".join(texts), self._opened.name)
+                        cost = self._pay(usage, [PartSaid(Text(summary))])
+                        return Compacted(summary, stay, usage, cost)
+                    case _:
+                        pass
+        finally:
+            answers.close()
+        raise ModelError(f"{self._opened.name} broke off while it summarised the session.")
+
+    def _reminder(self) -> tuple[MessageAdded, ...]:
+        """Says anew what holds now: mode, plan, todos and approvals are in no summary (F33)."""
+        text = self._turn.reminder()
+        record = self._turn.record
+        if not text:
+            return ()
+        id = f"reminder_{record.seq + 2}"
+        parts = (Text(text),)
+        return (MessageAdded(id, self._turn.agent.name, parts, "reminder", record.model),)
+
+
+def rendered(messages: Sequence[Message], most: int) -> str:
+    """Returns messages as plain text of at most so many characters; the oldest go first."""
+    first = _words(messages[0]) + "\n" if messages and _summary(messages[0]) else ""
+    rest = messages[1:] if first else messages
+    text = "\n".join(map(_words, rest))
+    room = max(0, most - len(first))
+    return first + (text if len(text) <= room else LEFT_OUT + text[len(text) - room :])
+
+
+def _words(message: Message) -> str:
+    said = [words for part in message.parts if (words := _part_words(part))]
+    who = "Agent" if message.role == "assistant" else "Person or tool"
+    return f"# {who}\n" + "\n".join(said) + "\n"
+
+
+def _part_words(part: Part) -> str:
+    match part:
+        case Text(text):
+            return text
+        case Call():
+            return _short(f"[calls {part.tool} with {part.args}]")
+        case Result(_, text, failed):
+            return f"[{'failed' if failed else 'result'}] {_short(text)}"
+        case Image():
+            return "[a picture]"
+        case Reasoning():
+            return ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= RESULT else f"{text[:RESULT]} (and {len(text) - RESULT} more)"
+
+
+def _summary(message: Message) -> bool:
+    match message.parts:
+        case (Text(text),):
+            return message.role == "user" and text.startswith(SUMMARY)
+        case _:
+            return False
+
+
+def _checked(summary: str, name: str) -> str:
+    if not summary.strip():
+        raise ModelError(f"{name} gave no summary of the session.")
+    return summary.strip()

@@ -1,0 +1,54 @@
+"""The gauge: how many tokens the next request will have, about, without counting anything twice."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
+from assent.core.model import Usage
+
+CHARACTERS = 4  # of a token, about
+IMAGE = 1_500  # tokens, about
+TOOLS = 1_500  # tokens of all tools together, about, until a provider tells the whole
+
+
+class Gauge:
+    """Estimates by characters and, as soon as a provider has told, by its number (F114)."""
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Forgets everything: the messages are others now."""
+        self._tokens = 0
+        self._counted = 0  # messages
+        self._told = False
+
+    def estimate(self, system: Sequence[str], messages: Sequence[Message]) -> int:
+        """Returns the tokens of a request; looks only at messages that it has not seen."""
+        self._tokens += sum(map(tokens, messages[self._counted :]))
+        self._counted = len(messages)
+        fixed = 0 if self._told else TOOLS + sum(map(len, system)) // CHARACTERS
+        return self._tokens + fixed
+
+    def told(self, usage: Usage, sent: int) -> None:
+        """Takes in what a provider counted for a request with so many messages, and its answer."""
+        if usage.input:
+            self._tokens, self._counted, self._told = usage.input + usage.output, sent + 1, True
+
+
+def tokens(message: Message) -> int:
+    """Returns how many tokens a message has, about."""
+    return sum(map(_tokens, message.parts))
+
+
+def _tokens(part: Part) -> int:
+    match part:
+        case Text(text) | Reasoning(text):
+            return len(text) // CHARACTERS
+        case Result(_, text, _, images):
+            return len(text) // CHARACTERS + IMAGE * len(images)
+        case Call():
+            return len(msgspec.json.encode(part.args)) // CHARACTERS
+        case Image():
+            return IMAGE

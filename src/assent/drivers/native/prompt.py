@@ -1,0 +1,69 @@
+"""The system prompt, layer by layer: what changes least stands first, so that caches help."""
+
+import os
+
+import msgspec
+
+from assent.core.agent import Agent
+from assent.core.briefing import Briefing
+
+_FOLDER = os.path.join(os.path.dirname(__file__), "..", "..", "prompts")
+# Which providers' models are told something of their own, and in which file it stands.
+_HEADERS = {"openai": "openai", "ollama": "local", "lmstudio": "local", "llamacpp": "local"}
+_kept: dict[str, str] = {}
+
+
+class Layer(msgspec.Struct, frozen=True):
+    """A piece of what the model is told before anybody speaks; an empty one is left out."""
+
+    name: str
+    text: str
+
+
+def layers(
+    agent: Agent, briefing: Briefing, model: str = "", message: str = ""
+) -> tuple[Layer, ...]:
+    """Returns every layer; `message` is what is said with the messages and not before them."""
+    return (
+        Layer("base", words("base")),
+        Layer("provider", _header(model)),
+        Layer("agent", agent.prompt.strip()),
+        Layer("tools", words("tools")),
+        Layer("environment", "\n".join(briefing.environment)),
+        Layer("instructions", _instructions(briefing)),
+        Layer("facts", _facts(briefing.facts)),
+        Layer("message", message),
+        Layer("hooks", ""),
+    )
+
+
+def system(all_layers: tuple[Layer, ...]) -> tuple[str, ...]:
+    """Returns the texts that make up the system prompt."""
+    return tuple(layer.text for layer in all_layers if layer.text and layer.name != "message")
+
+
+def words(name: str) -> str:
+    """Returns a text of the package; it is read once."""
+    if name not in _kept:
+        content: bytes = __spec__.loader.get_data(os.path.join(_FOLDER, f"{name}.md"))  # type: ignore[union-attr]
+        _kept[name] = content.decode("utf-8").strip()
+    return _kept[name]
+
+
+def _header(model: str) -> str:
+    name = _HEADERS.get(model.partition("/")[0])
+    return words(name) if name else ""
+
+
+def _instructions(briefing: Briefing) -> str:
+    if not briefing.instructions:
+        return ""
+    told = [f"From {each.path}:\n{each.text.strip()}" for each in briefing.instructions]
+    first = "Instructions for this workspace; where they disagree, the later ones count."
+    return "\n\n".join([first, *told])
+
+
+def _facts(facts: tuple[str, ...]) -> str:
+    if not facts:
+        return ""
+    return "\n".join(["Remembered about this workspace:", *[f"- {fact}" for fact in facts]])

@@ -1,0 +1,110 @@
+"""A step: one request, with everything that the model says stored as soon as it is complete."""
+
+from collections.abc import Callable, Generator, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from assent.core.errors import Unavailable
+from assent.core.event import Recorded
+from assent.core.message import Call, Image, Result
+from assent.core.model import Delta, Prompt, Retried, Said, Stop, Stopped, Usage
+from assent.core.session_event import CallEnded, PartSaid, SessionEvent, StepEnded, StepRetried
+from assent.ports import Opened, Turn
+
+ABORTED = "The person interrupted the turn before this call began. It was not carried out."
+
+Shown: TypeAlias = Recorded | Delta
+# Turns the tokens of a request into dollars; where none were told, what was said must do.
+Pay: TypeAlias = Callable[[Usage, Sequence[PartSaid]], float | None]
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """A complete answer."""
+
+    stop: Stop
+    calls: tuple[Call, ...] = ()
+    usage: Usage = Usage()
+    words: str = ""
+
+
+class Step:
+    """One request of a turn; `clock` tells how long a part took."""
+
+    def __init__(
+        self,
+        turn: Turn,
+        opened: Opened,
+        pay: Pay,
+        clock: Callable[[], float],
+    ) -> None:
+        self._turn = turn
+        self._opened = opened
+        self._pay = pay
+        self._clock = clock
+        self._said: list[PartSaid] = []
+        self._open = True  # the answer is not complete
+        self._handed_over = False
+
+    def ask(self, prompt: Prompt) -> Generator[Shown, None, Answered]:
+        """Asks once; wrappers of the model may try again, which voids what was said before."""
+        answers = self._opened.model.stream(prompt)
+        since = self._clock()
+        try:
+            for answer in answers:
+                match answer:
+                    case Delta():
+                        yield answer
+                    case Said():
+                        yield from self._keep(answer, self._clock() - since)
+                        since = self._clock()
+                    case Retried(attempt, wait, reason):
+                        yield from self.void(attempt, wait, reason)
+                        since = self._clock()
+                    case Stopped():
+                        return self._end(answer)
+        finally:
+            answers.close()
+        raise Unavailable("The answer broke off before its end.")
+
+    def void(self, attempt: int, wait: float, reason: str) -> tuple[Recorded, ...]:
+        """Notes that what was said does not count."""
+        self._said.clear()
+        return self._turn.note(StepRetried(attempt, wait, reason))
+
+    def failed(self, reason: str) -> tuple[SessionEvent, ...]:
+        """Returns what has to be noted where no further attempt follows."""
+        return (StepRetried(1, 0.0, reason),) if self._open and self._said else ()
+
+    def aborted(self) -> tuple[SessionEvent, ...]:
+        """Returns what has to be noted where the person interrupts: no call is left open."""
+        if self._handed_over or not self._calls:
+            return ()
+        cut = StepEnded(Stop.END, words="The person interrupted the answer.")
+        return *((cut,) if self._open else ()), *declined(self._calls, ABORTED)
+
+    def hand_over(self) -> None:
+        """Leaves the calls to somebody else, who brings each of them to an end."""
+        self._handed_over = True
+
+    @property
+    def _calls(self) -> tuple[Call, ...]:
+        return tuple(said.part for said in self._said if isinstance(said.part, Call))
+
+    def _keep(self, said: Said, seconds: float) -> tuple[Recorded, ...]:
+        if isinstance(said.part, Image | Result):
+            return ()  # no model says such a thing
+        part = PartSaid(said.part, round(seconds, 3))
+        self._said.append(part)
+        return self._turn.note(part)
+
+    def _end(self, answer: Stopped) -> Answered:
+        cost = self._pay(answer.usage, self._said)
+        self._open = False
+        self._turn.hold(StepEnded(answer.stop, answer.usage, cost, answer.words))
+        return Answered(answer.stop, self._calls, answer.usage, answer.words)
+
+
+def declined(calls: tuple[Call, ...], why: str) -> tuple[CallEnded, ...]:
+    """Returns the ends of calls that were not carried out."""
+    return tuple(CallEnded(c.id, c.tool, Result(c.id, why, failed=True)) for c in calls)

@@ -1,0 +1,44 @@
+"""Titles: how a session is called where nobody has named it."""
+
+from collections.abc import Sequence
+
+from assent.core.errors import ModelError
+from assent.core.message import Message, Text
+from assent.core.model import Prompt, Retried, Said
+from assent.drivers.native.compact import rendered
+from assent.drivers.native.prompt import words
+from assent.ports import Model
+
+LONGEST = 60
+READ = 8_000  # characters of a session that a title is made from
+
+
+def title(model: Model, messages: Sequence[Message]) -> str:
+    """Asks a model for the title of a session; raises ModelError if it gives none."""
+    told = Message("user", (Text(rendered(messages, READ)),))
+    answers = model.stream(Prompt((words("title"),), (told,), kind="title"))
+    texts: list[str] = []
+    try:
+        for answer in answers:
+            match answer:
+                case Said(Text(text)):
+                    texts.append(text)
+                case Retried():
+                    texts.clear()
+                case _:
+                    pass
+    finally:
+        answers.close()
+    found = _clean(" ".join(texts))
+    if not found:
+        raise ModelError("The model gave no title. The session keeps the one it has.")
+    return found
+
+
+def _clean(text: str) -> str:
+    """Returns one line without quotes, cut at a word."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    line = line.strip("\"'`*# ").removesuffix(".")
+    if len(line) <= LONGEST:
+        return line
+    return line[: LONGEST - 1].rsplit(" ", 1)[0].rstrip() + "…"

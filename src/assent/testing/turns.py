@@ -1,0 +1,114 @@
+"""A turn in memory: a session folded from its events, with calls settled by plain functions."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from assent.core.agent import Agent
+from assent.core.event import Recorded
+from assent.core.message import Call, Message, Result, Text
+from assent.core.mode import Mode
+from assent.core.model import Offer
+from assent.core.session import SessionRecord, fold_session
+from assent.core.session_event import (
+    CallEnded,
+    CallStarted,
+    MessageAdded,
+    SessionEvent,
+    SessionStarted,
+    TurnStarted,
+)
+from assent.core.transcript import Transcript
+
+AT = "2026-01-01T00:00:00.000Z"
+NO_TOOL = "There is no such tool."
+
+Does: TypeAlias = Callable[[dict[str, Any]], str]
+
+
+class MemoryTurn:
+    """A session that lives as long as the test. `tools` answer calls; `ends` are over with one."""
+
+    def __init__(
+        self,
+        goal: str = "Hello",
+        tools: Mapping[str, Does] | None = None,
+        agents: Mapping[str, Agent] | None = None,
+        mode: Mode = "plan",
+    ) -> None:
+        self.events: list[SessionEvent] = []
+        self.news: list[SessionEvent] = []  # what others say before the next step
+        self.ends: set[str] = set()
+        self.reminds = ""
+        self._tools = dict(tools or {})
+        self._agents = {"plan": Agent("plan"), "build": Agent("build"), **(agents or {})}
+        self._transcript = Transcript()
+        self._record: SessionRecord | None = None
+        self._over = False
+        self._held: tuple[SessionEvent, ...] = ()
+        self.note(SessionStarted("s1", "w1", "hello", mode, goal))
+        self.say(goal)
+        self.note(TurnStarted(1))
+
+    @property
+    def record(self) -> SessionRecord:
+        assert self._record is not None
+        return self._record
+
+    @property
+    def agent(self) -> Agent:
+        return self._agents[self.record.agent]
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return self._transcript.messages
+
+    @property
+    def over(self) -> bool:
+        return self._over
+
+    def say(self, text: str, agent: str = "plan", model: str = "") -> None:
+        """Says something as the person."""
+        number = len(self.events)
+        self.note(MessageAdded(f"m{number}", agent, (Text(text),), model=model))
+
+    def begin(self, text: str) -> None:
+        """Begins another turn."""
+        self._over = False
+        self.say(text)
+        self.note(TurnStarted(self.record.turns + 1))
+
+    def offers(self) -> tuple[Offer, ...]:
+        return tuple(Offer(name, f"Does {name}.", {"type": "object"}) for name in self._tools)
+
+    def note(self, *events: SessionEvent) -> tuple[Recorded, ...]:
+        recorded = []
+        held, self._held = self._held, ()
+        for event in (*held, *events):
+            self.events.append(event)
+            seq = len(self.events)
+            self._record = fold_session(self._record, event, seq, AT)
+            if event not in held:
+                self._transcript.add(event)
+            recorded.append(Recorded(seq, "session/w1/s1", seq, AT, event))
+        return tuple(recorded)
+
+    def hold(self, *events: SessionEvent) -> None:
+        self._held += events
+        for event in events:
+            self._transcript.add(event)
+
+    def catch_up(self) -> tuple[Recorded, ...]:
+        news, self.news = self.news, []
+        return self.note(*news)
+
+    def settle(self, calls: Sequence[Call]) -> Iterator[Recorded]:
+        for call in calls:
+            yield from self.note(CallStarted(call.id, call.tool))
+            does = self._tools.get(call.tool)
+            text = does(call.args or {}) if does else NO_TOOL
+            result = Result(call.id, text, failed=does is None)
+            yield from self.note(CallEnded(call.id, call.tool, result))
+            self._over = self._over or call.tool in self.ends
+
+    def reminder(self) -> str:
+        return self.reminds

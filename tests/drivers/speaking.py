@@ -1,0 +1,69 @@
+"""Models that say what a test tells them, and remember what they were asked."""
+
+from collections.abc import Iterable, Iterator
+
+from assent.core.briefing import Briefing
+from assent.core.errors import AssentError
+from assent.core.event import Recorded
+from assent.core.message import Call, Part, Text
+from assent.core.model import Answer, Delta, Prompt, Said, Stop, Stopped, Usage
+from assent.core.provider import Prices
+from assent.drivers.native.loop import NativeDriver
+from assent.drivers.native.purse import Limits
+from assent.models.cut import Cuttable
+from assent.ports import Opened
+from assent.testing.turns import MemoryTurn
+
+Move = Answer | BaseException
+PRICES = Prices(1_000_000, 2_000_000, 0, 0)  # one dollar a token of input, two of output
+
+
+class Spoken:
+    """Answers the k-th request with the k-th script; an exception in it is raised there."""
+
+    def __init__(self, *scripts: Iterable[Move]) -> None:
+        self._scripts = [list(script) for script in scripts]
+        self.asked: list[Prompt] = []
+        self.closed = 0
+
+    def stream(self, prompt: Prompt) -> Cuttable:
+        self.asked.append(prompt)
+        script = self._scripts.pop(0)
+        return Cuttable(lambda cut: self._answer(script))
+
+    def _answer(self, script: list[Move]) -> Iterator[Answer]:
+        try:
+            for move in script:
+                if isinstance(move, BaseException):
+                    raise move
+                yield move
+        finally:
+            self.closed += 1
+
+
+def says(*parts: Part | str, usage: Usage | None = None, stop: Stop | None = None) -> list[Move]:
+    """A whole answer."""
+    said = [Text(part) if isinstance(part, str) else part for part in parts]
+    calls = any(isinstance(part, Call) for part in said)
+    usual = Stop.CALLS if calls else Stop.END
+    return [*map(Said, said), Stopped(stop or usual, usage or Usage())]
+
+
+def driver(model: object, limits: Limits | None = None, **known: object) -> NativeDriver:
+    """A driver whose clock stands still."""
+    opened = Opened(model, "test/model", **known)  # type: ignore[arg-type]
+    return NativeDriver(lambda name: opened, Briefing(), limits, clock=lambda: 0.0)
+
+
+def drive(it: NativeDriver, turn: MemoryTurn) -> list[Recorded | Delta]:
+    """Drives a turn to its end."""
+    return list(it.drive(turn))
+
+
+def fails(it: NativeDriver, turn: MemoryTurn) -> AssentError:
+    """Drives a turn that must fail; returns how."""
+    try:
+        list(it.drive(turn))
+    except AssentError as error:
+        return error
+    raise AssertionError("the turn did not fail")

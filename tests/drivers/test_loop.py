@@ -1,0 +1,270 @@
+"""The loop asks, settles and repeats, and whatever ends it, the session says so."""
+
+import pytest
+from tests.drivers.speaking import PRICES, Spoken, drive, driver, fails, says
+
+from assent.core.agent import Agent
+from assent.core.briefing import Briefing
+from assent.core.errors import Interrupted, ModelError, Unavailable, UsageError
+from assent.core.event import Recorded
+from assent.core.message import Call, Message, Reasoning, Result, Text
+from assent.core.model import Delta, Retried, Said, Stop, Stopped, Usage
+from assent.core.session_event import (
+    CallEnded,
+    CallStarted,
+    MessageAdded,
+    PartSaid,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+)
+from assent.drivers.native.ending import GO_ON, INTERRUPTED, KEPT, OFF, TOO_LONG
+from assent.drivers.native.loop import NativeDriver
+from assent.drivers.native.purse import Limits
+from assent.drivers.native.step import ABORTED
+from assent.ports import Opened
+from assent.testing.turns import MemoryTurn
+
+READ = Call("c1", "read", {"path": "a"})
+TOOLS = {"read": lambda args: f"content of {args['path']}", "present": lambda args: "Presented."}
+
+
+def test_f124_everything_said_is_an_event_in_order_and_pieces_are_shown_live() -> None:
+    turn = MemoryTurn(tools=TOOLS)
+    model = Spoken(
+        [Delta("text", "I "), *says(Reasoning("Hm."), "I look.", READ)], says("It is there.")
+    )
+    before = len(turn.events)
+    shown = drive(driver(model), turn)
+    assert [each if isinstance(each, Delta) else each.event for each in shown] == [
+        StepStarted(1, "plan", "test/model", "plan"),
+        Delta("text", "I "),
+        PartSaid(Reasoning("Hm.")),
+        PartSaid(Text("I look.")),
+        PartSaid(READ),
+        StepEnded(Stop.CALLS),
+        CallStarted("c1", "read"),
+        CallEnded("c1", "read", Result("c1", "content of a")),
+        StepStarted(2, "plan", "test/model", "plan"),
+        PartSaid(Text("It is there.")),
+        StepEnded(Stop.END),
+        TurnEnded("end"),
+    ]
+    stored = [each.event for each in shown if isinstance(each, Recorded)]
+    assert stored == turn.events[before:]
+    assert [prompt.turn for prompt in model.asked] == [1, 2]
+    assert model.asked[1].messages[1:] == (
+        Message("assistant", (Reasoning("Hm."), Text("I look."), READ), "test/model"),
+        Message("user", (Result("c1", "content of a"),)),
+    )
+
+
+def test_the_same_message_is_the_same_object_in_every_request() -> None:
+    turn = MemoryTurn(tools=TOOLS)
+    model = Spoken(says(READ), says(Call("c2", "read", {"path": "b"})), says("Done."))
+    drive(driver(model), turn)
+    first, second, third = [prompt.messages for prompt in model.asked]
+    assert [id(m) for m in second[: len(first)]] == [id(m) for m in first]
+    assert [id(m) for m in third[: len(second)]] == [id(m) for m in second]
+
+
+def test_a_call_that_ends_the_turn() -> None:
+    turn = MemoryTurn(tools=TOOLS)
+    turn.ends = {"present"}
+    drive(driver(Spoken(says(Call("c1", "present", {})))), turn)
+    assert turn.events[-1] == TurnEnded("presented")
+
+
+def test_what_others_said_is_heard_before_each_step() -> None:
+    turn = MemoryTurn(tools=TOOLS)
+    turn.news = [MessageAdded("n1", "plan", (Text("Rejected."),), "rejected")]
+    model = Spoken(says("Well."))
+    drive(driver(model), turn)
+    assert model.asked[0].messages[-1] == Message("user", (Text("Rejected."),))
+
+
+def test_f10_the_newest_message_decides_agent_model_and_temperature() -> None:
+    agents = {"poet": Agent("poet", prompt="Rhyme.", model="other/m", temperature=0.5)}
+    turn = MemoryTurn(tools=TOOLS, agents=agents)
+    turn.say("Sing.", agent="poet")
+    model, named = Spoken(says("La.")), list[str]()
+
+    def opener(name: str) -> Opened:
+        named.append(name)
+        return Opened(model, name)
+
+    drive(NativeDriver(opener, Briefing()), turn)
+    assert named == ["other/m"]
+    assert (model.asked[0].temperature, "Rhyme." in model.asked[0].system) == (0.5, True)
+
+
+def test_f112_a_retry_is_an_event_and_voids_what_was_said() -> None:
+    turn = MemoryTurn(tools=TOOLS)
+    model = Spoken([Said(Text("Ha")), Said(READ), Retried(1, 2.0, "Busy."), *says("Hello.")])
+    drive(driver(model), turn)
+    assert StepRetried(1, 2.0, "Busy.") in turn.events
+    assert turn.messages[-1] == Message("assistant", (Text("Hello."),), "test/model")
+    assert not [event for event in turn.events if isinstance(event, CallStarted)]
+
+
+@pytest.mark.parametrize("by", ["agent", "limits"])
+def test_f109_the_last_step_has_no_tools_and_must_sum_up(by: str) -> None:
+    agents = {"plan": Agent("plan", steps=2)} if by == "agent" else {}
+    limits = Limits(max_turns=2) if by == "limits" else None
+    turn = MemoryTurn(tools=TOOLS, agents=agents)
+    model = Spoken(says(READ), says("In sum.", Call("c9", "read", {"path": "b"})))
+    drive(driver(model, limits), turn)
+    first, last = model.asked
+    assert [offer.name for offer in first.tools] == ["read", "present"]
+    assert last.tools == ()
+    assert "last step" in last.messages[-1].parts[0].text  # type: ignore[union-attr]
+    assert turn.events[-2:] == [
+        CallEnded("c9", "read", Result("c9", OFF, failed=True)),
+        TurnEnded("limit", f"The turn reached its limit of 2 steps. {KEPT}"),
+    ]
+
+
+def test_f126_tokens_and_cost_are_kept_for_each_step() -> None:
+    turn = MemoryTurn(tools=TOOLS)
+    model = Spoken(says(READ, usage=Usage(2, 1)), says("Done.", usage=Usage(4, 1, 1)))
+    drive(driver(model, prices=PRICES), turn)
+    ended = [event for event in turn.events if isinstance(event, StepEnded)]
+    assert [(step.usage, step.cost) for step in ended] == [
+        (Usage(2, 1), 4.0),
+        (Usage(4, 1, 1), 5.0),
+    ]
+    assert (turn.record.usage, turn.record.cost) == (Usage(6, 2, 1), 9.0)
+
+
+def test_f126_a_cost_that_is_not_known_is_none() -> None:
+    turn = MemoryTurn()
+    drive(driver(Spoken(says("Done.", usage=Usage(2, 1)))), turn)
+    assert turn.record.cost is None
+
+
+def test_a_budget_is_checked_before_each_request_over_all_turns() -> None:
+    turn = MemoryTurn(tools=TOOLS)
+    model = Spoken(says(READ, usage=Usage(2, 1)), says("More."))
+    it = driver(model, Limits(max_budget=4.0), prices=PRICES)
+    drive(it, turn)
+    assert len(model.asked) == 1
+    ended = TurnEnded("budget", f"The budget of $4.00 is spent ($4.0000 so far). {KEPT}")
+    assert turn.events[-1] == ended
+    turn.begin("Go on")
+    drive(it, turn)
+    assert (len(model.asked), turn.events[-1]) == (1, ended)
+
+
+def test_a_budget_also_ends_where_nobody_counts_tokens() -> None:
+    turn = MemoryTurn(tools=TOOLS)
+    it = driver(Spoken(says(READ)), Limits(max_budget=0.5), prices=PRICES)
+    drive(it, turn)
+    assert isinstance(turn.events[-1], TurnEnded)
+    assert turn.events[-1].why == "budget"
+
+
+def test_a_budget_without_prices_is_refused_before_anything_is_asked() -> None:
+    turn, model = MemoryTurn(), Spoken()
+    error = fails(driver(model, Limits(max_budget=1.0)), turn)
+    assert isinstance(error, UsageError)
+    assert error.message.startswith("The prices of test/model are not known")
+    assert (model.asked, turn.events[-1]) == ([], TurnEnded("failed", error.message))
+
+
+def test_a_refusal_is_told_and_fails() -> None:
+    turn = MemoryTurn(tools=TOOLS)
+    model = Spoken([Said(READ), Stopped(Stop.REFUSED, words="Not this.")])
+    error = fails(driver(model), turn)
+    assert error.message == f"test/model refused to answer: Not this. {KEPT}"
+    assert turn.events[-1] == TurnEnded("failed", "test/model refused to answer: Not this.")
+    assert not [event for event in turn.events if isinstance(event, CallStarted)]
+
+
+def test_an_answer_that_is_too_long_is_told() -> None:
+    turn = MemoryTurn()
+    drive(driver(Spoken(says("Once upon", stop=Stop.LENGTH))), turn)
+    words = f"The answer of test/model is cut off: it reached its greatest length. {KEPT}"
+    assert turn.events[-1] == TurnEnded("limit", words)
+
+
+def test_calls_of_an_answer_that_is_too_long_are_not_carried_out() -> None:
+    turn = MemoryTurn(tools=TOOLS)
+    model = Spoken(says(READ, stop=Stop.LENGTH), says("Smaller, then."))
+    drive(driver(model), turn)
+    assert model.asked[1].messages[-1].parts == (Result("c1", TOO_LONG, failed=True),)
+    assert turn.events[-1] == TurnEnded("end")
+
+
+def test_an_answer_that_is_too_long_again_and_again_ends_the_turn() -> None:
+    turn = MemoryTurn(tools=TOOLS)
+    model = Spoken(*[says(READ, stop=Stop.LENGTH)] * 3)
+    drive(driver(model), turn)
+    assert (len(model.asked), turn.record.working) == (3, False)
+
+
+@pytest.mark.parametrize("stroke", [KeyboardInterrupt(), Interrupted("Cut.")])
+def test_f113_an_interrupted_answer_leaves_a_valid_history(stroke: BaseException) -> None:
+    turn = MemoryTurn(tools=TOOLS)
+    model = Spoken([Said(Text("I look.")), Said(READ), stroke], says("Again."))
+    it = driver(model)
+    error = fails(it, turn)
+    assert (type(error), error.message, error.next) == (Interrupted, INTERRUPTED, GO_ON)
+    assert turn.events[-2:] == [
+        CallEnded("c1", "read", Result("c1", ABORTED, failed=True)),
+        TurnEnded("interrupted", INTERRUPTED),
+    ]
+    turn.begin("Go on")
+    drive(it, turn)
+    assert model.asked[1].messages[1:] == (
+        Message("assistant", (Text("I look."), READ), "test/model"),
+        Message("user", (Result("c1", ABORTED, failed=True),)),
+        Message("user", (Text("Go on"),)),
+    )
+    assert model.closed == 2
+
+
+def test_f113_a_listener_who_goes_away_interrupts() -> None:
+    turn, model = MemoryTurn(tools=TOOLS), Spoken(says("I look.", READ), says("Never."))
+    going = driver(model).drive(turn)
+    while not isinstance(getattr(next(going), "event", None), CallStarted):
+        pass
+    going.close()  # type: ignore[attr-defined]
+    assert turn.events[-1] == TurnEnded("interrupted", INTERRUPTED)
+    assert (turn.record.working, len(model.asked)) == (False, 1)
+
+
+def test_f113_calls_that_had_not_begun_are_told_so() -> None:
+    turn = MemoryTurn(tools=TOOLS)
+    going = driver(Spoken(says("I look.", READ))).drive(turn)
+    while getattr(next(going), "event", None) != PartSaid(READ):
+        pass
+    going.close()  # type: ignore[attr-defined]
+    assert turn.events[-3:] == [
+        StepEnded(Stop.END, words="The person interrupted the answer."),
+        CallEnded("c1", "read", Result("c1", ABORTED, failed=True)),
+        TurnEnded("interrupted", INTERRUPTED),
+    ]
+
+
+def test_a_failure_says_what_was_kept_and_voids_half_an_answer() -> None:
+    turn = MemoryTurn(tools=TOOLS)
+    model = Spoken([Said(Text("Half")), Said(READ), Unavailable("It is down.")])
+    error = fails(driver(model), turn)
+    assert (type(error), error.message) == (Unavailable, f"It is down. {KEPT}")
+    assert error.next == GO_ON
+    assert turn.events[-2:] == [
+        StepRetried(1, 0.0, "It is down."),
+        TurnEnded("failed", "It is down."),
+    ]
+    assert turn.messages == (Message("user", (Text("Hello"),)),)
+
+
+def test_a_failure_keeps_the_advice_that_it_came_with() -> None:
+    error = fails(driver(Spoken([ModelError("No key.", "export KEY=...")])), MemoryTurn())
+    assert error.next == "export KEY=..."
+
+
+def test_an_answer_without_an_end_is_a_failure() -> None:
+    error = fails(driver(Spoken([Said(Text("Half"))])), MemoryTurn())
+    assert error.message == f"The answer broke off before its end. {KEPT}"

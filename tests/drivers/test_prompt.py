@@ -1,0 +1,89 @@
+"""The system prompt has its layers in order, and is short."""
+
+import os
+from pathlib import Path
+
+from tests.drivers.speaking import Spoken, driver, says
+
+from assent.config.agents import AgentPlaces, load_agents
+from assent.config.yaml_reader import read_yaml
+from assent.core.agent import Agent
+from assent.core.briefing import Briefing, Instruction
+from assent.core.message import Call
+from assent.drivers.native.loop import NativeDriver
+from assent.drivers.native.prompt import Layer, layers, system, words
+from assent.ports import Opened
+from assent.testing.turns import MemoryTurn
+
+MOST = 2_600  # characters of base, plan agent, guidance and environment
+NAMES = [
+    "base", "provider", "agent", "tools", "environment", "instructions", "facts", "message",
+    "hooks",
+]  # fmt: skip
+BRIEFING = Briefing(
+    ("Workspace: /home/someone/projects/example", "Platform: linux", "Date: 2026-01-01",
+     "Git branch: main"),
+    (Instruction("AGENTS.md", "Use tabs.\n"), Instruction("a/AGENTS.md", "Use spaces.")),
+    ("Tests run with make.",),
+)  # fmt: skip
+
+
+def agents() -> dict[str, Agent]:
+    nowhere = Path(__file__).parent / "nowhere"
+    places = AgentPlaces((nowhere,), os.fsencode(nowhere))
+    return load_agents(places, os.open, lambda: read_yaml)[0]
+
+
+def test_f136_the_layers_stand_in_order_and_empty_ones_are_left_out() -> None:
+    found = layers(Agent("x", prompt="Be x."), BRIEFING, "openai/gpt", "Mode: plan.")
+    assert [layer.name for layer in found] == NAMES
+    assert found[2:] == (
+        Layer("agent", "Be x."),
+        Layer("tools", words("tools")),
+        Layer("environment", "\n".join(BRIEFING.environment)),
+        Layer(
+            "instructions",
+            "Instructions for this workspace; where they disagree, the later ones count.\n\n"
+            "From AGENTS.md:\nUse tabs.\n\nFrom a/AGENTS.md:\nUse spaces.",
+        ),
+        Layer("facts", "Remembered about this workspace:\n- Tests run with make."),
+        Layer("message", "Mode: plan."),
+        Layer("hooks", ""),
+    )
+    assert system(found) == tuple(layer.text for layer in found[:-2])
+    assert system(layers(Agent("x"), Briefing())) == (words("base"), words("tools"))
+
+
+def test_f136_a_provider_has_its_own_words_where_that_helps() -> None:
+    said = {name: layers(Agent("x"), BRIEFING, name)[1].text for name in ("openai/a", "ollama/b")}
+    assert said == {"openai/a": words("openai"), "ollama/b": words("local")}
+    assert layers(Agent("x"), BRIEFING, "anthropic/c")[1].text == ""
+
+
+def test_f136_the_request_has_what_the_layers_say() -> None:
+    model, turn = Spoken(says("Hello.")), MemoryTurn(agents=agents())
+    opened = Opened(model, "openai/gpt")
+    list(NativeDriver(lambda name: opened, BRIEFING).drive(turn))
+    assert model.asked[0].system == system(layers(turn.agent, BRIEFING, "openai/gpt"))
+
+
+def test_the_system_prompt_is_made_once_in_a_turn() -> None:
+    turn = MemoryTurn(tools={"read": lambda args: "x"})
+    model = Spoken(says(Call("c1", "read", {})), says("Done."))
+    list(driver(model).drive(turn))
+    first, second = model.asked
+    assert first.system is second.system
+
+
+def test_f136_the_plan_agents_prompt_is_short() -> None:
+    found = layers(agents()["plan"], Briefing(BRIEFING.environment), "openai/gpt")
+    assert sum(len(layer.text) for layer in found) <= MOST
+
+
+def test_f136_the_plan_agent_knows_all_that_planning_takes() -> None:
+    text = "\n".join(system(layers(agents()["plan"], BRIEFING)))
+    needed = (
+        "write_plan", "present_plan", "`question`", "scope:", "relies_on:", "goal", "verification",
+        "Read a file before you change it", "Nothing touches the disk", "cannot approve",
+    )  # fmt: skip
+    assert [word for word in needed if word not in text] == []

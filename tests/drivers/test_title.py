@@ -1,0 +1,37 @@
+"""A session gets its title from a model, on one line."""
+
+import pytest
+from tests.drivers.speaking import Spoken, says
+
+from assent.core.errors import ModelError
+from assent.core.message import Message, Text
+from assent.core.model import Retried, Said
+from assent.drivers.native.title import title
+
+SESSION = (Message("user", (Text("Make the parser faster"),)),)
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("A faster parser", "A faster parser"),
+        ('"A faster\nparser."', "A faster parser"),
+        ("\x1b[2JA parser", "[2JA parser"),
+        ("A " + "very " * 20 + "fast parser", "A " + "very " * 11 + "…"),
+    ],
+)
+def test_a_title_is_one_short_line(said: str, named: str) -> None:
+    model = Spoken(says(said))
+    assert title(model, SESSION) == named.replace(" …", "…")
+    assert (model.asked[0].kind, model.asked[0].tools) == ("title", ())
+    assert len(named) <= 60
+
+
+def test_what_a_failed_attempt_said_is_in_no_title() -> None:
+    model = Spoken([Said(Text("Wrong")), Retried(1, 2.0, "Busy."), *says("Right")])
+    assert title(model, SESSION) == "Right"
+
+
+def test_no_title_is_an_error() -> None:
+    with pytest.raises(ModelError, match="gave no title"):
+        title(Spoken(says("''")), SESSION)
