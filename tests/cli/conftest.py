@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.cli.scripts import Talker
 from tests.cli.world import World
 
 
@@ -21,3 +22,9 @@ def repo(tmp_path: Path) -> World:
     world.git("add", "kept.txt")
     world.git("commit", "-q", "-m", "first")
     return world
+
+
+@pytest.fixture
+def talker(world: World) -> Talker:
+    """A world in which a scripted model can be talked to."""
+    return Talker(world)

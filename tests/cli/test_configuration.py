@@ -132,15 +132,6 @@ def test_the_gitignore_is_added_to_and_not_replaced(
         assert ignore.read_bytes() == after
 
 
-def test_init_writes_a_plan_agent_once(world: World) -> None:
-    world.ok("init")
-    agent = world.root / ".opencode/agents/plan.md"
-    assert agent.read_text(encoding="utf-8").startswith("---\n")
-    agent.write_bytes(b"mine\n")
-    assert world.ok("init") == {"agent_written": False}
-    assert agent.read_bytes() == b"mine\n"
-
-
 def test_the_workspace_is_the_nearest_that_is_one(repo: World) -> None:
     inner = repo.root / "packages" / "inner"
     (inner / "src").mkdir(parents=True)

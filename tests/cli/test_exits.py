@@ -26,10 +26,10 @@ def test_0_done_and_nothing_to_do(world: World) -> None:
     assert world.ok("recover")["outcome"] == "nothing"
 
 
-def test_0_a_plan_of_text_alone_builds_nothing(world: World) -> None:
+def test_2_a_plan_of_text_alone_needs_a_model_and_spends_nothing(world: World) -> None:
     world.plan()
     world.approve()
-    assert world.ok("build") == {"run": None, "outcome": "nothing", "operations": []}
+    world.no(2, "build")
     shown = world.ok("plan", "show")
     assert (shown["state"], shown["approved"]) == ("AWAITING_APPROVAL", True)
 
@@ -54,7 +54,7 @@ def test_1_a_step_outside_the_lifecycle(world: World) -> None:
 def test_2_usage(world: World) -> None:
     assert world.no(2, "nonsense") == {
         "error": "usage",
-        "message": "No such command 'nonsense'.",
+        "message": "There is no command 'nonsense'. A goal of one word needs -p.",
         "next": "assent --help",
     }
 

@@ -8,7 +8,15 @@ from assent.cli.table import COMMANDS
 
 PLAN = ("new", "write", "list", "show", "use", "history", "delete")
 STAGE = ("write", "edit", "delete", "move", "list", "remove", "clear")
-GROUPS = {"plan": PLAN, "stage": STAGE, "shell": ("check", "run"), "models": ("list", "ask")}
+GROUPS = {
+    "plan": PLAN,
+    "stage": STAGE,
+    "shell": ("check", "run"),
+    "sessions": ("list", "show", "rename", "fork", "export", "delete"),
+    "memory": ("list", "forget"),
+    "models": ("list", "ask"),
+    "debug": ("prompt", "tools"),
+}
 LINES = [
     *[(name,) for name in COMMANDS if name not in GROUPS],
     *[(group, name) for group, names in GROUPS.items() for name in names],

@@ -32,8 +32,8 @@ def drafted(world: World) -> World:
 
 
 def test_init(world: World) -> None:
-    assert world.ok("init") == {"agent_written": True}
-    assert world.ok("init") == {"agent_written": False}
+    assert world.ok("init") == {"agent": "written", "agent_written": True}
+    assert world.ok("init") == {"agent": "current", "agent_written": False}
 
 
 def test_a_plan_has_the_same_keys_everywhere(world: World) -> None:

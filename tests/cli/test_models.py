@@ -143,6 +143,14 @@ def test_a_fault_is_told_and_not_in_the_answer(world: World, fault: str) -> None
         assert b"sk-secret" not in answer.err
 
 
+def test_parts_of_an_attempt_that_fails_late_are_not_in_the_answer(world: World) -> None:
+    with serving(Turn(fault="malformed_event"), Turn()) as server:
+        world.env |= at(server, "anthropic")  # whose parts are complete before the answer is
+        answer = world.run("models", "ask", "anthropic/m", "Hi")
+        assert (answer.code, answer.out) == (0, b"Hello there.\n")
+        assert b"Try 2 follows" in answer.err
+
+
 ERRORS = {
     "a bad key": (refusal(b"401 No", "authentication_error"), "unauthorized", "OPENAI_API_KEY"),
     "no such model": (refusal(b"404 No", "not_found_error"), "model", "assent models list"),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from assent.cli.root import run
+from assent.cli.front import run
 
 PROGRAM = (sys.executable, "-c", "from assent.cli import main; main()")
 TRUSTING = "[approve]\nwithout_terminal = true\n"

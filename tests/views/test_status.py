@@ -223,7 +223,7 @@ def test_events_in_their_envelope() -> None:
     assert _texts(log_lines(rows))[2:] == [
         "     3  now  login  plan_proposed  digest=d content_hash=c operations_hash=o frozen=f",
         "    14  now  -  journal_written  entry=committed",
-        "    15  now  -  plan_selected  plan_id=01plan",
+        "    15  now  -  plan_selected  plan_id=01plan chosen=False",
     ]
 
 

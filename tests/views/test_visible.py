@@ -19,6 +19,7 @@ from assent.views.visible import (
     visible,
     visible_line,
     visible_path,
+    visible_speech,
 )
 
 ANY_TEXT = st.text(
@@ -168,3 +169,15 @@ def test_line_endings_are_compared(text: str, mixed: bool) -> None:
 def _read_back(shown: str) -> str:
     text = shown.replace("␍\n", "<U+000D>\n")
     return re.sub(r"<U\+([0-9A-F]{4,6})>", lambda match: chr(int(match[1], 16)), text)
+
+
+def test_speech_keeps_what_people_write_every_day() -> None:
+    everyday = "⚠️ 👩\u200d💻 5\u202f000\u00a0km"
+    assert visible_speech(everyday) == everyday
+    assert visible_speech("a\ufe0f \u200d \x1b[2J") == "a<U+FE0F> <U+200D> <U+001B>[2J"
+
+
+@given(ANY_TEXT)
+def test_nothing_in_speech_steers(text: str) -> None:
+    left = set(visible_speech(text)) - set("\ufe0f\u200d\u00a0\u202f")
+    assert {char for char in left if kind(char)} == set()

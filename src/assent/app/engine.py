@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assent.app.settings import load_settings, located, places_here
 from assent.config.places import Places, private_paths
+from assent.config.settings import Settings
 from assent.core.paths import normal
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
@@ -26,6 +27,13 @@ def open_engine_at(
     folder: str, here: Places, *, lenient: bool = False
 ) -> tuple[Engine, tuple[str, ...]]:
     """Opens the engine with state and configuration at given places."""
+    cwd, root = located(folder)
+    loaded = load_settings(root, here, lenient=lenient)
+    return engine_of(cwd, root, here, loaded.settings), loaded.warnings
+
+
+def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engine:
+    """Puts an engine together: for a person in the folder `cwd` of the workspace `root`."""
     from assent.store.blobs import FileBlobs
     from assent.store.clock import SystemClock
     from assent.store.locks import FileLocks
@@ -35,9 +43,7 @@ def open_engine_at(
     from assent.workspace.projection import LocalProjection
     from assent.workspace.states import Digests
 
-    cwd, root = located(folder)
-    loaded = load_settings(root, here, lenient=lenient)
-    plan_dir = normal(os.fsencode(loaded.settings.plan.dir))
+    plan_dir = normal(os.fsencode(settings.plan.dir))
     blobs = FileBlobs(here.state / "blobs")
     digests = Digests()  # what reading has hashed, applying need not hash again
     doors = Doors(
@@ -55,10 +61,11 @@ def open_engine_at(
         inode=os.stat(root).st_ino,
         plan_dir=plan_dir,
         user=_user(),
-        expires_s=loaded.settings.approve.expires_s,
+        expires_s=settings.approve.expires_s,
         private=private_paths(here, root),
+        export=os.fsencode(settings.plan.export),
     )
-    return Engine(doors, place), loaded.warnings
+    return Engine(doors, place)
 
 
 def may_approve_without_terminal(folder: str, *, lenient: bool = False) -> bool:

@@ -2,7 +2,7 @@
 
 import os
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
@@ -11,7 +11,6 @@ import msgspec
 from assent.app.settings import load_settings, located, places_here
 from assent.config.settings import Settings
 from assent.core.errors import ModelError, UsageError
-from assent.core.provider import Prices
 from assent.models.accounts import Account, accounts, usable
 from assent.models.asking import Door, WireModel
 from assent.models.catalog import Catalog, Known
@@ -20,21 +19,10 @@ from assent.models.net.client import HttpClient
 from assent.models.retry import Retrying
 from assent.models.sorting import Who
 from assent.models.wires.wire import Asked, Wire
-from assent.ports import Model
+from assent.ports import Opened
 
 SCRIPTED = "scripted:"
 PROBE_S, LIST_S = 0.5, 10.0
-
-
-class Opened(msgspec.Struct, frozen=True):
-    """A model that is ready to be asked, and what is known about it; 0: unknown."""
-
-    model: Model
-    name: str
-    context: int = 0
-    output: int = 0
-    prices: Prices | None = None
-    warm: Callable[[], None] | None = None  # opens the connection ahead of the first request
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -125,13 +113,13 @@ class Models:
 
         if account.name not in self._names:
             seconds = PROBE_S if account.basis == "local" else LIST_S
-            client = HttpClient(_secure, self._environment, seconds, seconds)
+            client = HttpClient(secure, self._environment, seconds, seconds)
             self._names[account.name] = names_at(account, client)
         return self._names[account.name]
 
     @cached_property
     def _client(self) -> HttpClient:
-        return HttpClient(_secure, self._environment, self._settings.http.idle_s)
+        return HttpClient(secure, self._environment, self._settings.http.idle_s)
 
 
 def open_models(folder: str) -> tuple[Models, tuple[str, ...]]:
@@ -158,7 +146,7 @@ def _wire(account: Account, asked: Asked) -> Wire:
             return Responses(asked)
 
 
-def _secure(sock: socket.socket, host: str) -> socket.socket:
+def secure(sock: socket.socket, host: str) -> socket.socket:
     """Loads TLS when the first https connection needs it."""
     from assent.models.net.tls import secure
 

@@ -1,6 +1,8 @@
 """Opens the shell of planning: what looks, what confines, and the bait of its self-test."""
 
 import os
+import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from assent.sandbox.trial.bait import Bait, Ground
 from assent.sandbox.trial.confining import bubblewrapped
 from assent.sandbox.trial.standing import Standings
 from assent.sandbox.view.sight import Sight
+from assent.sandbox.view.system import PROGRAMS
 
 
 def open_shell(folder: str) -> Shell:
@@ -23,11 +26,32 @@ def open_shell(folder: str) -> Shell:
 
 def open_shell_at(folder: str, here: Places, known: Path) -> Shell:
     """Opens the shell with given places; what a self-test found is kept in the folder `known`."""
+    return Shell(_process(folder, here, known, os.environ))
+
+
+def open_process(folder: str) -> LocalProcess:
+    """Opens what starts programs for the workspace around a folder."""
+    here = places_here()
+    return _process(folder, here, here.state, with_ripgrep(os.environ))
+
+
+def with_ripgrep(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """Returns an environment whose PATH ends with our own programs, if only they have ripgrep."""
+    own, path = os.path.dirname(sys.executable), environment.get("PATH", os.defpath)
+    places = [*map(os.fsdecode, PROGRAMS), *path.split(os.pathsep)]
+    if any(os.access(os.path.join(place, "rg"), os.X_OK) for place in places):
+        return environment
+    return {**environment, "PATH": os.pathsep.join((path, own))}
+
+
+def _process(
+    folder: str, here: Places, known: Path, environment: Mapping[str, str]
+) -> LocalProcess:
     _, root = located(folder)
     hidden = [os.fsencode(path) for path in (here.state, here.config, here.file)]
-    sight = Sight(root, os.fsencode(Path.home()), hidden, os.environ)
+    sight = Sight(root, os.fsencode(Path.home()), hidden, environment)
     standings = Standings(known, partial(bubblewrapped, os.environ), bait)
-    return Shell(LocalProcess(sight, standings, os.environ))
+    return LocalProcess(sight, standings, environment)
 
 
 def bait(ground: Ground) -> Bait:

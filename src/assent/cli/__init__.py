@@ -17,7 +17,7 @@ def main() -> None:
         print(overview(), end="")
         return
     try:
-        from assent.cli.root import run
+        from assent.cli.front import run
 
         code = run(arguments)
     except KeyboardInterrupt:  # while it was still loading

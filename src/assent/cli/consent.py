@@ -38,7 +38,7 @@ def approve(call: Call, digest: str, note: str, then_build: bool) -> int | None:
         call.engine.consents.check_files(record)
     record = call.engine.consents.approve(record, record.digest, text(note), channel)
     if then_build:
-        return build_and_answer(call, record.plan_id)
+        return build_and_answer(call, record)
     _answer(call, record)
     return None
 

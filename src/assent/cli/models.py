@@ -113,6 +113,7 @@ def _said(output: Output, answers: Answers, warn: _Warnings) -> tuple[str, Stopp
                 paper.write(piece)
             case Retried(attempt, wait, reason):
                 paper.restart()
+                texts.clear()
                 warn.tell(f"{reason} Try {attempt + 1} follows in {wait:.0f} s.")
             case Said(part=Text(text)):
                 texts.append(text)

@@ -1,14 +1,12 @@
 """Output: one JSON object or lines for a person, on stdout; errors and progress on stderr."""
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from typing import TextIO
 
-import click
 import msgspec
 
 from assent.cli.terminal import silence_stdout
@@ -16,7 +14,6 @@ from assent.core.errors import AssentError
 from assent.core.journal import Progress
 from assent.views.ansi import ansi
 from assent.views.lines import Line
-from assent.views.review import diff_lines
 from assent.views.visible import fold_long, visible_line
 
 UNSHOWN = "not shown, because they are binary or too large."
@@ -50,12 +47,16 @@ class Output:
         if not sys.stdout.isatty():
             self.lines(lines)
             return
+        import shutil
+
         color = colored(sys.stdout)
         texts = [text + "\n" for text in ansi(lines, color=color)]
         with reader():
             if len(texts) < shutil.get_terminal_size().lines:
                 sys.stdout.writelines(texts)
             else:
+                import click
+
                 click.echo_via_pager(texts, color=color)
 
     def progress(self, step: Progress) -> None:
@@ -97,6 +98,8 @@ def want_color() -> bool:
 
 def patch_lines(patch: str | None) -> Iterable[Line]:
     """Renders the difference of two texts, or says why it is not shown."""
+    from assent.views.review import diff_lines
+
     return [Line("plain", f"The texts are {UNSHOWN}")] if patch is None else diff_lines(patch)
 
 

@@ -62,7 +62,7 @@ def status(call: Call) -> None:
     if record is not None:
         call.report_live(record)
         plan = plan_row(record, approved=call.engine.consents.is_approved(record))
-    row = None if run is None else _run(run[0].plan_id, run[1])
+    row = None if run is None else _run(*run)
     shell = _shell()
     lines = [*standing_lines(shell), *status_lines(plan, row)]
     call.output.answer({"plan": plan, "run": row, "shell": shell}, lines)
@@ -98,4 +98,4 @@ def _shell() -> dict[str, str] | None:
 
 def _run(plan_id: str, note: RunNote) -> dict[str, object]:
     outcome = "needs_you" if note.halted else note.outcome
-    return {"run": note.run, "plan_id": plan_id, "outcome": outcome}
+    return {"run": note.run, "plan_id": plan_id or None, "outcome": outcome}

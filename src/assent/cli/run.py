@@ -9,6 +9,7 @@ from assent.cli.asking import consent
 from assent.cli.call import Call, examples, takes_call
 from assent.core.errors import UsageError
 from assent.core.journal import Outcome, Progress, Way
+from assent.core.record import PlanRecord
 from assent.engine.runs import RunReport
 from assent.engine.undoing import Undo
 from assent.views.rows import operation_row, run_row
@@ -20,11 +21,18 @@ EXITS: dict[Outcome, int] = {"done": 0, "nothing": 0, "rolled_back": 1, "needs_y
 ALL_CONFLICT = 5
 
 
-@click.command(epilog=examples("assent build\nassent build --json"))
+@click.command(
+    epilog=examples("assent build\nassent build --model ollama/qwen3\nassent build --json")
+)
+@click.option("--model", metavar="NAME", default="", help="Who carries out a plan of prose.")
+@click.option("--agent", metavar="NAME", default="", help="As which agent (default: build).")
 @takes_call
-def build(call: Call) -> int:
-    """Apply exactly what was approved, once. After a crash, the next start recovers."""
-    return build_and_answer(call, call.record().plan_id)
+def build(call: Call, model: str, agent: str) -> int:
+    """Apply exactly what was approved, once. After a crash, the next start goes on.
+
+    A plan without operations is carried out by a model, inside the scope that the plan declares.
+    """
+    return build_and_answer(call, call.record(), model, agent)
 
 
 @click.command(
@@ -46,7 +54,10 @@ def undo(call: Call, run: str, dry_run: bool, digest: str) -> int:
         return _answer_preview(call, preview, dry_run=dry_run)
     wanted = preview.plan.digest
     channel = consent(call, wanted, digest, lambda: call.engine.reviews.undo_review(preview))
-    return _answer(call, _watched(call, call.engine.undoing.apply(preview, channel)))
+    report = _watched(call, call.engine.undoing.apply(preview, channel))
+    if report.outcome == "done" and preview.source.plan_id:
+        call.engine.sessions.restore_todos(preview.source, preview.target.runs[0])
+    return _answer(call, report)
 
 
 @click.command(epilog=examples("assent recover\nassent recover --roll-back"))
@@ -60,12 +71,44 @@ def recover(call: Call, resume: bool, roll_back: bool, accept: bool) -> int:
     ways = [way for way, wanted in named.items() if wanted]
     if len(ways) > 1:
         raise UsageError("Give one of --resume, --roll-back and --accept.", "assent recover")
-    return _answer(call, _watched(call, call.engine.runs.recover(ways[0] if ways else "auto")))
+    way = ways[0] if ways else "auto"
+    if call.engine.runs.unfinished() is None and (plan := call.engine.runs.building()):
+        if way == "resume":
+            return build_and_answer(call, plan)
+        return _answer(call, _given_up(call, plan, way))
+    return _answer(call, _watched(call, call.engine.runs.recover(way)))
 
 
-def build_and_answer(call: Call, plan_id: str) -> int:
+def build_and_answer(call: Call, record: PlanRecord, model: str = "", agent: str = "") -> int:
     """Builds a plan and says how it went."""
-    return _answer(call, _watched(call, call.engine.runs.build(plan_id)))
+    if call.engine.runs.is_prose(record):
+        from assent.cli.building import build_prose
+
+        return _answer(call, build_prose(call, record, model, agent))
+    if model or agent:
+        raise UsageError("A plan with operations is applied without a model.", "assent build")
+    return _answer(call, _watched(call, call.engine.runs.build(record.plan_id)))
+
+
+def _given_up(call: Call, plan: PlanRecord, way: Way) -> RunReport:
+    """Decides a build by a model that has not come to its end: accepted as it is, or taken back."""
+    building, note = call.engine.building, plan.building
+    assert note is not None, "it was found by that"
+    if way == "auto":
+        told = f"Plan {plan.name} is being built in a session; `assent build` goes on with it."
+        return RunReport(note.run, "needs_you", notes=(told,))
+    if way == "accept":
+        report = building.report(plan, "done")
+        building.finish(plan, "done")
+        return report
+    report = building.report(plan, "rolled_back")
+    if report.operations:
+        preview = call.engine.undoing.preview(note.run)
+        wanted = preview.plan.digest
+        channel = consent(call, wanted, "", lambda: call.engine.reviews.undo_review(preview))
+        _watched(call, call.engine.undoing.apply(preview, channel))
+    building.finish(plan, "rolled_back")
+    return report
 
 
 def _watched(call: Call, work: Generator[Progress, None, R]) -> R:

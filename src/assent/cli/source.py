@@ -37,6 +37,14 @@ def text(argument: str) -> str:
     return shown(os.fsencode(argument))
 
 
+def piped(limit: int) -> tuple[str, bool]:
+    """Returns what is piped in as text, and whether there was more than the limit."""
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        return "", False
+    content = sys.stdin.buffer.read(limit + 1)
+    return content[:limit].decode("utf-8", "backslashreplace"), len(content) > limit
+
+
 def _opened(folder: str, source: str) -> BinaryIO:
     return stdin() if source == "-" else open(os.path.join(folder, source), "rb")
 

@@ -1,10 +1,11 @@
 """`assent init`: makes a folder a workspace."""
 
-from importlib.resources import files
+from typing import Final
 
 import click
 
 from assent.cli.call import Call, examples, takes_call
+from assent.engine.agent_file import AgentFile
 from assent.views.lines import Line
 
 
@@ -12,13 +13,22 @@ from assent.views.lines import Line
 @takes_call
 def init(call: Call) -> None:
     """Make this folder a workspace: .opencode/plans, its state folder, and a plan agent."""
-    agent = (files("assent") / "agents" / "plan.md").read_bytes()
-    wrote = call.engine.init(agent)
-    what = "written" if wrote else "left as it was"
+    from assent.app.agent_file import packaged_agent
+
+    agent = call.engine.init(packaged_agent())
     call.output.answer(
-        {"agent_written": wrote},
-        [Line("plain", f"Ready. .opencode/agents/plan.md was {what}."), Line("dim", NEXT)],
+        {"agent": agent, "agent_written": agent in ("written", "updated")},
+        [
+            Line("plain", f"Ready. .opencode/agents/plan.md {TOLD[agent]}"),
+            Line("dim", NEXT),
+        ],
     )
 
 
 NEXT = '  next: assent plan new NAME --goal "What should be true afterwards"'
+TOLD: Final[dict[AgentFile, str]] = {
+    "written": "was written.",
+    "updated": "was an earlier version and is up to date now.",
+    "current": "is up to date.",
+    "changed_by_person": "was changed by a person and left alone; delete it to get ours again.",
+}

@@ -12,24 +12,49 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "build": ("assent.cli.run", "Apply exactly what was approved, once"),
     "undo": ("assent.cli.run", "Take a run back, by a plan of its own"),
     "recover": ("assent.cli.run", "Finish or revert an interrupted run"),
+    "sessions": ("assent.cli.sessions", "List, show, fork, export and delete sessions"),
+    "memory": ("assent.cli.memory", "List and forget what is remembered here"),
     "models": ("assent.cli.models", "List the models that can be used here, and ask one"),
     "shell": ("assent.cli.shell", "Judge and run commands that only read"),
     "status": ("assent.cli.reading", "Show where the current plan stands"),
     "log": ("assent.cli.reading", "Show everything that happened"),
     "doctor": ("assent.cli.doctor", "Try on this machine what must not be possible"),
+    "debug": ("assent.cli.debug", "Show what a model is told, and which tools it gets"),
 }
 
 _HEAD = """\
 Assent: an AI plans; a person assents to exact bytes; exactly those bytes happen.
 
-Usage: assent [-C DIR] COMMAND [OPTIONS]
+Usage: assent [-C DIR] [OPTIONS] "GOAL"
+       assent [-C DIR] -p [OPTIONS] ["TEXT"]
+       assent [-C DIR] COMMAND [OPTIONS]
+
+A goal goes to a model, which explores, plans and stages; what is piped in goes with it. A goal is
+one text in quotes with a blank in it; behind -p, -c or -r any text is one.
+
+  -p, --print             never ask: for scripts and pipes
+  -c, --continue          go on with the last session
+  -r, --resume ID         go on with a session
+  --mode MODE             plan, ask, auto-edit or yolo
+  --model NAME            the model, as PROVIDER/MODEL or scripted:FILE
+  --agent NAME            the agent
+  --plan ID               go on with the session of a plan
+  --output-format FORMAT  text, json (also --json) or stream-json
+  --max-turns N           most requests to the model
+  --max-budget USD        most dollars
+  --no-input              never ask; what would be asked is a no
 
 """
 
 _FOOT = """
 Every command takes --json, -C DIR, --plan ID and --help.
 
-A first plan:
+A first plan, by a model:
+  assent "Add a --version option"
+  assent review
+  assent approve --build
+
+And by hand:
   assent plan new greet --goal "Say hello"
   echo hello | assent stage write hello.txt --from -
   assent propose && assent review

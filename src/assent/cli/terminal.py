@@ -33,6 +33,32 @@ def ask(texts: Iterable[str], digest: str) -> bool:
         os.close(terminal)
 
 
+def is_there() -> bool:
+    """Tells whether a person's terminal can be opened."""
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC))
+    except OSError:
+        return False
+    return True
+
+
+def reply(text: str) -> str | None:
+    """Shows a text on /dev/tty and returns the line typed after it; None if nobody typed one."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        # What was typed before the question was on screen is no answer to it.
+        termios.tcflush(terminal, termios.TCIFLUSH)
+        _write(terminal, text)
+        return _line(terminal)
+    except (OSError, termios.error):
+        return None
+    finally:
+        os.close(terminal)
+
+
 def silence_stdout() -> None:
     """Lets nobody complain at exit about what is left in the buffer of a stdout that is gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

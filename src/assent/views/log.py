@@ -1,10 +1,12 @@
 """The log: events as rows in the envelope that all faces share, and as lines."""
 
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from assent.core.event import JournalWritten, Recorded, kind
+from assent.core.message import Image
 from assent.views.lines import Line, wrapped
 from assent.views.rows import Row, path_fields
 from assent.views.visible import visible_line
@@ -12,16 +14,12 @@ from assent.views.visible import visible_line
 
 def event_row(recorded: Recorded, sessions: Mapping[str, str]) -> Row:
     """Returns an event in its envelope; `sessions` names the session of each plan by its id."""
-    event = recorded.event
-    plan_id = recorded.stream.rpartition("/")[2]
-    if isinstance(event, JournalWritten):
-        plan_id = getattr(event.entry, "plan_id", "")
     return {
         "seq": recorded.position,
         "at": recorded.at,
-        "kind": kind(event),
-        "session": sessions.get(plan_id) or None,
-        "body": _fields(event),
+        "kind": kind(recorded.event),
+        "session": _session(recorded, sessions) or None,
+        "body": _fields(recorded.event),
     }
 
 
@@ -31,6 +29,17 @@ def log_lines(rows: Iterable[Row]) -> Iterator[Line]:
         at, session = visible_line(str(row["at"])), visible_line(str(row["session"] or "-"))
         text = f"{row['seq']!s:>6}  {at}  {session}  {row['kind']}  {_said(row['body'])}"
         yield from wrapped("plain", text.rstrip(" "))
+
+
+def _session(recorded: Recorded, sessions: Mapping[str, str]) -> str:
+    """Returns the session of an event: its own id, or the session of the plan that it is about."""
+    noun, _, rest = recorded.stream.partition("/")
+    name = rest.rpartition("/")[2]
+    if noun == "session":
+        return name
+    if isinstance(recorded.event, JournalWritten):
+        name = getattr(recorded.event.entry, "plan_id", "")
+    return sessions.get(name, "")
 
 
 def _fields(value: msgspec.Struct) -> Row:
@@ -47,11 +56,16 @@ def _fields(value: msgspec.Struct) -> Row:
 def _plain(value: object) -> object:
     """Returns a value as JSON has it; bytes in lists become text, a tagged value names its kind."""
     match value:
+        case Image(media_type, content):
+            picture = b64encode(content).decode()
+            return {"kind": "image", "media_type": media_type, "content_b64": picture}
         case msgspec.Struct():
             tag = value.__struct_config__.tag
             return {"kind": tag, **_fields(value)} if tag else _fields(value)
-        case tuple():
+        case tuple() | list():
             return [_plain(item) for item in value]
+        case dict():
+            return {str(key): _plain(item) for key, item in value.items()}
         case bytes():
             return value.decode("utf-8", "backslashreplace")
         case _:

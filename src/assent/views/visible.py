@@ -100,6 +100,15 @@ def visible(text: str) -> str:
     return f"{RETURN}\n".join([line.translate(_IN_TEXT) for line in lines])
 
 
+def visible_speech(text: str) -> str:
+    """Writes out what hides, but for what people write every day: joined emoji, hard spaces."""
+    if _plain(text):
+        return text
+    pieces = _EVERYDAY.split(text)
+    pieces[::2] = [visible(piece) for piece in pieces[::2]]
+    return "".join(pieces)
+
+
 def visible_line(text: str) -> str:
     """Writes out what hides, line feeds and tabs too, so that the text stays on one line."""
     if _plain(text) and "\n" not in text and "\t" not in text:
@@ -170,6 +179,7 @@ def _notation(code: int) -> str:
     return f"<U+{code:04X}>"
 
 
+_EVERYDAY = re.compile(f"({_EMOJI_GLUE}|[\u00a0\u202f])")
 _DOUBTFUL_IN_PATH = re.compile(rf"<U\+|\\x|{_EDGE_SPACE.pattern}")
 _BREAK = re.compile(r"[\n\t]")
 _BREAKS = {ord(char): _notation(ord(char)) for char in "\n\t"}

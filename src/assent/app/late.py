@@ -1,0 +1,72 @@
+"""Doors that are opened when first used: most turns never start a program or fetch a page."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+
+from assent.core.process import Chunk, Ended, Limits, Program, Standing
+from assent.ports import Fetch, Fetched, Process, Shell
+
+
+class LateProcess:
+    """Implements ports.Process; loads the sandbox with the first call."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def standing(self) -> Standing:
+        return self._real.standing()
+
+    def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
+        return self._real.program(names, own=own)
+
+    def visible(self, path: bytes) -> bool:
+        return self._real.visible(path)
+
+    def hidden_below(self, folder: bytes) -> bytes | None:
+        return self._real.hidden_below(folder)
+
+    def entries(self, folder: bytes) -> dict[bytes, bool]:
+        return self._real.entries(folder)
+
+    def run(
+        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
+    ) -> Iterator[Chunk | Ended]:
+        return self._real.run(pipeline, folder, limits)
+
+    @cached_property
+    def _real(self) -> Process:
+        from assent.app.shell import open_process
+
+        return open_process(self._folder)
+
+
+class LateShell:
+    """Implements ports.Shell; loads the read-only shell with the first call."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    def run(
+        self, text: str, folder: bytes, limits: Limits | None = None
+    ) -> Iterator[Chunk | Ended]:
+        return self._real.run(text, folder, limits)
+
+    @cached_property
+    def _real(self) -> Shell:
+        from assent.engine.shell import Shell as ReadOnly
+
+        return ReadOnly(self._process)
+
+
+class LateFetch:
+    """Implements ports.Fetch; loads the client with the first call."""
+
+    def __init__(self, make: Callable[[], Fetch]) -> None:
+        self._make = make
+
+    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> Fetched:
+        return self._real.get(url, limit, allowed)
+
+    @cached_property
+    def _real(self) -> Fetch:
+        return self._make()

@@ -1,0 +1,168 @@
+"""Opens work in sessions: the engine, a driver with its model, and the tools around a turn."""
+
+import os
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from assent.app.engine import engine_of
+from assent.app.late import LateFetch, LateProcess, LateShell
+from assent.app.models import Models
+from assent.app.settings import load_settings, located, places_here
+from assent.config.agents import Reader, agent_places, load_agents
+from assent.config.places import Places
+from assent.config.settings import Settings
+from assent.core.agent import Agent
+from assent.core.briefing import Briefing
+from assent.core.mode import Mode, agent_of
+from assent.core.paths import shown
+from assent.core.session import SessionRecord
+from assent.drivers.native.loop import NativeDriver
+from assent.drivers.native.prompt import Layer, layers
+from assent.drivers.native.purse import Limits
+from assent.engine.engine import Engine
+from assent.engine.tooling import Tooling
+from assent.gate.gate import ModeGate
+from assent.ports import Asker, Fetch, Opened
+from assent.tools.table import TOOLS
+from assent.tools.toolbox import Toolbox
+from assent.workspace.branch import branch
+from assent.workspace.disk import Disk
+from assent.workspace.instructions import read_instructions
+
+__all__ = ["Layer", "Limits", "Work", "open_work"]  # faces get them here
+
+
+class Work(msgspec.Struct, frozen=True):
+    """Everything that a turn needs, for the workspace around one folder."""
+
+    engine: Engine
+    driver: NativeDriver
+    tooling: Tooling
+    mode: Mode  # of a new session
+    briefing: Briefing
+    models: Models
+    warnings: tuple[str, ...] = ()
+
+    def prompt_layers(self, record: SessionRecord) -> tuple[Layer, ...]:
+        """Returns what the agent of a session is told before anybody speaks."""
+        return layers(self.tooling.agents[record.agent], self.briefing, record.model)
+
+    def title(self, record: SessionRecord, model: str = "") -> str:
+        """Asks a model for the name of a session."""
+        from assent.drivers.native.title import title
+
+        return title(
+            self.models.open(model).model, self.engine.sessions.transcript(record).messages
+        )
+
+    def close(self) -> None:
+        self.models.close()
+        self.engine.close()
+
+
+def open_work(
+    folder: str,
+    *,
+    model: str | None = "",
+    agent: str = "",
+    asker: Asker,
+    limits: Limits,
+) -> Work:
+    """Opens everything; raises UsageError if there is no model, unless none is to be asked."""
+    here = places_here()
+    cwd, root = located(folder)
+    loaded = load_settings(root, here, lenient=False)
+    settings = loaded.settings
+    models = Models(settings, dict(os.environ), cwd)
+    agents, remarks = _agents(here, root)
+    open_model = _Doorman(models)
+    if model is not None:
+        worker = agents.get(agent or agent_of(settings.mode))
+        opened = open_model(model or (worker.model if worker else ""))
+        if opened.warm:
+            opened.warm()  # the connection is made while the rest is put together
+    engine = engine_of(cwd, root, here, settings)
+    briefing = _briefing(engine, here, cwd, root)
+    return Work(
+        engine,
+        NativeDriver(open_model, briefing, limits),
+        _tooling(folder, settings, asker, agents),
+        settings.mode,
+        briefing,
+        models,
+        (*loaded.warnings, *remarks),
+    )
+
+
+class _Doorman:
+    """Opens each model once, so that what was warmed is what is asked."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._opened: dict[str, Opened] = {}
+
+    def __call__(self, name: str) -> Opened:
+        if name not in self._opened:
+            self._opened[name] = self._models.open(name)
+        return self._opened[name]
+
+
+def _agents(here: Places, root: bytes) -> tuple[dict[str, Agent], tuple[str, ...]]:
+    places = agent_places(here.config, Path.home(), root)
+    return load_agents(places, Disk().open, _yaml)
+
+
+def _yaml() -> Reader:
+    from assent.config.yaml_reader import read_yaml
+
+    return read_yaml
+
+
+def _briefing(engine: Engine, here: Places, cwd: bytes, root: bytes) -> Briefing:
+    on = branch(root)
+    lines = [
+        f"Workspace: {shown(root)}",
+        f"Platform: {sys.platform}",
+        f"Date: {time.strftime('%Y-%m-%d')}",
+        f"Git branch: {on}" if on else "",
+    ]
+    instructions = read_instructions(root, cwd, os.fsencode(here.config))
+    facts = tuple(fact.text for fact in engine.facts.all())
+    return Briefing(tuple(filter(None, lines)), instructions, facts)
+
+
+def _tooling(folder: str, settings: Settings, asker: Asker, agents: dict[str, Agent]) -> Tooling:
+    process = LateProcess(folder)
+    gate = ModeGate(_operands)
+    return Tooling(
+        process=process,
+        shell=LateShell(process),
+        fetch=LateFetch(partial(_fetch, settings)),
+        gate=gate,
+        asker=asker,
+        toolbox=Toolbox(TOOLS, gate, suggest=settings.plan.suggest),
+        agents=agents,
+        hosts=settings.fetch.hosts,
+        staging=settings.plan.staging,
+        suggest=settings.plan.suggest,
+        formats=settings.format,
+    )
+
+
+def _operands(text: str) -> tuple[str, ...]:
+    """Loads the tables of commands when the first command line is judged."""
+    from assent.gate.operands import operands
+
+    return operands(text)
+
+
+def _fetch(settings: Settings) -> Fetch:
+    from assent.app.models import secure
+    from assent.models.fetching import HttpFetch
+    from assent.models.net.client import HttpClient
+
+    return HttpFetch(HttpClient(secure, dict(os.environ), settings.http.idle_s))

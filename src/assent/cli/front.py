@@ -1,0 +1,57 @@
+"""The front door: a goal or a command, run to its exit code, with every failure in words."""
+
+import io
+import sys
+from collections.abc import Sequence
+from itertools import pairwise
+
+from assent.cli.goal import Goal, read_goal
+from assent.cli.output import Output
+from assent.core.errors import AssentError, Interrupted
+
+CLOSED = 2
+MACHINE = frozenset({"--json", "--output-format=json", "--output-format=stream-json"})
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command line and returns its exit code."""
+    if sys.stdout is None or sys.stderr is None:
+        return CLOSED  # nobody would learn what became of it
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal may know fewer letters
+    output = Output(as_json=_for_a_machine(arguments))
+    try:
+        goal = read_goal(arguments)
+        return _command(arguments) if goal is None else _goal(goal, output)
+    except (AssentError, OSError, KeyboardInterrupt) as error:
+        return output.fail(_told(error))
+
+
+def _for_a_machine(arguments: Sequence[str]) -> bool:
+    """Tells whether an answer in JSON is wanted, also where the line cannot be read otherwise."""
+    pairs = [f"{one}={other}" for one, other in pairwise(arguments)]
+    return not MACHINE.isdisjoint([*arguments, *pairs])
+
+
+def _goal(goal: Goal, output: Output) -> int:
+    from assent.cli.talk import talk
+
+    return talk(goal, output)
+
+
+def _command(arguments: Sequence[str]) -> int:
+    from assent.cli.root import command
+
+    return command(arguments)
+
+
+def _told(error: BaseException) -> AssentError:
+    """Turns every expected failure into an error with words and a next step."""
+    match error:
+        case AssentError():
+            return error
+        case OSError():
+            return AssentError(f"{error.strerror or error}: {error.filename or ''}")
+        case _:
+            return Interrupted("Interrupted; `assent status` says where things stand.")

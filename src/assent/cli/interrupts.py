@@ -1,0 +1,41 @@
+"""Interrupts: the first Ctrl-C ends a turn in good order, the second one ends the program."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Final
+
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+INTERRUPTED: Final = 130
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Turns the first signal into KeyboardInterrupt, and leaves at once with the second."""
+    pressed = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal pressed
+        if pressed:
+            _leave()
+        pressed = True
+        raise KeyboardInterrupt
+
+    # Whoever started us may have said that a signal does not concern us.
+    wanted = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, stop) for number in wanted}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)
+
+
+def _leave() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # it may be in the middle of a write
+            stream.flush()
+    os._exit(INTERRUPTED)

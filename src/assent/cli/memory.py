@@ -1,0 +1,29 @@
+"""`assent memory …`: what every session in this workspace is told."""
+
+import click
+
+from assent.cli.call import Call, examples, takes_call
+from assent.views.sessions import fact_lines
+
+
+@click.group()
+def memory() -> None:
+    """List and forget what models remembered about this workspace."""
+
+
+@memory.command("list", epilog=examples("assent memory list\nassent memory list --json"))
+@takes_call
+def list_facts(call: Call) -> None:
+    """List the remembered facts, oldest first."""
+    facts = call.engine.facts.all()
+    rows = [{"fact": fact.fact, "text": fact.text} for fact in facts]
+    call.output.answer({"facts": rows}, fact_lines(facts))
+
+
+@memory.command(epilog=examples("assent memory forget 01k9zq3v7m"))
+@click.argument("reference", metavar="ID")
+@takes_call
+def forget(call: Call, reference: str) -> None:
+    """Take a fact away, by its id or the start of it."""
+    fact = call.engine.facts.forget(reference)
+    call.output.answer({"fact": fact.fact, "text": fact.text}, fact_lines([fact]))

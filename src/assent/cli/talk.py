@@ -1,0 +1,85 @@
+"""`assent "goal"` and `assent -p`: says something in a session, and shows what comes of it."""
+
+import re
+from contextlib import closing
+
+from assent.cli.forms import shown_as
+from assent.cli.goal import Goal
+from assent.cli.interrupts import interruptible
+from assent.cli.output import Output
+from assent.cli.slash import is_slash, mode_of
+from assent.cli.source import piped
+from assent.core.errors import UsageError
+from assent.core.mode import agent_of
+from assent.views.lines import Line
+from assent.views.visible import visible_line
+
+MOST_CONTEXT = 1 << 20  # bytes of stdin
+CUT = f"\n(There was more; these are the first {MOST_CONTEXT:,} bytes.)"
+NOTHING = "There is nothing to say: no text, and nothing on stdin."
+
+
+def talk(goal: Goal, output: Output) -> int:
+    """Says what a person wants said, and returns the exit code of what came of it."""
+    if goal.help:
+        from assent.cli.table import overview
+
+        output.lines([Line("plain", line) for line in overview().splitlines()])
+        return 0
+    if is_slash(goal.words):
+        return _switch(goal, output)
+    with interruptible():
+        return _talked(goal, output)
+
+
+def _talked(goal: Goal, output: Output) -> int:
+    from assent.app.session import Limits, open_work
+    from assent.cli.asker import asker
+    from assent.cli.conversation import Conversation
+
+    words = with_context(goal.words, *piped(MOST_CONTEXT))
+    going_on = bool(goal.going_on or goal.resume or goal.plan)
+    if not words and not going_on:
+        raise UsageError(NOTHING, 'assent -p "what should be done"')
+    work = open_work(
+        goal.folder,
+        # A session knows its model; opening another one ahead would help nobody.
+        model=goal.model or (None if going_on else ""),
+        agent=goal.agent or (agent_of(goal.mode) if goal.mode else ""),
+        asker=asker(may_ask=not goal.headless and not goal.no_input),
+        limits=Limits(goal.turns or None, goal.budget or None),
+    )
+    with closing(work):
+        shown = shown_as(goal.form, output)
+        return Conversation(goal, work, shown, output).turn(words)
+
+
+def with_context(words: str, context: str, more: bool = False) -> str:
+    """Returns the text with what was piped in below it, in a fence that it cannot end."""
+    if not context.strip():
+        return words
+    cut = CUT if more else ""
+    if not words:
+        return context + cut
+    longest = max(map(len, re.findall(r"`{3,}", context)), default=2)
+    fence = "`" * (longest + 1)
+    end = "" if context.endswith("\n") else "\n"
+    return f"{words}\n\nFrom stdin:\n{fence}\n{context}{end}{fence}{cut}"
+
+
+def _switch(goal: Goal, output: Output) -> int:
+    """Changes the mode of a session, or of a new one, without asking any model."""
+    from assent.app.engine import open_engine
+    from assent.cli.conversation import found_session
+
+    mode = mode_of(goal.words)
+    engine, warnings = open_engine(goal.folder)
+    with closing(engine):
+        record = found_session(engine, goal)
+        if record is None:
+            record = engine.sessions.start("", mode)
+        record = engine.sessions.set_mode(record, mode)
+        line = Line("plain", f"Mode {mode}, session {visible_line(record.slug)}.")
+        output.answer({"session": record.session, "slug": record.slug, "mode": mode}, [line])
+        output.warn((*warnings, *engine.warnings))
+    return 0

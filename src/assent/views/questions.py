@@ -1,0 +1,55 @@
+"""Questions to a person: what they look like, and what a typed line means as an answer."""
+
+from collections.abc import Iterator, Sequence
+
+from assent.core.session_event import Question
+from assent.views.lines import BLANK, Line, wrapped
+from assent.views.visible import visible, visible_line
+
+ONE, SEVERAL, WORDS = "a number", "numbers with commas", "your own words"
+
+
+def question_lines(question: Question) -> Iterator[Line]:
+    """Renders a question with its options by number."""
+    yield BLANK
+    if question.header:
+        yield from wrapped("heading", visible_line(question.header))
+    for line in visible(question.question).split("\n"):
+        yield from wrapped("plain", line)
+    for number, option in enumerate(question.options, start=1):
+        about = f": {visible_line(option.description)}" if option.description else ""
+        yield from wrapped("plain", f"  {number}. {visible_line(option.label)}{about}")
+
+
+def answer_hint(question: Question) -> str:
+    """Says what can be typed; Enter alone is always a no."""
+    numbers = [SEVERAL if question.multiple else ONE] if question.options else []
+    words = [WORDS] if question.custom or not question.options else []
+    return f"{' or '.join([*numbers, *words]).capitalize()} (Enter: no answer): "
+
+
+def chosen(question: Question, typed: str) -> tuple[str, ...]:
+    """Returns the labels or words that a typed line means; nothing, if it means none (law 9)."""
+    pieces = typed.split(",") if question.multiple and question.options else [typed]
+    found = [_meant(question, piece.strip()) for piece in pieces if piece.strip()]
+    if all(found):
+        return tuple(dict.fromkeys(found))
+    free = question.custom or not question.options
+    return (typed.strip(),) if free and typed.strip() else ()
+
+
+def open_questions_lines(questions: Sequence[Question], command: str) -> Iterator[Line]:
+    """Renders questions that nobody answered, and how to answer them."""
+    for question in questions:
+        yield from question_lines(question)
+    yield Line("plain", f"Answer: {command} 'YOUR ANSWER'")
+
+
+def _meant(question: Question, piece: str) -> str:
+    """Returns the label of an option, by its number or its own words; empty if there is none."""
+    labels = [option.label for option in question.options]
+    if piece.isascii() and piece.isdigit():
+        number = int(piece[:9])
+        return labels[number - 1] if 1 <= number <= len(labels) else ""
+    folded = piece.casefold()
+    return next((label for label in labels if label.casefold() == folded), "")

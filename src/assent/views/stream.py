@@ -1,0 +1,53 @@
+"""The stream of a turn, line by line in the envelope of the log, and its calls in a few words."""
+
+from collections.abc import Iterator
+
+from assent.core.event import Event, Recorded
+from assent.core.model import Delta
+from assent.core.session_event import CallEnded, Compacted, StepRetried
+from assent.views.lines import Line, wrapped
+from assent.views.log import event_row
+from assent.views.rows import Row
+from assent.views.visible import visible_line
+
+SHORT = 200
+
+
+def stream_row(heard: Recorded | Delta, session: str, at: str) -> Row:
+    """Returns what was stored with its place in the log, and what is being said without one."""
+    match heard:
+        case Delta(kind, text):
+            return _live("delta", session, at, {"kind": kind, "text": text})
+        case Recorded():
+            row = event_row(heard, {})
+            return {**row, "session": row["session"] or session}
+
+
+def result_line(result: Row, session: str, at: str) -> Row:
+    """Returns the last line of a stream: the same object that `json` prints alone."""
+    return _live("result", session, at, result)
+
+
+def activity_lines(event: Event) -> Iterator[Line]:
+    """Renders what a model does besides talking, on one line each."""
+    match event:
+        case CallEnded(tool=tool, title=title, result=result):
+            told = _first(result.text) if result.failed else title
+            failed = ": failed" if result.failed else ""
+            text = f"{visible_line(tool)}{failed}" + (f": {visible_line(told)}" if told else "")
+            yield from wrapped("dim", f"· {text}"[:SHORT])
+        case StepRetried(attempt, wait, reason):
+            again = f" Try {attempt + 1} follows in {wait:.0f} s." if wait else ""
+            yield from wrapped("dim", f"· {visible_line(reason)}{again}")
+        case Compacted():
+            yield Line("dim", "· The conversation was summarised to make room.")
+        case _:
+            pass
+
+
+def _live(kind: str, session: str, at: str, body: Row) -> Row:
+    return {"seq": None, "at": at, "kind": kind, "session": session, "body": body}
+
+
+def _first(text: str) -> str:
+    return text.strip().partition("\n")[0]

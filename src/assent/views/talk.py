@@ -1,0 +1,206 @@
+"""What came of talking to a model: the sum of a turn's events, as an object and as lines."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from assent.core.errors import AssentError
+from assent.core.event import Event
+from assent.core.lifecycle import State
+from assent.core.message import Text
+from assent.core.model import Usage
+from assent.core.record import PlanRecord
+from assent.core.session import SessionRecord, added
+from assent.core.session_event import (
+    CallEnded,
+    Compacted,
+    PartSaid,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+)
+from assent.views.lines import BLANK, Line, wrapped
+from assent.views.questions import open_questions_lines
+from assent.views.rows import Row
+from assent.views.visible import visible_line, visible_path
+
+IDLE: Final = "IDLE"  # the state of a session without a plan
+PLAN_ENDED: Final = 3
+ASKING: Final = "question"  # the tool by which a model asks
+_EXITS: Final = {"failed": 1, "interrupted": 130}
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A question without an answer, and the call that it came from."""
+
+    id: str
+    call: str
+    question: Question
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """What a turn amounts to so far. Parts count when their step has ended."""
+
+    agent: str = ""
+    model: str = ""
+    saying: tuple[str, ...] = ()
+    said: str = ""  # by the last step that said anything
+    steps: int = 0
+    usage: Usage = Usage()
+    cost: float | None = 0.0
+    why: str = ""
+    words: str = ""
+    asked: tuple[Asked, ...] = ()
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """Where a session and its plan stand after a turn."""
+
+    session: SessionRecord
+    tally: Tally = Tally()
+    plan: PlanRecord | None = None
+    operations: int = 0
+    approved: bool = False
+    drafted: bool = False  # this turn left text or operations in a draft
+    error: AssentError | None = None
+    prefix: str = "assent"  # how a command for this folder begins
+
+
+def tallied(tally: Tally, event: Event) -> Tally:
+    """Returns the sum with one more event."""
+    changed = msgspec.structs.replace
+    match event:
+        case StepStarted(agent=agent, model=model):
+            steps = tally.steps + 1
+            return changed(tally, agent=agent, model=model, steps=steps, saying=())
+        case PartSaid(part=Text(text)):
+            return changed(tally, saying=(*tally.saying, text))
+        case StepRetried():
+            return changed(tally, saying=())
+        case StepEnded(usage=usage, cost=cost):
+            return _counted(_spoken(tally), usage, cost)
+        case Compacted(usage=usage, cost=cost):
+            return _counted(tally, usage, cost)
+        case _:
+            return _closed(tally, event)
+
+
+def _closed(tally: Tally, event: Event) -> Tally:
+    changed = msgspec.structs.replace
+    match event:
+        case QuestionAsked(id, call, questions):
+            asked = [Asked(id, call, question) for question in questions]
+            return changed(tally, asked=(*tally.asked, *asked))
+        case QuestionAnswered(id, answers) if answers is not None:
+            return changed(tally, asked=tuple([one for one in tally.asked if one.id != id]))
+        case CallEnded(call, tool) if tool != ASKING:  # whether a call may run waits for nobody
+            return changed(tally, asked=tuple([one for one in tally.asked if one.call != call]))
+        case TurnEnded(why, words):
+            return changed(_spoken(tally), why=why, words=words)
+        case _:
+            return tally
+
+
+def _spoken(tally: Tally) -> Tally:
+    """Takes in what the step said, as the transcript does."""
+    said = "".join(tally.saying) or tally.said
+    return msgspec.structs.replace(tally, said=said, saying=())
+
+
+def _counted(tally: Tally, usage: Usage, cost: float | None) -> Tally:
+    total = None if cost is None or tally.cost is None else tally.cost + cost
+    return msgspec.structs.replace(tally, usage=added(tally.usage, usage), cost=total)
+
+
+def exit_code(ending: Ending) -> int:
+    """Returns the exit code: 3 where planning ended with something to approve or go on with."""
+    if ending.error is not None:
+        return ending.error.exit
+    if ending.tally.why in _EXITS:
+        return _EXITS[ending.tally.why]
+    if ending.session.mode != "plan":
+        return 0
+    return PLAN_ENDED if _awaits(ending) or ending.drafted else 0
+
+
+def result_row(ending: Ending) -> Row:
+    """Returns the one object that `--output-format json` prints."""
+    session, tally, plan, error = ending.session, ending.tally, ending.plan, ending.error
+    return {
+        "session": session.session,
+        "result": tally.said,
+        "plan_id": plan.plan_id if plan else None,
+        "digest": (plan.digest or None) if plan else None,
+        "state": str(plan.state) if plan else IDLE,
+        "exit": exit_code(ending),
+        "usage": msgspec.to_builtins(tally.usage),
+        "cost": tally.cost,
+        "slug": session.slug,
+        "title": session.title,
+        "mode": session.mode,
+        "agent": tally.agent or session.agent,
+        "model": tally.model or session.model,
+        "turns": session.turns,
+        "steps": tally.steps,
+        "why": tally.why or None,
+        "operations": ending.operations,
+        "approved": ending.approved,
+        "questions": [msgspec.to_builtins(one.question) for one in tally.asked],
+        "error": error.word if error else None,
+        "message": _valid(error.message if error else tally.words),
+        "next": _valid(error.next if error else _next(ending)),
+    }
+
+
+def ending_lines(ending: Ending) -> Iterator[Line]:
+    """Renders what a person should know, and can type, after the model's last words."""
+    tally, go_on = ending.tally, f"{ending.prefix} -c -p"
+    if tally.words:
+        yield from wrapped("dim", visible_line(tally.words))
+    if tally.asked:
+        yield from open_questions_lines([one.question for one in tally.asked], go_on)
+    if ending.session.mode == "plan" and ending.plan is not None:
+        yield from _plan_lines(ending, ending.plan)
+
+
+def _plan_lines(ending: Ending, plan: PlanRecord) -> Iterator[Line]:
+    count = f"{ending.operations} operation{'' if ending.operations == 1 else 's'}"
+    where, prefix = visible_path(plan.path), ending.prefix
+    if _awaits(ending):
+        yield BLANK
+        yield from wrapped("heading", f"The plan waits for you: {count}, text in {where}.")
+        yield Line("digest", plan.digest)
+        yield Line("plain", f"Review:  {prefix} review")
+        yield Line("plain", f"Approve: {prefix} approve --digest {plan.digest} --build")
+        yield Line("plain", f"Reject:  {prefix} reject --note 'WHY', then {prefix} -c")
+    elif ending.drafted:
+        yield BLANK
+        yield from wrapped("heading", f"The plan is a draft: {count}, text in {where}.")
+        yield Line("plain", f"Go on:   {prefix} -c -p 'WHAT NEXT'")
+        yield Line("plain", f"Propose: {prefix} propose")
+
+
+def _valid(text: str) -> str:
+    """Returns a text that can be encoded: half of a pair from a file name becomes an escape."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _awaits(ending: Ending) -> bool:
+    plan = ending.plan
+    return plan is not None and plan.state is State.AWAITING_APPROVAL and not ending.approved
+
+
+def _next(ending: Ending) -> str:
+    plan, prefix = ending.plan, ending.prefix
+    if ending.session.mode != "plan" or plan is None:
+        return f"{prefix} -c -p 'WHAT NEXT'"
+    if _awaits(ending):
+        return f"{prefix} approve --digest {plan.digest} --build"
+    if ending.approved:
+        return f"{prefix} build"
+    return f"{prefix} -c -p 'WHAT NEXT'"

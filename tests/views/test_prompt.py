@@ -1,0 +1,57 @@
+"""What a model is told, and which tools it gets, in numbers and in lines."""
+
+from assent.core.model import Offer
+from assent.views.prompt import prompt_lines, prompt_row, tokens, tools_lines, tools_row
+
+READ = Offer("read", "Reads a file.", {"type": "object"})  # 4 + 13 + 17 characters
+ESCAPE = bytes([27]).decode()
+
+
+def test_a_token_has_about_four_characters() -> None:
+    assert [tokens("x" * length) for length in (0, 1, 4, 5)] == [0, 1, 1, 2]
+
+
+def test_layers_tools_and_their_sum() -> None:
+    row = prompt_row("plan", "plan", [("base", "x" * 10), ("facts", "")], [READ])
+    assert row == {
+        "agent": "plan",
+        "mode": "plan",
+        "layers": [
+            {"name": "base", "tokens": 3, "text": "x" * 10},
+            {"name": "facts", "tokens": 0, "text": ""},
+        ],
+        "tools": {"count": 1, "tokens": 9},
+        "tokens": 11,
+    }
+    assert [line.text for line in prompt_lines(row)] == [
+        "base (3 tokens)",
+        "│ xxxxxxxxxx",
+        "",
+        "facts (0 tokens)",
+        "",
+        "tools: 1 offered (9 tokens)",
+        "The first request of plan in plan mode: 11 tokens.",
+    ]
+
+
+def test_a_project_cannot_steer_the_terminal_by_its_instructions() -> None:
+    row = prompt_row("plan", "plan", [("instructions", f"{ESCAPE}[2J")], [])
+    assert not any(ESCAPE in line.text for line in prompt_lines(row))
+
+
+def test_f12_every_tool_is_offered_or_withheld_with_the_reason() -> None:
+    row = tools_row("plan", "plan", [READ], {"fetch": "No host may be fetched from."})
+    assert row["tools"] == [
+        {"name": "read", "offered": True, "why": "", "tokens": 9},
+        {
+            "name": "fetch",
+            "offered": False,
+            "why": "No host may be fetched from.",
+            "tokens": 0,
+        },
+    ]
+    assert [line.text for line in tools_lines(row)] == [
+        "plan mode: 1 tools offered, 1 withheld (agent plan).",
+        "read   offered",
+        "fetch  withheld  No host may be fetched from.",
+    ]

@@ -1,0 +1,59 @@
+"""Questions: what they look like, and which typed lines are an answer."""
+
+import pytest
+
+from assent.core.session_event import Option, Question
+from assent.views.questions import answer_hint, chosen, open_questions_lines, question_lines
+
+ESCAPE = bytes([27]).decode()
+COLOUR = Question("Colour", "Which one?", (Option("Red", "warm"), Option("Blue")))
+FREE = Question("", "What is it called?")
+STRICT = Question("Sure?", "Do it?", (Option("Yes"), Option("No")), custom=False)
+MANY = Question("Parts", "Which?", (Option("A"), Option("B"), Option("C")), multiple=True)
+
+ANSWERS = {
+    "a number": (COLOUR, "2", ("Blue",)),
+    "a label in other letters": (COLOUR, " red ", ("Red",)),
+    "words of one's own": (COLOUR, "green, please", ("green, please",)),
+    "no such number": (COLOUR, "7", ("7",)),
+    "nothing": (COLOUR, "", ()),
+    "blanks": (COLOUR, "  ", ()),
+    "free words": (FREE, "Ada", ("Ada",)),
+    "no such option": (STRICT, "y", ()),
+    "no such number of a strict one": (STRICT, "0", ()),
+    "a strict yes": (STRICT, "1", ("Yes",)),
+    "several": (MANY, "3, a", ("C", "A")),
+    "several, one twice": (MANY, "1,1,A", ("A",)),
+    "several, one unknown": (MANY, "1, and more", ("1, and more",)),
+    "only commas": (MANY, ",,", ()),
+    "a huge number": (STRICT, "9" * 5000, ()),
+}
+
+
+@pytest.mark.parametrize(("question", "typed", "answer"), ANSWERS.values(), ids=ANSWERS)
+def test_f41_only_what_is_typed_is_an_answer(
+    question: Question, typed: str, answer: tuple[str, ...]
+) -> None:
+    assert chosen(question, typed) == answer
+
+
+def test_f32_a_question_with_its_options() -> None:
+    assert [line.text for line in question_lines(COLOUR)] == [
+        "",
+        "Colour",
+        "Which one?",
+        "  1. Red: warm",
+        "  2. Blue",
+    ]
+    assert answer_hint(COLOUR) == "A number or your own words (Enter: no answer): "
+    assert answer_hint(STRICT) == "A number (Enter: no answer): "
+    assert answer_hint(FREE) == "Your own words (Enter: no answer): "
+    assert answer_hint(MANY) == "Numbers with commas or your own words (Enter: no answer): "
+
+
+def test_nothing_in_a_question_steers_the_terminal() -> None:
+    clear = f"{ESCAPE}[2J"
+    question = Question(clear, f"{clear}\n{clear}", (Option(clear, clear),))
+    lines = list(open_questions_lines([question], "assent -c -p"))
+    assert not any(ESCAPE in line.text or "\n" in line.text for line in lines)
+    assert lines[-1].text == "Answer: assent -c -p 'YOUR ANSWER'"

@@ -1,0 +1,184 @@
+"""What came of a turn: sums, exit codes, the object, and the lines."""
+
+import msgspec
+import pytest
+
+from assent.core.errors import Unavailable
+from assent.core.lifecycle import State
+from assent.core.message import Reasoning, Result, Text
+from assent.core.model import Stop, Usage
+from assent.core.record import PlanRecord
+from assent.core.session import SessionRecord
+from assent.core.session_event import (
+    CallEnded,
+    Compacted,
+    PartSaid,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionEvent,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+)
+from assent.views.talk import Asked, Ending, Tally, ending_lines, exit_code, result_row, tallied
+
+ESCAPE = bytes([27]).decode()
+SESSION = SessionRecord(
+    "01s", "01w", "fix-it", "plan", "then", "now", 9, title="Fix", agent="plan", turns=2
+)
+ASKING = msgspec.structs.replace(SESSION, mode="ask")
+DIGEST = "0123456789abcdef" * 4
+DRAFT = PlanRecord("01p", "01w", "fix-it", "fix", b"PLAN_fix.md", "", "", "then", 3)
+AWAITING = msgspec.structs.replace(DRAFT, state=State.AWAITING_APPROVAL, digest=DIGEST)
+STARTED = StepStarted(1, "plan", "m/x", "plan")
+WHICH = Question("", "Which?")
+
+
+def summed(*events: SessionEvent) -> Tally:
+    tally = Tally()
+    for event in events:
+        tally = tallied(tally, event)
+    return tally
+
+
+def said(text: str) -> PartSaid:
+    return PartSaid(Text(text))
+
+
+def test_the_last_step_that_said_something_is_the_result() -> None:
+    end = StepEnded(Stop.END, Usage(10, 2), 0.5)
+    tally = summed(
+        STARTED, said("Look"), said("ing."), end, STARTED, PartSaid(Reasoning("Hm.")), end
+    )
+    assert (tally.said, tally.steps) == ("Looking.", 2)
+    assert (tally.agent, tally.model) == ("plan", "m/x")
+
+
+def test_what_a_failed_attempt_said_does_not_count() -> None:
+    again = StepRetried(1, 0.0, "cut")
+    assert summed(STARTED, said("Half"), again, said("All"), StepEnded(Stop.END)).said == "All"
+    assert summed(STARTED, said("Half"), again, TurnEnded("failed")).said == ""
+
+
+def test_what_an_interrupted_step_said_counts() -> None:
+    tally = summed(STARTED, said("So far"), TurnEnded("interrupted", "Stopped."))
+    assert (tally.said, tally.why, tally.words) == ("So far", "interrupted", "Stopped.")
+
+
+def test_f126_tokens_and_cost_add_up_and_one_unknown_makes_the_sum_unknown() -> None:
+    one = StepEnded(Stop.CALLS, Usage(10, 2, 3, 4, 5), 0.25)
+    tally = summed(STARTED, one, STARTED, one, Compacted("s", 1, Usage(1, 1), 0.5))
+    assert (tally.usage, tally.cost) == (Usage(21, 5, 6, 8, 10), 1.0)
+    assert summed(one, StepEnded(Stop.END)).cost is None
+
+
+def test_f32_a_question_waits_until_somebody_answers() -> None:
+    asked = QuestionAsked("q1", "c1", (WHICH,))
+    waits = (Asked("q1", "c1", WHICH),)
+    ended = CallEnded("c1", "question", Result("c1", "Nobody answered."))
+    assert summed(asked, QuestionAnswered("q1", None), ended).asked == waits
+    assert summed(asked, QuestionAnswered("q2", (("a",),))).asked == waits
+    assert summed(asked, QuestionAnswered("q1", (("a",),))).asked == ()
+
+
+def test_a_question_whether_a_call_may_run_waits_for_nobody() -> None:
+    asked = QuestionAsked("q1", "c1", (WHICH,))
+    ended = CallEnded("c1", "write", Result("c1", "No.", failed=True))
+    assert summed(asked, QuestionAnswered("q1", None), ended).asked == ()
+
+
+EXITS = {
+    "words only": (Ending(SESSION, plan=DRAFT), 0),
+    "no plan": (Ending(SESSION), 0),
+    "a draft of this turn": (Ending(SESSION, plan=DRAFT, drafted=True), 3),
+    "a plan that waits": (Ending(SESSION, plan=AWAITING), 3),
+    "a plan that is approved": (Ending(SESSION, plan=AWAITING, approved=True), 0),
+    "outside plan mode": (Ending(ASKING, plan=AWAITING, drafted=True), 0),
+    "an error": (Ending(SESSION, plan=AWAITING, error=Unavailable("Down.")), 1),
+    "interrupted": (Ending(SESSION, summed(TurnEnded("interrupted"))), 130),
+    "failed": (Ending(SESSION, summed(TurnEnded("failed"))), 1),
+    "the limit": (Ending(SESSION, summed(TurnEnded("limit")), AWAITING), 3),
+}
+
+
+@pytest.mark.parametrize(("ending", "code"), EXITS.values(), ids=EXITS)
+def test_exit_codes(ending: Ending, code: int) -> None:
+    assert exit_code(ending) == code
+    assert result_row(ending)["exit"] == code
+
+
+def test_the_whole_object() -> None:
+    tally = summed(
+        STARTED, said("Done."), StepEnded(Stop.END, Usage(8, 2), 0.5), TurnEnded("presented")
+    )
+    assert result_row(Ending(SESSION, tally, AWAITING, 2)) == {
+        "session": "01s",
+        "result": "Done.",
+        "plan_id": "01p",
+        "digest": DIGEST,
+        "state": "AWAITING_APPROVAL",
+        "exit": 3,
+        "usage": {"input": 8, "output": 2, "cache_read": 0, "cache_write": 0, "reasoning": 0},
+        "cost": 0.5,
+        "slug": "fix-it",
+        "title": "Fix",
+        "mode": "plan",
+        "agent": "plan",
+        "model": "m/x",
+        "turns": 2,
+        "steps": 1,
+        "why": "presented",
+        "operations": 2,
+        "approved": False,
+        "questions": [],
+        "error": None,
+        "message": "",
+        "next": f"assent approve --digest {DIGEST} --build",
+    }
+
+
+def test_an_error_says_what_to_do_next() -> None:
+    row = result_row(Ending(SESSION, error=Unavailable("Down.", "assent -c")))
+    told = {key: row[key] for key in ("error", "message", "next", "exit", "state", "digest")}
+    assert told == {
+        "error": "unavailable",
+        "message": "Down.",
+        "next": "assent -c",
+        "exit": 1,
+        "state": "IDLE",
+        "digest": None,
+    }
+
+
+def test_a_plan_that_waits_names_the_digest_and_the_literal_commands() -> None:
+    ending = Ending(SESSION, plan=AWAITING, operations=1, prefix="assent -C 'my folder'")
+    assert [line.text for line in ending_lines(ending)] == [
+        "",
+        "The plan waits for you: 1 operation, text in PLAN_fix.md.",
+        DIGEST,
+        "Review:  assent -C 'my folder' review",
+        f"Approve: assent -C 'my folder' approve --digest {DIGEST} --build",
+        "Reject:  assent -C 'my folder' reject --note 'WHY', then assent -C 'my folder' -c",
+    ]
+
+
+def test_a_draft_says_how_to_go_on() -> None:
+    lines = [line.text for line in ending_lines(Ending(SESSION, plan=DRAFT, drafted=True))]
+    assert lines == [
+        "",
+        "The plan is a draft: 0 operations, text in PLAN_fix.md.",
+        "Go on:   assent -c -p 'WHAT NEXT'",
+        "Propose: assent propose",
+    ]
+
+
+def test_outside_plan_mode_there_is_nothing_to_say_of_a_plan() -> None:
+    assert list(ending_lines(Ending(ASKING, plan=AWAITING, drafted=True))) == []
+
+
+def test_nothing_that_a_model_says_steers_the_terminal() -> None:
+    over = summed(TurnEnded("limit", f"{ESCAPE}[2J\nno"))
+    lines = [line.text for line in ending_lines(Ending(SESSION, over))]
+    assert lines == ["<U+001B>[2J<U+000A>no"]
