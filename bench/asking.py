@@ -36,7 +36,7 @@ PIECE = 2_000  # characters of one result in a long history
 
 def asking(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures the program's first request, and the steps of the client alone."""
-    with _talker() as port:
+    with talker() as port:
         bare, first = best(
             scale.starts,
             lambda: timed(lambda: subprocess.run(BARE, check=True)),
@@ -73,16 +73,22 @@ class Plain:
             "tools": [{"type": "function", "function": function}],
         }
         self._connection.request("POST", "/v1/chat/completions", json.dumps(body))
-        said: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": []}
-        for line in self._connection.getresponse().read().splitlines():
-            if line.startswith(b"data: {"):
-                for choice in json.loads(line[6:])["choices"]:
-                    said["content"] += choice["delta"].get("content", "")
-                    said["tool_calls"] += choice["delta"].get("tool_calls", [])
+        said = heard(self._connection)
         self._messages += [said, {"role": "tool", "tool_call_id": "call_1", "content": FOUND}]
 
     def close(self) -> None:
         self._connection.close()
+
+
+def heard(connection: http.client.HTTPConnection) -> dict[str, Any]:
+    """Reads a streamed answer by hand."""
+    said: dict[str, Any] = {"role": "assistant", "content": "", "tool_calls": []}
+    for line in connection.getresponse().read().splitlines():
+        if line.startswith(b"data: {"):
+            for choice in json.loads(line[6:])["choices"]:
+                said["content"] += choice["delta"].get("content", "")
+                said["tool_calls"] += choice["delta"].get("tool_calls", [])
+    return said
 
 
 class Ours:
@@ -118,7 +124,7 @@ def _gap(port: int, client: Plain | Ours, steps: int) -> float:
     for _ in range(steps):
         client.step()
     client.close()
-    return float(statistics.median(_told(port)["gaps"]))
+    return float(statistics.median(told(port)["gaps"]))
 
 
 def _first_byte(work: Path, port: int) -> float:
@@ -134,10 +140,10 @@ def _first_byte(work: Path, port: int) -> float:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
     )
-    return float(_told(port)["first"]) - began
+    return float(told(port)["first"]) - began
 
 
-def _told(port: int) -> dict[str, Any]:
+def told(port: int) -> dict[str, Any]:
     connection = http.client.HTTPConnection("127.0.0.1", port)
     connection.request("GET", "/gaps")
     found: dict[str, Any] = json.loads(connection.getresponse().read())
@@ -146,7 +152,7 @@ def _told(port: int) -> dict[str, Any]:
 
 
 @contextmanager
-def _talker() -> Iterator[int]:
+def talker() -> Iterator[int]:
     server = subprocess.Popen(
         [sys.executable, str(Path(__file__).with_name("talker.py"))], stdout=subprocess.PIPE
     )

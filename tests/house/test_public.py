@@ -5,12 +5,15 @@ import inspect
 import pytest
 
 from assent import ports
+from assent.engine.building import Building
 from assent.engine.consents import Consents
 from assent.engine.drafts import Drafts
 from assent.engine.engine import Engine
+from assent.engine.facts import Facts
 from assent.engine.plans import Plans
 from assent.engine.reviews import Reviews
 from assent.engine.runs import Runs
+from assent.engine.sessions import Sessions
 from assent.engine.shell import Shell
 from assent.engine.undoing import Undoing
 
@@ -25,13 +28,21 @@ VERBS = {
         "approve check_files freeze genuine is_approved proposal propose reject sign usable"
     ),
     Reviews: "approved_text review text undo_review",
-    Runs: "build ledger recover report settle unfinished",
+    Runs: (
+        "begin build building end is_prose ledger recover report settle settle_under unfinished"
+    ),
+    Sessions: (
+        "all delete diary events export find fork last load of_plan restore_todos retitle say "
+        "set_mode start transcript work"
+    ),
+    Facts: "all forget remember",
+    Building: "finish is_over report start",
     Undoing: "apply preview",
     Shell: "run standing",
 }
 DOORS = (
-    "Answers Batch Blobs Clock Facts Files Hands Journal Locks Looks Model PlanFile Process "
-    "Projection Signer Store"
+    "Answers Asker Batch Blobs Clock Driver Facts Fetch Fetched Files Gate Hands Journal Locks "
+    "Looks Model Opened PlanFile Process Projection Shell Signer Store Turn"
 )
 
 
