@@ -61,10 +61,10 @@ class OpenGate:
 
     def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
         edits = any(request.action is Action.EDIT for request in requests)
-        if posture.mode == "plan" and edits:
-            return Decision(Verdict.STAGE, "plan mode")
         if any("secret" in request.resource for request in requests):
             return Decision(Verdict.ASK, "It may be private.")
+        if posture.mode == "plan" and edits:
+            return Decision(Verdict.STAGE, "plan mode")
         if posture.mode == "ask" and edits:
             return Decision(Verdict.ASK, "ask mode")
         return Decision(Verdict.RUN, f"{posture.mode} mode")

@@ -210,6 +210,18 @@ def test_f41_a_yes_lets_an_edit_happen_and_is_on_record(world: World) -> None:
     assert [permit.source for permit in permits] == ["answer"]
 
 
+@pytest.mark.parametrize(("mode", "agent"), [("plan", "plan"), ("yolo", "nobody")])
+def test_a_yes_while_planning_stages(world: World, mode: Mode, agent: str) -> None:
+    """Whoever may only plan has nothing applied, an agent that nobody knows least of all."""
+    person = Person((("Yes",),))
+    record = world.engine().sessions.start(GOAL, mode, agent)
+    record = work(world, record, Script([write("secret")], "Done."), person)
+    assert len(person.asked) == 1
+    assert world.files() == {}
+    plan = world.engine().plans.find(record.plan_id)
+    assert [op.path for op in world.engine().drafts.operations(plan)] == [b"secret"]
+
+
 @pytest.mark.parametrize(
     ("answers", "words"),
     [

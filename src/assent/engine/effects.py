@@ -60,6 +60,7 @@ class Wish(msgspec.Struct, frozen=True):
     effect: Effect
     decision: Decision
     text: str  # what the tool itself says
+    planning: bool = False
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -239,7 +240,7 @@ class Effects:
 
 def _stages(wish: Wish) -> bool:
     """In plan mode nothing is ever applied, whatever a person or a rule said to the call."""
-    return wish.record.mode == "plan" or wish.decision.verdict is Verdict.STAGE
+    return wish.planning or wish.decision.verdict is Verdict.STAGE
 
 
 def _failed(text: str) -> Done:

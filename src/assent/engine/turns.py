@@ -22,7 +22,7 @@ from assent.core.session_event import (
     TurnEnded,
     TurnStarted,
 )
-from assent.core.tool import Carried, Decision, Request
+from assent.core.tool import Carried, Decision, Posture, Request
 from assent.core.transcript import LOST, Transcript
 from assent.engine.asking import asked, drained, permission, refusal
 from assent.engine.desk import Desk
@@ -85,8 +85,7 @@ class SessionTurn:
 
     def offers(self) -> tuple[Offer, ...]:
         """Returns the tools that the model may see in this mode, as this agent."""
-        posture = self._surroundings.posture(self._record, self._current_plan())
-        return self._tooling.toolbox.offers(posture, self.agent)
+        return self._tooling.toolbox.offers(self._posture(), self.agent)
 
     def note(self, *events: SessionEvent) -> tuple[Recorded, ...]:
         """Appends events to the session, behind what others said meanwhile."""
@@ -230,8 +229,9 @@ class SessionTurn:
         outcome = settled.outcome
         done = Done(Carried(outcome.text, outcome.failed))
         if outcome.effect is not None and settled.decision is not None and not outcome.failed:
-            wish = Wish(self._record, call, outcome.effect, settled.decision, outcome.text)
-            done = yield from self._carry(wish)
+            planning = self._posture().mode == "plan"
+            about = (outcome.effect, settled.decision, outcome.text)
+            done = yield from self._carry(Wish(self._record, call, *about, planning))
         carried = done.carried
         metadata = {**({} if carried.failed else outcome.metadata), **carried.metadata}
         text, kept = self._kept(carried.text, outcome.rest)
@@ -275,6 +275,9 @@ class SessionTurn:
         if ended := [_given_up(call, why) for call in calls]:
             with suppress(AssentError):  # what stopped the calls is more important
                 self.note(*ended)
+
+    def _posture(self) -> Posture:
+        return self._surroundings.posture(self._record, self._current_plan())
 
     def _current_plan(self) -> PlanRecord | None:
         if not self._plan_is_known:
