@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from tests.agent.stage import Stage
+from tests.agent.stage import Stage, final
 from tests.cli.scripts import ALONE
 from tests.cli.world import TRUSTING
 from tests.models.server import Heard, Server, Turn, serving
@@ -96,3 +96,40 @@ def test_f29_plans_are_listed_by_session_and_one_is_chosen(stage: Stage) -> None
     assert all(plan["path"].startswith(f".opencode/plans/{plan['session']}/") for plan in plans)
     stage.ok("plan", "use", "add-a-login/add_a_login")
     assert stage.ok("status")["plan"]["name"] == "add_a_login"
+
+
+def test_todos_stay_beside_the_tasks_whatever_is_done_to_the_plan(stage: Stage) -> None:
+    todos = [{"content": "Look", "status": "completed"}, {"content": "Write", "status": "pending"}]
+    answer = stage.play(
+        {"calls": [{"tool": "todo", "args": {"todos": todos}}]},
+        {"calls": [{"tool": "write_plan", "args": {"text": "# It\n\n- [ ] first\n"}}]},
+        {"text": "Done."},
+    )
+    plan = stage.root / ".opencode/assent/plans" / final(answer)["plan_id"]
+    kept = json.loads((plan / "taskmap.json").read_bytes())
+    assert (kept["todos"], kept["tasks"]) == (todos, [{"text": "first", "done": False}])
+    stage.ok("propose")
+    assert json.loads((plan / "taskmap.json").read_bytes()) == kept
+
+
+def test_the_log_has_the_session_too(stage: Stage) -> None:
+    answer = stage.play({"text": "x" * 1000})
+    session = final(answer)["session"]
+    events = stage.ok("log")["events"]
+    own = [event["kind"] for event in events if event["session"] == session]
+    assert {
+        "session_started",
+        "message_added",
+        "step_started",
+        "part_said",
+        "step_ended",
+        "turn_ended",
+    } <= set(own)
+    assert "… (500 more)" in stage.run("log").out.decode()
+
+
+def test_a_model_names_a_session(stage: Stage) -> None:
+    session = final(stage.play({"text": "Hello."}))["session"]
+    model = ("--model", f"scripted:{stage.script}")
+    assert stage.ok("sessions", "rename", session, *model)["title"] != ""
+    assert stage.ok("sessions", "rename", session, "By hand")["title"] == "By hand"

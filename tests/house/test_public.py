@@ -33,7 +33,7 @@ VERBS = {
     ),
     Sessions: (
         "all delete diary events export find fork last load of_plan restore_todos retitle say "
-        "set_mode start transcript work"
+        "set_mode start todos_of transcript work"
     ),
     Facts: "all forget remember",
     Building: "finish is_over report start",

@@ -51,14 +51,6 @@ class Work(msgspec.Struct, frozen=True):
         """Returns what the agent of a session is told before anybody speaks."""
         return layers(self.tooling.agents[record.agent], self.briefing, record.model)
 
-    def title(self, record: SessionRecord, model: str = "") -> str:
-        """Asks a model for the name of a session."""
-        from assent.drivers.native.title import title
-
-        return title(
-            self.models.open(model).model, self.engine.sessions.transcript(record).messages
-        )
-
     def close(self) -> None:
         self.models.close()
         self.engine.close()

@@ -75,7 +75,9 @@ def status(call: Call) -> None:
 @takes_call
 def log(call: Call, after: int) -> None:
     """Show everything that happened in this workspace, oldest first."""
-    sessions = call.engine.plans.sessions()
+    ids = {record.slug: record.session for record in call.engine.sessions.all()}
+    slugs = call.engine.plans.sessions()
+    sessions = {plan: ids.get(slug, slug) for plan, slug in slugs.items()}
     rows = [event_row(recorded, sessions) for recorded in call.engine.log(after)]
     call.output.answer({"events": rows}, log_lines(rows))
 

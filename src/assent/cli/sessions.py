@@ -1,5 +1,7 @@
 """`assent sessions …`: conversations with the model, and what is in them."""
 
+from contextlib import closing
+
 import click
 
 from assent.cli.call import Call, examples, takes_call
@@ -39,13 +41,23 @@ def show(call: Call, reference: str) -> None:
     call.output.answer(row, [*session_lines(row), *said_lines(events)])
 
 
-@sessions.command(epilog=examples('assent sessions rename add-login "Logging in"'))
+@sessions.command(
+    epilog=examples(
+        'assent sessions rename add-login "Logging in"\nassent sessions rename add-login'
+    )
+)
 @click.argument("reference", metavar="ID")
-@click.argument("title")
+@click.argument("title", required=False, default="")
+@click.option("--model", default="", help="The model that finds a title where none is given.")
 @takes_call
-def rename(call: Call, reference: str, title: str) -> None:
-    """Give a session another title. Its slug, which names its folder of plans, stays."""
-    _answer(call, call.engine.sessions.retitle(_found(call, reference), text(title)))
+def rename(call: Call, reference: str, title: str, model: str) -> None:
+    """Give a session another title; without TITLE a model is asked for one.
+
+    The session's slug, which names its folder of plans, stays.
+    """
+    record = _found(call, reference)
+    wanted = text(title) or _invented(call, record, model)
+    _answer(call, call.engine.sessions.retitle(record, wanted))
 
 
 @sessions.command(epilog=examples("assent sessions fork add-login"))
@@ -87,3 +99,14 @@ def _found(call: Call, reference: str) -> SessionRecord:
 def _answer(call: Call, record: SessionRecord) -> None:
     row = session_row(record)
     call.output.answer(row, session_lines(row))
+
+
+def _invented(call: Call, record: SessionRecord, model: str) -> str:
+    from assent.app.models import open_models
+    from assent.drivers.native.title import title
+
+    models, warnings = open_models(call.folder)
+    call.output.warn(warnings)
+    with closing(models):
+        opened = models.open(model or record.model)
+        return title(opened.model, call.engine.sessions.transcript(record).messages)

@@ -18,6 +18,8 @@ from assent.engine.sessions import Sessions
 from assent.engine.undoing import Undoing
 from assent.engine.workspaces import Workspaces
 
+NOUNS = ("workspace", "session", "plan", "run", "permit")
+
 
 class Engine:
     """Sessions, plans, drafts, reviews, consents, runs and undoing for one workspace."""
@@ -36,6 +38,7 @@ class Engine:
         self.facts = Facts(doors, self._workspaces)
         desk = self._desk(place)
         self.sessions = Sessions(desk)
+        self._projections.todos_of = self.sessions.todos_of
         self.building = Building(desk, self.sessions)
 
     def _desk(self, place: Place) -> Desk:
@@ -80,7 +83,7 @@ class Engine:
         home = self._workspaces.find()
         if home is None:
             return []
-        streams = [f"{noun}/{home.workspace}" for noun in ("workspace", "plan", "run", "permit")]
+        streams = [f"{noun}/{home.workspace}" for noun in NOUNS]
         return self._doors.store.read_all(streams, after)
 
     def close(self) -> None:

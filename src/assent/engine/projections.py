@@ -21,6 +21,7 @@ from assent.views.rows import operation_row
 
 Content: TypeAlias = Callable[[], bytes]
 
+YOUNG = 2  # events of a plan that was just made: nobody has todos for it yet
 PAUSE_S = 1.0  # between two times that copies are written while a session works
 
 _TASK = re.compile(r"^[ \t]*[-*+] \[([ xX])\][ \t]+(\S.*)$", re.MULTILINE)
@@ -32,6 +33,7 @@ class Projections:
     def __init__(self, doors: Doors) -> None:
         self._doors = doors
         self._todos: dict[str, tuple[Todo, ...]] = {}
+        self.todos_of: Callable[[PlanRecord], tuple[Todo, ...]] = lambda plan: ()
         self._due: dict[tuple[str, str], Content] = {}  # by plan and file
         self._at_once = True
         self._written = 0.0
@@ -51,7 +53,9 @@ class Projections:
         """Copies a plan's approvals, and its tasks when the text is at hand."""
         files: dict[str, Content] = {"approvals.json": partial(_approvals, record)}
         if text is not None:
-            todos = self._todos.get(record.plan_id, ())
+            if record.plan_id not in self._todos:
+                self._todos[record.plan_id] = self.todos_of(record) if record.seq > YOUNG else ()
+            todos = self._todos[record.plan_id]
             files["taskmap.json"] = partial(_taskmap, record, text, todos)
         self._write(record.plan_id, files)
 

@@ -114,6 +114,11 @@ class Sessions:
         linked = [record for record in records if record.plan_id == plan.plan_id]
         return next(iter(linked or [r for r in records if r.slug == plan.session]), None)
 
+    def todos_of(self, plan: PlanRecord) -> tuple[Todo, ...]:
+        """Returns what the session that works on a plan has to do."""
+        record = self.of_plan(plan)
+        return record.todos if record else ()
+
     def events(self, record: SessionRecord, after: int = 0) -> list[Recorded]:
         """Returns everything that happened in a session."""
         return self.diary().read(record.session, after)

@@ -11,6 +11,8 @@ from assent.views.lines import Line, wrapped
 from assent.views.rows import Row, path_fields
 from assent.views.visible import visible_line
 
+LONGEST = 500  # characters of a text in a line; --json has all of it
+
 
 def event_row(recorded: Recorded, sessions: Mapping[str, str]) -> Row:
     """Returns an event in its envelope; `sessions` names the session of each plan by its id."""
@@ -73,7 +75,7 @@ def _plain(value: object) -> object:
 
 
 def _said(body: object) -> str:
-    """Says what a body holds: texts in full, lists by their length, values by their kind."""
+    """Says what a body holds: texts, lists by their length, values by their kind."""
     match body:
         case dict():
             pairs = [(key, item) for key, item in body.items() if item not in ("", [], None)]
@@ -89,4 +91,6 @@ def _brief(value: object) -> str:
         case dict():
             return visible_line(str(value.get("kind") or value.get("id") or "…"))
         case _:
-            return visible_line(str(value))
+            text = str(value)
+            rest = f"… ({len(text) - LONGEST} more)" if len(text) > LONGEST else ""
+            return visible_line(text[:LONGEST]) + rest
