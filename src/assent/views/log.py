@@ -88,9 +88,14 @@ def _brief(value: object) -> str:
     match value:
         case list():
             return f"({len(value)})"
+        case {"kind": str(kind), "text": str(text)}:
+            return f"{visible_line(kind)} {_cut(text)}"
         case dict():
             return visible_line(str(value.get("kind") or value.get("id") or "…"))
         case _:
-            text = str(value)
-            rest = f"… ({len(text) - LONGEST} more)" if len(text) > LONGEST else ""
-            return visible_line(text[:LONGEST]) + rest
+            return _cut(str(value))
+
+
+def _cut(text: str) -> str:
+    rest = f"… ({len(text) - LONGEST} more)" if len(text) > LONGEST else ""
+    return visible_line(text[:LONGEST]) + rest
