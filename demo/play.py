@@ -12,6 +12,8 @@ from demo.scene import CONFIG, Scene, Unexpected
 
 PAUSE = 1.5
 TRIES = 5
+SCRIPT = Path(__file__).parent / "oven.json"  # what the model says
+NOTE = "No script from the network. Leave the workflow as it is."
 
 
 def main() -> int:
@@ -36,29 +38,26 @@ def main() -> int:
 def play(scene: Scene, home: Path) -> None:
     """Tells the story from the first plan to the last undo."""
     bakery.build(scene.root)
+    shutil.copy(SCRIPT, home)
     scene.say("A repository, thrown away at the end. Its state and configuration are its own.")
     scene.do("git init -q && git add -A && git -c user.name=demo -c user.email= commit -qm Bread")
     scene.note("Usually Assent asks on the terminal, and only there. The demonstration's own user")
     scene.note("configuration lets a full digest approve instead:")
     scene.note(CONFIG.strip().replace("\n", " "))
-    digest = _plan(scene, home)
-    _look_closer(scene, digest)
+    digest = _plan(scene)
+    _revise(scene, digest)
     _build(scene)
     _crash(scene)
     _undo(scene)
     scene.say("Done. Every step ended as told.")
 
 
-def _plan(scene: Scene, home: Path) -> str:
-    (home / "plan.md").write_text(bakery.TEXT, encoding="utf-8")
-    (home / "ci.yml").write_text(bakery.DANGEROUS, encoding="utf-8")
-    scene.say("Somebody, or some model, plans a change: a text, and exact operations.")
-    scene.do('assent plan new hotter_oven --goal "Bake at 230 degrees" | head -n 3')
-    scene.do("assent plan write ../plan.md | tail -n 1")
-    scene.do(f"assent stage edit {bakery.OVEN} --find 'DEGREES = 200' --put 'DEGREES = 230'")
-    scene.do(f"assent stage delete {bakery.LEGACY}")
-    scene.do(f"assent stage write {bakery.WORKFLOW} --from ../ci.yml")
-    scene.do("assent propose")
+def _plan(scene: Scene) -> str:
+    scene.say("A model gets a goal. It looks around, stages exact operations, and presents a plan.")
+    scene.note("What it answers comes from a script here, so that no key is needed. What its calls")
+    scene.note("do is real. Exit code 3 says that a plan waits for a person.")
+    scene.do(f"assent -p 'Bake at 230 degrees' --model scripted:../{SCRIPT.name}", ends=3)
+    scene.do("assent sessions show | grep 'Model calls'")
     scene.require(_untouched(scene), "a file changed before anybody approved")
     scene.say("The review: what is dangerous comes first, then text and every diff in full.")
     scene.do("assent review")
@@ -71,20 +70,24 @@ def _plan(scene: Scene, home: Path) -> str:
     return str(review["digest"])
 
 
-def _look_closer(scene: Scene, digest: str) -> None:
-    operations = scene.ask("assent stage list")["operations"]
-    workflow = next(op["id"] for op in operations if op["path"] == bakery.WORKFLOW)
-    scene.say("A script from the network in the workflow? No. It is taken out of the plan,")
-    scene.do(f"assent stage remove {workflow[:12]}")
-    scene.do("assent propose | grep digest")
-    scene.say("and with it the old digest: it names other bytes, and approves nothing any more.")
+def _revise(scene: Scene, digest: str) -> None:
+    scene.say("A script from the network in the workflow? No, and the model is told why.")
+    scene.do(f"assent reject --note '{NOTE}' | grep state")
+    scene.do("assent -c -p", ends=3)
+    scene.note("The note reached it word for word, as the session shows:")
+    scene.do("assent sessions show | grep -A 3 '(rejected)'")
+    left = [op["path"] for op in scene.ask("assent review")["operations"]]
+    scene.require(left == [bakery.OVEN, bakery.LEGACY], f"the plan is now about {left}")
+    scene.require(_untouched(scene), "a file changed before anybody approved")
+    scene.say("The digest of the first plan names other bytes, and approves nothing any more.")
     scene.do(f"assent approve --digest {digest}", ends=5)
 
 
 def _build(scene: Scene) -> None:
     scene.say("The digest of what is left gets a yes, and exactly that is built, once.")
+    scene.note("No model has a part in it.")
     digest = scene.ask("assent plan show")["digest"]
-    scene.do(f"assent approve --digest {digest} --note 'Without the script' | grep state")
+    scene.do(f"assent approve --digest {digest} | grep state")
     scene.do("assent build")
     oven = bakery.read(scene.root, bakery.OVEN) or ""
     scene.require("DEGREES = 230" in oven, "the oven was not changed")
@@ -93,6 +96,9 @@ def _build(scene: Scene) -> None:
     scene.require(workflow == bakery.FILES[bakery.WORKFLOW], "the workflow was touched")
     scene.do("git status --short -uno")
     scene.do("assent build", ends=4)
+    scene.say("The model learns what was applied when it goes on.")
+    scene.do("assent -c -p")
+    scene.do("assent sessions show | grep -A 3 '(run)'")
 
 
 def _crash(scene: Scene) -> None:

@@ -13,7 +13,10 @@ from demo.terminal import on_terminal
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 
-_STEPS = re.compile(r"<!-- first plan -->\n```sh\n(.*?)```\n", re.DOTALL)
+FIRST_PLAN, FIRST_GOAL = "first plan", "first goal"  # the README's blocks that are run
+PLANNED = 3  # how a line ends after which a plan waits for its reader
+
+_GOAL = re.compile(r"assent [-\"]")
 _SESSION = re.compile(r"(<!-- session -->\n```console\n)(.*?)(```\n)", re.DOTALL)
 _CLEARED = re.compile(r"[^\n]*\r\x1b\[K")  # progress, written over by what came next
 _SECOND_REVIEW = re.compile(r"(Plan undo of [^\n]*\n).*?(\nDigest\n)", re.DOTALL)
@@ -33,10 +36,10 @@ def main() -> int:
     return 0
 
 
-def steps(text: str) -> list[str]:
+def steps(text: str, block: str = FIRST_PLAN) -> list[str]:
     """Returns the commands that the README tells its reader to type, one a line."""
-    found = _STEPS.search(text)
-    assert found, "The README has no block of first steps."
+    found = re.search(rf"<!-- {block} -->\n```sh\n(.*?)```\n", text, re.DOTALL)
+    assert found, f"The README has no block {block}."
     return [line for line in found[1].splitlines() if line]
 
 
@@ -50,9 +53,14 @@ def session(text: str) -> str:
 def record(lines: list[str]) -> tuple[int, str]:
     """Runs the commands as a reader would, and returns exit code and screen."""
     with tempfile.TemporaryDirectory(prefix="assent-record-") as home:
-        script = "\n".join(f"echo {shlex.quote('$ ' + line)}\n{line}" for line in lines)
+        script = "\n".join(f"echo {shlex.quote('$ ' + line)}\n{_typed(line)}" for line in lines)
         code, seen = on_terminal(script, ROOT, environment(Path(home)))
     return code, _SECOND_REVIEW.sub(rf"\1{_CUT}\2", _CLEARED.sub("", seen))
+
+
+def _typed(line: str) -> str:
+    """Returns what bash gets for a line; a goal may end with a plan that waits."""
+    return f"{{ {line}\n}} || [ $? = {PLANNED} ]" if _GOAL.match(line) else line
 
 
 def environment(home: Path) -> Mapping[str, str]:

@@ -28,6 +28,7 @@ class Scene:
             **inherited,
             "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
             "PAGER": "cat",
+            "HOME": str(home),
             "XDG_STATE_HOME": str(home / "state"),
             "XDG_CONFIG_HOME": str(home / "config"),
             "GIT_CONFIG_GLOBAL": os.devnull,
@@ -46,7 +47,9 @@ class Scene:
         """Shows a command line, runs it, and requires the exit code that the story tells."""
         self.show(command)
         line = ["bash", "-o", "pipefail", "-c", command]
-        code = subprocess.run(line, cwd=self.root, env=self._env, stderr=sys.stdout).returncode
+        code = subprocess.run(
+            line, cwd=self.root, env=self._env, stdin=subprocess.DEVNULL, stderr=sys.stdout
+        ).returncode
         self.require(code == ends, f"`{command}` ended with {code} instead of {ends}")
         if ends:
             print(f"(exit {code})", flush=True)

@@ -7,27 +7,44 @@ from pathlib import Path
 
 import pytest
 from demo.scene import Scene, Unexpected
+from tests.demo.seen import found_in_order
 
 ROOT = Path(__file__).parents[2]
 
 # What must be seen, in this order.
 STORY = (
-    "$ assent plan new",
-    "$ assent stage delete bakery/legacy.py",
+    "$ assent -p 'Bake at 230 degrees' --model scripted:../oven.json",
+    "The plan waits for you: 3 operations",
+    "(exit 3)",
+    "Model calls read",
+    "Model calls delete",
+    "Model calls write\n",
+    "Model calls present_plan",
     "$ assent review",
     "Risks: 2 of 3 operations",
     "deletes ",
     "protected ",
     "+      - run: curl",
+    "$ assent build",
     "Nobody has approved this plan",
     "(exit 3)",
-    "$ assent stage remove",
+    "$ assent reject --note 'No script from the network.",
+    "state    DRAFTING",
+    "$ assent -c -p",
+    "The plan waits for you: 2 operations",
+    "(exit 3)",
+    "Assent (rejected)",
+    "│ No script from the network. Leave the workflow as it is.",
+    "$ assent approve --digest",
     "(exit 5)",
     "state    AWAITING_APPROVAL, approved",
     "Done: everything was applied.",
     " D bakery/legacy.py\n M bakery/oven.py\n",
     "The approval was used by run",
     "(exit 4)",
+    "$ assent -c -p",
+    "Assent (run)",
+    "│ - done: delete bakery/legacy.py",
     "$ assent stage move recipes bakery/recipes",
     "$ kill -9",
     "$ assent status",
@@ -41,7 +58,7 @@ STORY = (
 
 
 @pytest.mark.slow
-def test_the_demonstration_plays_through_in_a_pipe(tmp_path: Path) -> None:
+def test_g23_the_demonstration_plays_through_in_a_pipe(tmp_path: Path) -> None:
     played = subprocess.run(
         [sys.executable, "-m", "demo.play"],
         cwd=ROOT,
@@ -50,7 +67,7 @@ def test_the_demonstration_plays_through_in_a_pipe(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     assert (played.returncode, played.stderr) == (0, "")
-    assert _found_in_order(played.stdout) == list(STORY)
+    assert found_in_order(played.stdout, STORY) == list(STORY)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -60,13 +77,3 @@ def test_a_step_that_ends_otherwise_stops_the_story(tmp_path: Path) -> None:
         scene.do("exit 4")
     with pytest.raises(Unexpected, match="ended with 1 instead of 0"):
         scene.do("false | cat")
-
-
-def _found_in_order(text: str) -> list[str]:
-    found, at = [], 0
-    for words in STORY:
-        position = text.find(words, at)
-        if position >= 0:
-            found.append(words)
-            at = position + len(words)
-    return found

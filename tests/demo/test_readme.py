@@ -4,9 +4,29 @@ import re
 from pathlib import Path
 
 import pytest
-from demo.record import README, ROOT, masked, record, session, steps
+from demo.record import FIRST_GOAL, README, ROOT, masked, record, session, steps
+from tests.demo.seen import found_in_order
 
 TEXT = README.read_text(encoding="utf-8")
+
+# What a reader who lets the scripted model plan must see, in this order.
+GOAL = (
+    '$ assent "Greet politely"',
+    "The plan waits for you: 1 operation",
+    "$ assent review",
+    '+print("Hello, " + name)\n',
+    "$ assent reject",
+    "state    DRAFTING",
+    "$ assent -c",
+    "The plan waits for you: 1 operation",
+    "$ assent approve --build",
+    '+print("Hello, " + name + "!")\n',
+    "Done: everything was applied.",
+    "Hello, world!\n",
+    "$ assent undo",
+    "Done: everything was taken back.",
+    'print("Hi " + name)\n',
+)
 
 _TEST = re.compile(r"(tests/[\w/]+\.py)(?:::(\w+))?")
 _LINK = re.compile(r"\]\(([^)#:]+)\)")
@@ -19,6 +39,20 @@ def test_the_first_steps_work_and_the_session_is_what_they_show() -> None:
     assert code == 0, seen
     again = "The session is outdated: .venv/bin/python -m demo.record"
     assert masked(seen) == masked(session(TEXT)), again
+
+
+@pytest.mark.slow
+def test_g23_a_reader_without_a_key_lets_a_scripted_model_plan() -> None:
+    code, seen = record(steps(TEXT, FIRST_GOAL))
+    assert code == 0, seen
+    assert found_in_order(seen, GOAL) == list(GOAL), seen
+
+
+@pytest.mark.parametrize("line", ["assent -p further --model scripted:none", "(exit 3)"])
+def test_a_step_of_the_readme_that_fails_is_noticed(line: str) -> None:
+    code, seen = record(['cd "$(mktemp -d)"', line, "echo further"])
+    assert code != 0
+    assert "$ echo further" not in seen
 
 
 def test_a_session_with_other_words_is_noticed() -> None:
