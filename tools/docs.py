@@ -17,9 +17,10 @@ import msgspec
 from assent.config.settings import MEANINGS, NAMED, Settings
 from assent.core import errors
 from assent.core.errors import AssentError
-from assent.core.event import JournalWritten, PlanEvent, WorkspaceEvent
+from assent.core.event import JournalWritten, PermitGiven, PlanEvent, WorkspaceEvent
 from assent.core.journal import Entry
 from assent.core.lifecycle import LIFE, Moment, State
+from assent.core.session_event import SessionEvent
 from assent.doctor.report import ENGINE
 from assent.doctor.shell import ROWS
 from assent.gate.readonly.registry import TABLES
@@ -120,7 +121,13 @@ def lifecycle() -> str:
 
 def events() -> str:
     """A row per durable event."""
-    found = [*get_args(WorkspaceEvent), *get_args(PlanEvent), JournalWritten]
+    found = [
+        *get_args(WorkspaceEvent),
+        *get_args(SessionEvent),
+        *get_args(PlanEvent),
+        PermitGiven,
+        JournalWritten,
+    ]
     return _table(("Event", "Fields", "Meaning"), map(_struct_row, found))
 
 

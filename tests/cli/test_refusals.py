@@ -139,6 +139,18 @@ def test_a_parent_that_becomes_a_symlink_after_approval_is_not_followed(world: W
     assert (outside / "a.txt").read_bytes() == b"a\n"
 
 
+@pytest.mark.parametrize("pointer", ["file", "symlink"])
+def test_gits_own_folder_is_refused_whatever_its_name(world: World, pointer: str) -> None:
+    world.git("init", "-q", "--separate-git-dir", "meta", ".")
+    if pointer == "symlink":
+        os.unlink(world.at(".git"))
+        world.link(".git", "meta")
+    world.plan()
+    for path in ("meta/config", "meta/hooks/pre-commit", ".git/hooks/post-checkout"):
+        refused = world.no(7, "stage", "write", "--from", "-", path, stdin=b"x\n")
+        assert "git's own" in refused["message"], path
+
+
 def test_no_pipe_or_socket(world: World) -> None:
     os.mkfifo(world.at("fifo"))
     world.plan()
@@ -151,7 +163,7 @@ def test_no_pipe_or_socket(world: World) -> None:
     "path",
     [
         ".opencode/assent.toml",
-        ".opencode/agents/plan.md",
+        ".opencode/agents/other.md",
         ".github/workflows/ci.yml",
         ".vscode/tasks.json",
         "AGENTS.md",

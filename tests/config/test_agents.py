@@ -68,8 +68,8 @@ def test_f10_an_agent_has_everything_that_its_file_says(desk: Desk) -> None:
     agents, warnings = desk.load()
     assert warnings == ()
     assert agents["poet"] == Agent(
-        "poet", "Writes poems.", "subagent", "Rhyme.", "openai/gpt-5", 0.7, 4,
-        {"write": False, "*": True}, {"edit": "deny", "bash": "ask"}, "project",
+        "poet", "Writes poems.", "subagent", "Rhyme.", "", 0.7, 4,
+        {"write": False, "*": True}, {"edit": "deny", "bash": "ask"}, "project", "openai/gpt-5",
     )  # fmt: skip
     assert (agents["poet"].denies("write"), agents["poet"].denies("read")) == (True, False)
 
@@ -86,6 +86,14 @@ def test_a_project_cannot_have_more_steps_than_the_user_gives(desk: Desk) -> Non
     desk.write(desk.user / "plan.md", "steps: 4")
     desk.write(desk.project / "plan.md", "steps: 90")
     assert desk.load()[0]["plan"].steps == 4
+
+
+def test_a_project_gives_nothing_back_that_a_user_denies_by_a_star(desk: Desk) -> None:
+    desk.write(desk.user / "rev.md", "permission: {'*': deny, read: allow}", "Review.")
+    desk.write(desk.project / "rev.md", "permission: {write: allow, '*': allow, grep: deny}")
+    agent = desk.load()[0]["rev"]
+    denied = [name for name in ("read", "write", "edit", "shell", "grep") if agent.denies(name)]
+    assert denied == ["write", "edit", "shell", "grep"]
 
 
 WIDER = {

@@ -28,8 +28,12 @@ def test_a_mode_is_only_narrowed(
 
 def test_a_project_may_prefer_a_model_but_not_script_one(sources: Sources) -> None:
     sources.user.write_bytes(b"model = 'a/b'\n")
+    sources.project.write_bytes(b"model = 'a/c'\n")
+    assert sources.load().settings.model == "a/c"
     sources.project.write_bytes(b"model = 'c/d'\n")
-    assert sources.load().settings.model == "c/d"
+    loaded = sources.load()
+    assert loaded.settings.model == "a/b"
+    assert "sets the model c/d, and the user has chosen another provider;" in loaded.warnings[0]
     sources.project.write_bytes(b"model = 'scripted:x'\n")
     loaded = sources.load()
     assert loaded.settings.model == "a/b"

@@ -163,6 +163,12 @@ def test_a_state_folder_inside_the_workspace_is_ours_too() -> None:
         refuse_ours(b"home/State/x", PLANS, (b"elsewhere", b"Home/state"))
 
 
+@pytest.mark.parametrize("path", [".opencode/agents/plan.md", ".OPENCODE/.gitignore"])
+def test_what_assent_writes_itself_is_no_target(path: str) -> None:
+    with pytest.raises(Refused, match=r"is written by Assent alone; a plan never touches it\.$"):
+        refuse_ours(path.encode(), PLANS)
+
+
 @pytest.mark.parametrize(
     "path",
     [
@@ -173,7 +179,7 @@ def test_a_state_folder_inside_the_workspace_is_ours_too() -> None:
         ".gitx/y",
         ". git",
         "git~10/x",
-        ".opencode/agents/plan.md",
+        ".opencode/agents/other.md",
         ".opencode/assent.toml",
         ".opencode/plansx",
         "x/.opencode/assent/y",

@@ -77,6 +77,15 @@ def test_f142_what_changed_since_is_a_conflict_and_the_rest_is_taken_back(
     assert [n for n, _ in found.operations] == [n for n in (3, 2, 1, 0) if n != index]
 
 
+def test_f142_the_last_copy_of_what_cannot_go_back_stays() -> None:
+    """`f` moved to `g`, and something else took its name: who changed that keeps both."""
+    run: list[FileOperation] = [WriteFile(b"f", A, B), WriteFile(b"g", None, A)]
+    found = inverted(run, {b"f": Z, b"g": A})
+    reasons = ((0, "f changed after the run"), (1, "g holds what stood in f"))
+    assert found == Inversion((), reasons)
+    assert inverted(run, {b"f": B, b"g": A}).conflicts == ()
+
+
 def test_f142_an_empty_folder_of_somebody_else_is_a_conflict_too() -> None:
     found = inverted(RUN, END, (b"new",), {b"gone": "folder"})
     assert found.conflicts == ((2, "gone stands in the way"),)

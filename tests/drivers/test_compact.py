@@ -11,7 +11,7 @@ from assent.core.model import Retried, Said, Usage
 from assent.core.session_event import Compacted, MessageAdded, StepRetried, StepStarted, TurnEnded
 from assent.core.transcript import SUMMARY
 from assent.drivers.native.compact import LEFT_OUT, RESULT, kept, rendered, window
-from assent.drivers.native.ending import KEPT
+from assent.drivers.native.ending import KEPT, LARGER, TOO_MUCH
 from assent.drivers.native.gauge import IMAGE, TOOLS, Gauge, tokens
 from assent.drivers.native.prompt import words
 from assent.ports import Opened
@@ -185,7 +185,7 @@ def test_an_overflow_that_stays_is_told_after_three_attempts() -> None:
     over = [Overflow("Too long.")]
     model = Spoken(over, says("Sum."), over, says("Sum."), over)
     error = fails(driver(model, context=SMALL), turn)
-    assert (type(error), error.message) == (Overflow, f"Too long. {KEPT}")
+    assert (type(error), error.message) == (Overflow, f"Too long. {TOO_MUCH}")
     assert [prompt.kind for prompt in model.asked] == ["main", "compact"] * 2 + ["main"]
     assert turn.events[-1] == TurnEnded("failed", "Too long.")
 
@@ -193,7 +193,7 @@ def test_an_overflow_that_stays_is_told_after_three_attempts() -> None:
 def test_an_overflow_with_nothing_to_summarise_is_told_at_once() -> None:
     turn = grown("Short.")
     error = fails(driver(Spoken([Overflow("Too long.")])), turn)
-    assert error.message == f"Too long. {KEPT}"
+    assert (error.message, error.next) == (f"Too long. {TOO_MUCH}", LARGER)
 
 
 def test_where_a_summary_does_not_help_it_is_not_made_in_every_step() -> None:

@@ -1,5 +1,7 @@
 """The loop asks, settles and repeats, and whatever ends it, the session says so."""
 
+import re
+
 import pytest
 from tests.drivers.speaking import PRICES, Spoken, drive, driver, fails, says
 
@@ -81,7 +83,7 @@ def test_what_others_said_is_heard_before_each_step() -> None:
     turn.news = [MessageAdded("n1", "plan", (Text("Rejected."),), "rejected")]
     model = Spoken(says("Well."))
     drive(driver(model), turn)
-    assert model.asked[0].messages[-1] == Message("user", (Text("Rejected."),))
+    assert model.asked[0].messages[-1].parts[-1] == Text("Rejected.")
 
 
 def test_f10_the_newest_message_decides_agent_model_and_temperature() -> None:
@@ -268,3 +270,20 @@ def test_a_failure_keeps_the_advice_that_it_came_with() -> None:
 def test_an_answer_without_an_end_is_a_failure() -> None:
     error = fails(driver(Spoken([Said(Text("Half"))])), MemoryTurn())
     assert error.message == f"The answer broke off before its end. {KEPT}"
+
+
+def test_odd_names_and_ids_of_calls_are_mended_before_they_are_sent_back() -> None:
+    odd = [
+        Call("c1", "read", {"path": "a"}),
+        Call("c1", "read", {"path": "b"}),
+        Call("", "", {}),
+        Call("x" * 140, "no such\x1b[31m tool" * 900, {}),
+    ]
+    turn, model = MemoryTurn(tools=TOOLS), Spoken(says(*odd), says("Done."))
+    drive(driver(model), turn)
+    calls = [part for part in model.asked[1].messages[1].parts if isinstance(part, Call)]
+    results = [part for part in model.asked[1].messages[2].parts if isinstance(part, Result)]
+    assert [call.id for call in calls] == ["c1", "call_1_2", "call_1_3", "call_1_4"]
+    assert [result.call for result in results] == [call.id for call in calls]
+    assert [call.tool for call in calls[:3]] == ["read", "read", "_"]
+    assert re.fullmatch(r"[A-Za-z0-9_-]{64}", calls[3].tool)

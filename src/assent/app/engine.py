@@ -62,8 +62,9 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
         plan_dir=plan_dir,
         user=_user(),
         expires_s=settings.approve.expires_s,
-        private=private_paths(here, root),
+        private=private_paths(here, root, Path.home() / ".config" / "opencode"),
         export=os.fsencode(settings.plan.export),
+        staging=settings.plan.staging,
     )
     return Engine(doors, place)
 

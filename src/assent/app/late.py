@@ -41,10 +41,11 @@ class LateProcess:
 
 
 class LateShell:
-    """Implements ports.Shell; loads the read-only shell with the first call."""
+    """Implements ports.Shell for models; loads the read-only shell with the first call."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, within: bytes) -> None:
         self._process = process
+        self._within = within
 
     def run(
         self, text: str, folder: bytes, limits: Limits | None = None
@@ -55,7 +56,7 @@ class LateShell:
     def _real(self) -> Shell:
         from assent.engine.shell import Shell as ReadOnly
 
-        return ReadOnly(self._process)
+        return ReadOnly(self._process, self._within)
 
 
 class LateFetch:

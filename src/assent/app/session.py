@@ -19,6 +19,7 @@ from assent.core.agent import Agent
 from assent.core.briefing import Briefing
 from assent.core.mode import Mode, agent_of
 from assent.core.paths import shown
+from assent.core.provider import may_choose
 from assent.core.session import SessionRecord
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.prompt import Layer, layers
@@ -70,7 +71,7 @@ def open_work(
     loaded = load_settings(root, here, lenient=False)
     settings = loaded.settings
     models = Models(settings, dict(os.environ), cwd)
-    agents, remarks = _agents(here, root)
+    agents, remarks = _agents(here, root, settings.model)
     open_model = _Doorman(models)
     if model is not None:
         worker = agents.get(agent or agent_of(settings.mode))
@@ -82,7 +83,7 @@ def open_work(
     return Work(
         engine,
         NativeDriver(open_model, briefing, limits),
-        _tooling(folder, settings, asker, agents),
+        _tooling((folder, root), settings, asker, agents),
         settings.mode,
         briefing,
         models,
@@ -103,9 +104,17 @@ class _Doorman:
         return self._opened[name]
 
 
-def _agents(here: Places, root: bytes) -> tuple[dict[str, Agent], tuple[str, ...]]:
+def _agents(here: Places, root: bytes, own: str) -> tuple[dict[str, Agent], tuple[str, ...]]:
+    """Loads the agents; a model that a project wishes for counts where the user's choice allows."""
     places = agent_places(here.config, Path.home(), root)
-    return load_agents(places, Disk().open, _yaml)
+    agents, remarks = load_agents(places, Disk().open, _yaml)
+    for name, agent in agents.items():
+        if agent.wish and may_choose(agent.model or own, agent.wish):
+            agents[name] = msgspec.structs.replace(agent, model=agent.wish)
+        elif agent.wish:
+            remark = f"The project wants {agent.wish} for its agent {name}; you chose another"
+            remarks = (*remarks, f"{remark} provider, so it is ignored.")
+    return agents, remarks
 
 
 def _yaml() -> Reader:
@@ -118,6 +127,7 @@ def _briefing(engine: Engine, here: Places, cwd: bytes, root: bytes) -> Briefing
     on = branch(root)
     lines = [
         f"Workspace: {shown(root)}",
+        f"The person is in its folder {shown(cwd[len(root) + 1 :])}." if cwd != root else "",
         f"Platform: {sys.platform}",
         f"Date: {time.strftime('%Y-%m-%d')}",
         f"Git branch: {on}" if on else "",
@@ -127,12 +137,15 @@ def _briefing(engine: Engine, here: Places, cwd: bytes, root: bytes) -> Briefing
     return Briefing(tuple(filter(None, lines)), instructions, facts)
 
 
-def _tooling(folder: str, settings: Settings, asker: Asker, agents: dict[str, Agent]) -> Tooling:
+def _tooling(
+    where: tuple[str, bytes], settings: Settings, asker: Asker, agents: dict[str, Agent]
+) -> Tooling:
+    folder, root = where
     process = LateProcess(folder)
     gate = ModeGate(_operands)
     return Tooling(
         process=process,
-        shell=LateShell(process),
+        shell=LateShell(process, root),
         fetch=LateFetch(partial(_fetch, settings)),
         gate=gate,
         asker=asker,

@@ -135,11 +135,15 @@ def _next(name: str, rest: list[str]) -> str:
 def _goal(found: dict[str, Any], words: list[str]) -> Goal:
     said = words[0] if words else ""
     if said and not OPENING & found.keys() and _like_a_command(said):
-        raise _no_such(said)
+        raise _no_such(said, words)
     if len(words) > 1:
-        shown = " ".join(map(text, words))
-        _refuse(f"There are {len(words)} texts: put one in quotes, as 'assent -p \"{shown}\"'.")
+        raise _unquoted(words)
     return Goal(words="" if said == "-" else text(said), **found)
+
+
+def _unquoted(words: list[str]) -> UsageError:
+    line = " ".join(map(text, words))
+    return UsageError("A goal is one text; put it in quotes.", f'assent -p "{line}"')
 
 
 def _like_a_command(word: str) -> bool:
@@ -148,10 +152,12 @@ def _like_a_command(word: str) -> bool:
     return one_word and (word.isascii() or not word.isprintable())
 
 
-def _no_such(word: str) -> UsageError:
+def _no_such(word: str, words: list[str]) -> UsageError:
     from difflib import get_close_matches
 
-    near = get_close_matches(word, COMMANDS, n=1, cutoff=NEAR)
+    near = get_close_matches(word, COMMANDS, n=1)
+    if len(words) > 1 and not near:
+        return _unquoted(words)
     hint = f" Did you mean {near[0]}?" if near else ""
     said = f"There is no command {text(word)!a}.{hint} A goal of one word needs -p."
     return UsageError(said, f"assent {near[0]}" if near else HELP)

@@ -37,7 +37,7 @@ def _talked(goal: Goal, output: Output) -> int:
     from assent.cli.asker import asker
     from assent.cli.conversation import Conversation
 
-    words = with_context(goal.words, *piped(MOST_CONTEXT))
+    words = with_context(goal.words.strip(), *piped(MOST_CONTEXT))
     going_on = bool(goal.going_on or goal.resume or goal.plan)
     if not words and not going_on:
         raise UsageError(NOTHING, 'assent -p "what should be done"')

@@ -46,6 +46,9 @@ def parted(content: bytes) -> tuple[str, str]:
     raise Bad("its front matter has no end")
 
 
+PROJECT = "project"
+
+
 def agent_of(name: str, file: AgentFile, source: str) -> tuple[Agent, list[str]]:
     """Returns the agent that a file describes, and what was read more strictly than written."""
     steps = file.steps or file.maxSteps or 0
@@ -59,12 +62,13 @@ def agent_of(name: str, file: AgentFile, source: str) -> tuple[Agent, list[str]]
         " ".join(file.description.split()),
         file.mode,  # type: ignore[arg-type]
         file.prompt,
-        file.model,
+        "" if source == PROJECT else file.model,
         file.temperature,
         steps,
         file.tools,
         permission,
         source,
+        file.model if source == PROJECT else "",
     )
     return agent, remarks
 

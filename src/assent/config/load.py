@@ -12,6 +12,7 @@ from assent.config.settings import USER_ONLY, Settings
 from assent.config.trust import doubt
 from assent.core.errors import AssentError, Refused
 from assent.core.mode import MODES
+from assent.core.provider import may_choose
 
 PROJECT = ".opencode/assent.toml"
 NOT_YOURS = "which only the user's configuration may; it is ignored."
@@ -87,8 +88,11 @@ def _narrowed(
     mode = of_project.get("mode", MODES[0])
     if MODES.index(mode) > MODES.index(of_user.get("mode", MODES[0])):
         remarks["mode"] = f"sets the mode {mode}, but it can only make the user's stricter;"
-    if str(of_project.get("model", "")).startswith("scripted:"):
+    own, wish = str(of_user.get("model", "")), str(of_project.get("model", ""))
+    if wish.startswith("scripted:"):
         remarks["model"] = "sets a scripted model, which only the user may choose;"
+    elif wish and not may_choose(own, wish):
+        remarks["model"] = f"sets the model {wish}, and the user has chosen another provider;"
     kept = {key: value for key, value in of_project.items() if key not in remarks}
     return kept, [f"{remark} it is ignored." for remark in remarks.values()]
 

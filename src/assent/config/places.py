@@ -38,9 +38,10 @@ def within(root: bytes, path: bytes) -> bytes | None:
     return below
 
 
-def private_paths(here: Places, root: bytes) -> tuple[bytes, ...]:
+def private_paths(here: Places, root: bytes, *others: Path) -> tuple[bytes, ...]:
     """Returns where state and the user's configuration lie in a workspace, if they do."""
-    found = [within(root, os.fsencode(path)) for path in (here.state, here.config, here.file)]
+    own = (here.state, here.config, here.file, *others)
+    found = [within(root, os.fsencode(path)) for path in own]
     return tuple(dict.fromkeys(path for path in found if path is not None))
 
 

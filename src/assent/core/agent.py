@@ -18,6 +18,7 @@ class Agent(msgspec.Struct, frozen=True):
     tools: dict[str, bool] = {}  # false takes a tool away; `*` stands for all others
     permission: dict[str, Any] = {}  # as written; only its denials count so far
     source: str = "builtin"  # builtin, user or project
+    wish: str = ""  # the model that a project's file names; whether it counts is decided elsewhere
 
     def denies(self, tool: str) -> bool:
         """Tells whether the agent may not use a tool."""
@@ -33,11 +34,12 @@ class Agent(msgspec.Struct, frozen=True):
             over,
             description=over.description or self.description,
             prompt=over.prompt or self.prompt,
-            model=over.model or self.model,
+            model=self.model,
+            wish=over.wish or self.wish,
             temperature=self.temperature if over.temperature is None else over.temperature,
             steps=min((most for most in (self.steps, over.steps) if most), default=0),
             tools=dict(sorted(tools.items())),
-            permission={**over.permission, **_strict(self.permission), **_denied(over.permission)},
+            permission=_stricter(self.permission, over.permission),
         )
 
 
@@ -45,9 +47,13 @@ def _has(tools: dict[str, bool], name: str) -> bool:
     return tools.get(name, tools.get("*", True))
 
 
-def _strict(permission: dict[str, Any]) -> dict[str, Any]:
-    return {name: rule for name, rule in permission.items() if rule != "allow"}
+def _stricter(under: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """Returns rules that deny whatever either of two tables denies, by name or by `*` (law 9)."""
+    names = {*under, *over}
+    found = {name: over.get(name, under.get(name)) for name in names}
+    denied = [name for name in names if _denies(under, name) or _denies(over, name)]
+    return {**found, **dict.fromkeys(sorted(denied), "deny")}
 
 
-def _denied(permission: dict[str, Any]) -> dict[str, Any]:
-    return {name: rule for name, rule in permission.items() if rule == "deny"}
+def _denies(permission: dict[str, Any], name: str) -> bool:
+    return bool(permission.get(name, permission.get("*")) == "deny")

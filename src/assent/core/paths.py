@@ -7,6 +7,7 @@ GIT_ON_NTFS = b"git~1"  # its short name; dots and blanks at the end do not coun
 TREE = b".opencode"
 STATE = b".opencode/assent"
 STAGE = b".opencode/assent/stage"
+OWN = (b".opencode/.gitignore", b".opencode/agents/plan.md")
 
 # Some file systems drop these when they compare names: `.g<U+200C>it` would be `.git` there.
 _IGNORED = dict.fromkeys(
@@ -81,6 +82,8 @@ def refuse_ours(path: bytes, plan_dir: bytes, private: tuple[bytes, ...] = ()) -
         raise Refused(f"{shown(path)} is git's own; a plan never touches it.")
     if inside(low, STATE) or any(inside(low, folded(own)) for own in private):
         raise Refused(f"{shown(path)} is Assent's own; a plan never touches it.")
+    if low in OWN:
+        raise Refused(f"{shown(path)} is written by Assent alone; a plan never touches it.")
     if inside(low, folded(plan_dir)):
         raise Refused(f"{shown(path)} lies among the plans.", "assent plan write FILE")
     if low in (b"", TREE):

@@ -59,3 +59,12 @@ class ModelSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     context: int = 0
     output: int = 0
     prices: Prices | None = None
+
+
+def may_choose(own: str, wish: str) -> bool:
+    """Tells whether a project may name a model: where it is asked is the user's choice (law 9).
+
+    `own` is the user's model; beside it a project may choose another one of the same provider.
+    Where the user named none, it may be any for which they have a key or an address.
+    """
+    return not own or own.partition("/")[0] == wish.partition("/")[0]

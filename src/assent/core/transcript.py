@@ -8,6 +8,7 @@ from assent.core.event import Event
 from assent.core.message import Call, Message, Part, Reasoning, Result, Text
 from assent.core.session_event import (
     CallEnded,
+    CallStarted,
     Compacted,
     MessageAdded,
     PartSaid,
@@ -18,6 +19,7 @@ from assent.core.session_event import (
 )
 
 LOST = "The call was interrupted and has no result. Whether it did anything is not known."
+NEVER_BEGAN = "The call was interrupted before it began. It was not carried out."
 SUMMARY = "Summary of the conversation so far, in place of the messages themselves:\n\n"
 
 
@@ -30,7 +32,9 @@ class Transcript:
         self._said: list[Part] = []  # by the step that is being answered
         self._open: list[Call] = []  # calls of the last answer that may still get a result
         self._results: dict[str, Result] = {}
+        self._began: set[str] = set()
         self._queued: list[Message] = []  # said while calls were being settled
+        self._unread = False  # the last message is of the person, and no step has read it
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -50,6 +54,8 @@ class Transcript:
                 self._say(part)
             case StepRetried():
                 self._said.clear()
+            case CallStarted(call=call):
+                self._began.add(call)
             case CallEnded(result=result):
                 self._settled(result)
             case _:
@@ -60,7 +66,7 @@ class Transcript:
         match event:
             case StepStarted(model=model):
                 self._close()
-                self._model = model
+                self._model, self._unread = model, False
             case StepEnded():
                 self._answered()
             case Compacted(summary=summary, kept=kept):
@@ -72,7 +78,13 @@ class Transcript:
                 pass
 
     def _hear(self, message: Message) -> None:
-        (self._queued if self._open or self._said else self._messages).append(message)
+        if self._open or self._said:
+            self._queued.append(message)
+            return
+        if self._unread:  # some models insist on being spoken to and speaking in turn
+            message = Message("user", (*self._messages.pop().parts, *message.parts))
+        self._messages.append(message)
+        self._unread = True
 
     def _say(self, part: Part) -> None:
         ids = [said.id for said in self._said if isinstance(said, Call)]
@@ -84,6 +96,7 @@ class Transcript:
         if any(not isinstance(part, Reasoning) for part in self._said):
             self._give_up()
             self._messages.append(Message("assistant", tuple(self._said), self._model))
+            self._unread = False
             self._open = [part for part in self._said if isinstance(part, Call)]
         self._said.clear()
         if not self._open:
@@ -100,6 +113,7 @@ class Transcript:
         while 0 < start < len(self._messages) and _has_results(self._messages[start]):
             start -= 1
         self._messages = [Message("user", (Text(SUMMARY + summary),)), *self._messages[start:]]
+        self._unread = False
 
     def _close(self) -> None:
         """Ends what a process left half done: parts that were said count, lost calls failed."""
@@ -110,18 +124,21 @@ class Transcript:
     def _give_up(self) -> None:
         """Gives every call that waits a result, whatever became of it."""
         for call in self.unsettled:
-            self._results[call.id] = Result(call.id, LOST, failed=True)
+            why = LOST if call.id in self._began else NEVER_BEGAN
+            self._results[call.id] = Result(call.id, why, failed=True)
         self._results_said()
 
     def _flush(self) -> None:
         self._results_said()
-        self._messages += self._queued
-        self._queued = []
+        queued, self._queued = self._queued, []
+        for message in queued:
+            self._hear(message)
 
     def _results_said(self) -> None:
         if self._open:
             results = tuple(self._results[call.id] for call in self._open)
             self._messages.append(Message("user", results))
+            self._unread = False
         self._open, self._results = [], {}
 
 

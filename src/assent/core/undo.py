@@ -29,8 +29,11 @@ def invert(
     conflicts = {
         index: reason for index, op in enumerate(operations) if (reason := _changed(op, seen))
     }
-    while blocked := _blocked(operations, conflicts, seen, files_below):
-        conflicts.update(blocked)
+    while more := {
+        **_blocked(operations, conflicts, seen, files_below),
+        **_last_copies(operations, conflicts, seen),
+    }:
+        conflicts.update(more)
     folders = frozenset(made)
     inverses = [
         (index, back)
@@ -85,6 +88,26 @@ def _blocked(
         if in_the_way:
             blocked[index] = f"{one_line(in_the_way[0])} stands in the way"
     return blocked
+
+
+def _last_copies(
+    operations: Sequence[FileOperation], conflicts: Mapping[int, str], seen: Mapping[bytes, Seen]
+) -> dict[int, str]:
+    """Finds files that would be removed and are the last to hold what cannot go back to its place.
+
+    So the halves of a move stay together: one that stays keeps the other.
+    """
+    steps = [(i, step) for i, op in enumerate(operations) for step in footprint(op)]
+    homeless = {before.digest: path for i, (path, before, _) in steps if i in conflicts and before}
+    staying = [seen[path] for i, (path, *_) in steps if i in conflicts]
+    restored = [before for i, (_, before, _) in steps if i not in conflicts]
+    safe = {state.digest for state in (*staying, *restored) if isinstance(state, FileState)}
+    return {
+        i: f"{one_line(path)} holds what stood in {one_line(homeless[after.digest])}"
+        for i, (path, before, after) in steps
+        if i not in conflicts and before is None and after and after.size
+        if after.digest in homeless and after.digest not in safe
+    }
 
 
 def _brought(operations: Iterable[FileOperation]) -> set[bytes]:

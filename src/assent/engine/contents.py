@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from assent.core.draft import net
-from assent.core.errors import Drift
+from assent.core.errors import Drift, StoreError
 from assent.core.operation import FileState, MoveFile, Operation, RunCommand, footprint
 from assent.core.paths import shown
 from assent.engine.doors import Doors
@@ -35,9 +35,15 @@ class Contents:
                 continue  # a rename needs no copy: its inverse is a rename
             for state in [state for _, *states in footprint(op) for state in states]:
                 if state and not self._doors.blobs.has(state.digest):
-                    self._keep_from_disk(origin[state], state)
+                    self._keep_from_disk(origin.get(state), state)
 
-    def _keep_from_disk(self, path: bytes, state: FileState) -> None:
+    def _keep_from_disk(self, path: bytes | None, state: FileState) -> None:
+        if path is None:
+            raise StoreError(
+                f"The content {state.digest[:12]}… is neither stored nor on disk; nothing was "
+                "changed.",
+                "assent status",
+            )
         digest, _ = self._doors.blobs.keep(self.overlay().chunks(path))
         if digest != state.digest:
             raise Drift(f"{shown(path)} changed while it was being read.", "assent stage list")

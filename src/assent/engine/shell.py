@@ -8,7 +8,7 @@ import msgspec
 
 from assent.core.errors import Refused
 from assent.core.globs import expand
-from assent.core.paths import shown
+from assent.core.paths import inside, shown
 from assent.core.process import Chunk, Ended, Errors, Hold, Limits, Program, Standing
 from assent.core.shell import Command, Joint
 from assent.core.shell_words import Word
@@ -19,14 +19,18 @@ __all__ = ["Finding", "Shell", "judge"]  # faces judge through the engine, too
 
 MISSING, FORBIDDEN = 127, 126  # exit codes as shells have them
 NEVER = "is never shown while planning"
+OUTSIDE = "lies outside the workspace"
+NOTHING = b"/dev/null"
 MOST_WORDS, MOST_BYTES = 5000, 1 << 20  # what fits, together with what confines the program
 
 
 class Shell:
     """What a planning agent's shell call does, for whoever makes it."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, within: bytes = b"") -> None:
+        """A model's shell looks only `within` a folder; a person's at whatever can be shown."""
         self._process = process
+        self._within = within
 
     def standing(self) -> Standing:
         """Tells whether programs can be confined here."""
@@ -41,15 +45,24 @@ class Shell:
             raise Refused(f"The shell is off: {standing.reason}", standing.next)
         sandboxed = standing.hold is Hold.HELD
         stages = admit(text, sandboxed=sandboxed)
-        return _Call(self._process, folder, limits or Limits(), sandboxed=sandboxed).run(stages)
+        place = Place(folder, self._within)
+        return _Call(self._process, place, limits or Limits(), sandboxed=sandboxed).run(stages)
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a command line starts, and the folder that it must stay in, if any."""
+
+    folder: bytes
+    within: bytes = b""
 
 
 class _Call:
     """One command line while it runs: where it is, and what is left of its limits."""
 
-    def __init__(self, process: Process, folder: bytes, limits: Limits, *, sandboxed: bool) -> None:
+    def __init__(self, process: Process, place: Place, limits: Limits, *, sandboxed: bool) -> None:
         self._process = process
-        self._folder = folder
+        self._folder = place.folder
+        self._within = place.within
         self._left = limits
         self._sandboxed = sandboxed
         self._last = Ended(0)
@@ -94,6 +107,10 @@ class _Call:
 
     def _enter(self, work: Enter) -> Iterator[Chunk]:
         folder = os.path.realpath(os.path.join(self._folder, _encoded(work.folder)))
+        if self._leaves(folder):
+            self._last = Ended(1)
+            yield from _said(f"cd: {shown(folder)} {OUTSIDE}", work.errors)
+            return
         if os.path.isdir(folder) and self._process.visible(folder):
             self._folder, self._last = folder, Ended(0)
             return
@@ -111,6 +128,7 @@ class _Call:
             judged = read(Command(words, reading.errors), sandboxed=self._sandboxed)
         except Refused as refused:
             raise _NotRun(refused.message.removesuffix("."), FORBIDDEN) from refused
+        self._check_place(judged)
         if not self._sandboxed:
             self._check_reads(judged, fed=fed)
         argv = (path, *[_encoded(word.text) for word in judged.words[1:]])
@@ -126,6 +144,25 @@ class _Call:
         # A file may be called `-o`; as `./-o` no program takes it for an option.
         named = [b"./" + path if path.startswith(b"-") else path for path in found]
         return [Word(os.fsdecode(path)) for path in named] or [Word(word.text)]
+
+    def _check_place(self, reading: Reading) -> None:
+        """Refuses what lies, or leads, out of the folder that all must stay in."""
+        if not self._within:
+            return
+        if reading.strays:
+            message = "follows symlinks, which may lead out of the workspace; leave the option out"
+            raise _NotRun(f"{reading.command.name} {message}", FORBIDDEN)
+        for path in self._named(reading):
+            real = os.path.realpath(path)
+            if self._leaves(real):
+                leads = "" if real == path else f" leads to {shown(real)}, which"
+                raise _NotRun(f"{shown(path)}{leads} {OUTSIDE}", FORBIDDEN)
+            if reading.follows and os.path.isdir(real):
+                message = f"{reading.command.name} follows symlinks in a folder; name files"
+                raise _NotRun(message, FORBIDDEN)
+
+    def _leaves(self, real: bytes) -> bool:
+        return bool(self._within) and real != NOTHING and not inside(real, self._within)
 
     def _check_reads(self, reading: Reading, *, fed: bool) -> None:
         """Holds to what the sandbox would show, where there is none. `fed`: it reads a pipe."""

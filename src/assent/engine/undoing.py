@@ -13,9 +13,10 @@ from assent.core.motion import Seen
 from assent.core.operation import FileOperation, FileState, footprint
 from assent.core.paths import ancestors
 from assent.core.plan import Plan
-from assent.core.record import PlanRecord
+from assent.core.record import PlanRecord, RunNote
 from assent.core.undo import Inversion, invert, undo_text
 from assent.engine.consents import Consents
+from assent.engine.contents import Contents
 from assent.engine.doors import Doors
 from assent.engine.runs import RunReport, Runs, Working
 from assent.engine.takeback import Takeback, Target
@@ -66,6 +67,14 @@ class Undoing:
         inverse = Plan(text, inverses, workspace=ledger.workspace)
         return Undo(target, inverse, operations, ids, inversion)
 
+    def last(self) -> RunNote | None:
+        """Returns what an undo would take back, if there is anything."""
+        try:
+            target = Takeback(self._doors, self._runs.ledger()).find("", "")
+        except AssentError:
+            return None
+        return RunNote(target.name, "", "", "done")
+
     def apply(self, undo: Undo, channel: str, note: str = "") -> Working:
         """Records the yes to an undo plan and builds it; a file that changed since stops it."""
         record = self._record(undo, channel, note)
@@ -101,6 +110,8 @@ class Undoing:
     def _record(self, undo: Undo, channel: str, note: str) -> PlanRecord:
         ledger = self._runs.ledger()
         blobs, source = self._doors.blobs, undo.source
+        # A move keeps no copy; taken back together with more, it may have become a write.
+        Contents(self._doors).keep_all(undo.plan.operations, undo.plan.operations)
         plan_id = self._doors.clock.new_id()
         text, size = blobs.keep([undo.plan.text])
         runs = " ".join(filter(None, (undo.target.whole, *undo.target.runs)))

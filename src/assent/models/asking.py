@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.errors import ModelError
 from assent.core.message import Call, Text
-from assent.core.model import Answer, Prompt, Said, Stop, Stopped
+from assent.core.model import Answer, Prompt, Retried, Said, Stop, Stopped
 from assent.models.cut import Cut, Cuttable
 from assent.models.net.address import Address
 from assent.models.net.client import HttpClient, Request, Response
@@ -56,6 +56,8 @@ class WireModel:
         response: Response | None = None
         try:
             response = self._client.send(self._request(prompt), cut)
+            if response.again:
+                yield Retried(1, 0.0, "The connection was closed before an answer; asked again.")
             spoken = yield from self._said(response, decoder)
             last, stopped = _end(decoder, spoken=spoken)
             cut.arm(_nothing)

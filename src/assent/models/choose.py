@@ -10,7 +10,7 @@ NO_MODEL = (
     "No model can be used here: no key is set, no provider is configured, and no local server "
     "(Ollama, LM Studio, llama.cpp) answers."
 )
-SET_A_KEY = "export ANTHROPIC_API_KEY=... (or OPENAI_API_KEY; `assent models list` shows the rest)"
+SET_A_KEY = "export ANTHROPIC_API_KEY=... (or OPENAI_API_KEY and others: docs/models.md)"
 
 
 class Chooser:

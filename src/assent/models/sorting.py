@@ -51,6 +51,8 @@ _KINDS = {
 }
 _PAYMENT, _MISSING, _TOO_LARGE, _MANY = 402, 404, 413, 429
 
+SECRET = 8  # characters: a shorter key stands in ordinary words, and guards nothing
+
 
 class Who(msgspec.Struct, frozen=True):
     """Who was asked, in the words of messages; the key is known so that it is never shown."""
@@ -158,7 +160,7 @@ def _plain(body: bytes) -> str:
 def _words(who: Who, message: str, otherwise: str) -> str:
     """Returns a server's message as one short line in which no key stands."""
     told = " ".join(message.split()) or otherwise
-    if who.key:
+    if len(who.key) >= SECRET:
         told = told.replace(who.key, "(the key)")
     told = told if len(told) <= WORDS else told[:WORDS] + "…"
     return told.rstrip(".")

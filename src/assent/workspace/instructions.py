@@ -5,6 +5,7 @@ from stat import S_ISREG
 
 from assent.core.briefing import Instruction
 from assent.core.paths import shown
+from assent.core.secret_names import why_secret
 from assent.workspace.disk import Disk
 from assent.workspace.folders import Folders
 from assent.workspace.real import real_path
@@ -52,9 +53,10 @@ def _told(disk: Disk, folders: Folders, root: bytes, path: bytes) -> Instruction
     prefix = root.rstrip(b"/") + b"/"
     try:
         real = real_path(disk, prefix + path)
-        if not real.startswith(prefix) or not real.endswith(b".md"):
+        below = real[len(prefix) :]
+        if not real.startswith(prefix) or not below.endswith(b".md") or why_secret(below):
             return None
-        folder, _, name = real[len(prefix) :].rpartition(b"/")
+        folder, _, name = below.rpartition(b"/")
         fd = disk.open(name, READ, 0, folders.open(folder))
     except OSError:
         return None

@@ -1,12 +1,14 @@
 """Endings: how a turn comes to rest, and what is said about it."""
 
-from assent.core.errors import ModelError, UsageError
+from assent.core.errors import ModelError, Overflow, UsageError
 from assent.core.model import Stop
 from assent.core.session_event import SessionEvent, TurnEnded
 from assent.drivers.native.step import Answered, declined
 
 GO_ON = 'assent -c -p "go on"'
 KEPT = f"What was said and staged so far is kept; `{GO_ON}` continues."
+TOO_MUCH = "What was said and staged so far is kept, but this model cannot read it all."
+LARGER = "assent -c --model PROVIDER/MODEL, with one that reads more"
 INTERRUPTED = f"You interrupted the turn. {KEPT}"
 TOO_LONG = (
     "The answer reached its greatest length before this call was complete, so it was not carried "
@@ -46,4 +48,6 @@ def told(error: ModelError | UsageError) -> ModelError | UsageError:
     """Returns an error with what was kept and how to go on."""
     if isinstance(error, UsageError):
         return error
+    if isinstance(error, Overflow):
+        return type(error)(f"{error.message} {TOO_MUCH}", LARGER)
     return type(error)(f"{error.message} {KEPT}", error.next or GO_ON)

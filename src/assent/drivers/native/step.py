@@ -1,6 +1,7 @@
 """A step: one request, with everything that the model says stored as soon as it is complete."""
 
-from collections.abc import Callable, Generator, Sequence
+import re
+from collections.abc import Callable, Generator, Sequence, Set
 from typing import TypeAlias
 
 import msgspec
@@ -11,6 +12,10 @@ from assent.core.message import Call, Image, Result
 from assent.core.model import Delta, Prompt, Retried, Said, Stop, Stopped, Usage
 from assent.core.session_event import CallEnded, PartSaid, SessionEvent, StepEnded, StepRetried
 from assent.ports import Opened, Turn
+
+LONGEST = 64  # characters of a tool's name or a call's id
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ODD = re.compile(r"[^A-Za-z0-9_-]")
 
 ABORTED = "The person interrupted the turn before this call began. It was not carried out."
 
@@ -94,7 +99,10 @@ class Step:
     def _keep(self, said: Said, seconds: float) -> tuple[Recorded, ...]:
         if isinstance(said.part, Image | Result):
             return ()  # no model says such a thing
-        part = PartSaid(said.part, round(seconds, 3))
+        spoken = said.part
+        if isinstance(spoken, Call):
+            spoken = mended(spoken, {call.id for call in self._calls}, self._turn.record.steps)
+        part = PartSaid(spoken, round(seconds, 3))
         self._said.append(part)
         return self._turn.note(part)
 
@@ -103,6 +111,14 @@ class Step:
         self._open = False
         self._turn.hold(StepEnded(answer.stop, answer.usage, cost, answer.words))
         return Answered(answer.stop, self._calls, answer.usage, answer.words)
+
+
+def mended(call: Call, taken: Set[str], step: int) -> Call:
+    """Returns a call with a name and an id that every provider takes back in later requests."""
+    name = call.tool if _NAME.fullmatch(call.tool) else _ODD.sub("_", call.tool)[:LONGEST] or "_"
+    fits = _NAME.fullmatch(call.id) and call.id not in taken
+    id = call.id if fits else f"call_{step}_{len(taken) + 1}"
+    return msgspec.structs.replace(call, id=id, tool=name)
 
 
 def declined(calls: tuple[Call, ...], why: str) -> tuple[CallEnded, ...]:

@@ -27,6 +27,7 @@ class Reading(msgspec.Struct, frozen=True):
     reads: tuple[Word, ...] = ()
     descends: bool = False
     follows: bool = False
+    strays: bool = False  # has an option with which it may leave the folder it is told
 
     @property
     def errors(self) -> Errors:
@@ -94,7 +95,9 @@ def read(command: Command, *, sandboxed: bool, away: bool = False) -> Reading:
     if descends:
         _refuse_everything(spec, arguments)
     follows = spec.follows and not arguments.has(*spec.confined_unless)
-    return Reading(command, spec, words, arguments.reads, descends, follows)
+    confined = arguments.has(*spec.confined) and not arguments.has(*spec.confined_unless)
+    strays = confined and not spec.stays
+    return Reading(command, spec, words, arguments.reads, descends, follows, strays)
 
 
 def _opened(spec: Spec, arguments: Arguments) -> list[Word]:

@@ -93,6 +93,7 @@ class Spec(msgspec.Struct, frozen=True, eq=False):
     obeys: bool = False  # does what files of the repository say; never without a sandbox
     confined: tuple[str, ...] = ()  # options that need a sandbox: they follow symlinks, or so
     confined_unless: tuple[str, ...] = ()  # with one of these they do not, or show nothing of it
+    stays: bool = False  # with them, too, it opens no files but those it is told
     opens: bool = True  # shows what is in files, not only their names
     descends: tuple[str, ...] = ()  # options with which it opens every file in a folder
     always_descends: bool = False

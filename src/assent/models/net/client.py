@@ -43,6 +43,7 @@ class Response:
     def __init__(self, link: Link, head: Head, first: list[bytes]) -> None:
         self.head = head
         self.link = link
+        self.again = False  # whether the request had to be sent a second time
         self._first = first
 
     def pieces(self) -> Iterator[bytes]:
@@ -79,6 +80,7 @@ class HttpClient:
         """
         way = self._way(request.target)
         link = self._ready(way)
+        again = link is not None
         if link is not None:
             cut.arm(link.wake)
             response = self._asked(link, request)
@@ -90,6 +92,7 @@ class HttpClient:
         response = self._asked(link, request)
         if response is None:
             raise Broken(f"{request.target.origin} closed the connection without an answer")
+        response.again = again
         return response
 
     def warm(self, target: Address) -> None:

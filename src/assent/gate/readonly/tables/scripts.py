@@ -112,6 +112,7 @@ JQ = Spec(
         "jq --raw . x",
     ),
     confined=("-f", "--from-file"),
+    stays=True,
 )
 
 TABLE = (SED, *(_awk(name) for name in ("awk", "gawk", "mawk")), JQ)

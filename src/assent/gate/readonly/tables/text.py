@@ -18,7 +18,7 @@ def _check_tail(found: Arguments) -> None:
     counts += [word.text for word in found.operands if word.text.startswith("+")]
     for count in counts:
         if not _COUNT.fullmatch(count):
-            raise Refused(f"`{count}` is no count that `tail` may have while planning.")
+            raise Refused(f"`{count}` is no count that `tail` may have here.")
 
 
 SHOWING = (
@@ -200,6 +200,7 @@ SORTING = (
         ),
         # Pieces of what is sorted go to files in /tmp, for sure or sooner than usual.
         confined=("-m", "--merge", "-S", "--buffer-size", "--batch-size"),
+        stays=True,
     ),
     Spec(
         "uniq",
