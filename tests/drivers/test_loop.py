@@ -10,7 +10,7 @@ from assent.core.briefing import Briefing
 from assent.core.errors import Interrupted, ModelError, Unavailable, UsageError
 from assent.core.event import Recorded
 from assent.core.message import Call, Message, Reasoning, Result, Text
-from assent.core.model import Delta, Retried, Said, Stop, Stopped, Usage
+from assent.core.model import Delta, Pause, Retried, Said, Stop, Stopped, Usage
 from assent.core.session_event import (
     CallEnded,
     CallStarted,
@@ -238,7 +238,8 @@ def test_f113_a_listener_who_goes_away_interrupts() -> None:
 
 def test_f113_calls_that_had_not_begun_are_told_so() -> None:
     turn = MemoryTurn(tools=TOOLS)
-    going = driver(Spoken(says("I look.", READ))).drive(turn)
+    answer = [Said(Text("I look.")), Said(READ), Pause(), Stopped(Stop.CALLS)]
+    going = driver(Spoken(answer)).drive(turn)
     while getattr(next(going), "event", None) != PartSaid(READ):
         pass
     going.close()  # type: ignore[attr-defined]
@@ -247,6 +248,16 @@ def test_f113_calls_that_had_not_begun_are_told_so() -> None:
         CallEnded("c1", "read", Result("c1", ABORTED, failed=True)),
         TurnEnded("interrupted", INTERRUPTED),
     ]
+
+
+def test_what_was_said_is_durable_before_more_is_waited_for() -> None:
+    """At most the part that is being streamed is lost, whenever the process dies."""
+    turn = MemoryTurn(tools=TOOLS)
+    parts = [Said(Text("One.")), Said(Text("Two.")), Pause(), Delta("text", "Thr")]
+    going = driver(Spoken([*parts, Said(Text("Three.")), Stopped(Stop.END)])).drive(turn)
+    while next(going) != Delta("text", "Thr"):
+        pass
+    assert turn.events[-2:] == [PartSaid(Text("One.")), PartSaid(Text("Two."))]
 
 
 def test_a_failure_says_what_was_kept_and_voids_half_an_answer() -> None:

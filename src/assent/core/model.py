@@ -62,6 +62,10 @@ class Said(msgspec.Struct, frozen=True):
     part: Part
 
 
+class Pause(msgspec.Struct, frozen=True):
+    """Nothing more has come so far: the moment to make durable what was said."""
+
+
 class Retried(msgspec.Struct, frozen=True):
     """An attempt failed and another follows; what it had said does not count."""
 
@@ -78,4 +82,4 @@ class Stopped(msgspec.Struct, frozen=True):
     words: str = ""  # of a refusal, where the provider gives some
 
 
-Answer: TypeAlias = Delta | Said | Retried | Stopped
+Answer: TypeAlias = Delta | Said | Pause | Retried | Stopped

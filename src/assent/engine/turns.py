@@ -22,14 +22,14 @@ from assent.core.session_event import (
     TurnEnded,
     TurnStarted,
 )
-from assent.core.tool import Carried, Decision, Posture, Request
+from assent.core.tool import Carried, Decision, Edit, Posture, Request
 from assent.core.transcript import LOST, Transcript
 from assent.engine.asking import asked, drained, permission, refusal
 from assent.engine.desk import Desk
 from assent.engine.diary import Diary, folded
 from assent.engine.effects import Done, Effects, Wish
 from assent.engine.news import News, Own
-from assent.engine.reminders import reminder
+from assent.engine.reminders import Now, reminder
 from assent.engine.sidebyside import side_by_side
 from assent.engine.surroundings import Surroundings
 from assent.engine.tooling import Tooling
@@ -89,6 +89,8 @@ class SessionTurn:
 
     def note(self, *events: SessionEvent) -> tuple[Recorded, ...]:
         """Appends events to the session, behind what others said meanwhile."""
+        if not events and not self._held:
+            return ()
         held, self._held = self._held, ()
         self._record, recorded = self._diary.append(self._record, *held, *events)
         if recorded and recorded[0].position == self._quiet + 1:
@@ -138,7 +140,9 @@ class SessionTurn:
         plan = self._current_plan()
         staged = len(self._desk.drafts.operations(plan)) if plan else 0
         approved = plan is not None and self._desk.consents.is_approved(plan)
-        return reminder(self._record, plan, staged, approved=approved)
+        posture = self._posture()
+        scope = posture.scope if posture.building else None
+        return reminder(self._record, plan, Now(staged, approved, posture.staging, scope))
 
     def open(self) -> Iterator[Recorded]:
         """Ends what a process that died left open, and starts the turn."""
@@ -163,7 +167,7 @@ class SessionTurn:
         """Takes the plan's file away again if the session was only about words."""
         yield from self.note() if self._held else ()
         plan = self._current_plan()
-        if plan and not self._called and self._effects.is_bare(plan):
+        if plan and not self._called and self._effects.authoring.is_bare(plan):
             self._desk.plans.delete([plan])
             yield from self.note(self._desk.link(None))
 
@@ -194,7 +198,7 @@ class SessionTurn:
             return box.settle(call, around, agent, partial(self._permitted, call, pending))
 
         def together(call: Call) -> Settled:
-            def later(requests: Sequence[Request], decision: Decision) -> str:
+            def later(requests: Sequence[Request], decision: Decision, edit: Edit | None) -> str:
                 postponed.add(call.id)
                 return LATER
 
@@ -212,10 +216,12 @@ class SessionTurn:
         pending: list[Recorded],
         requests: Sequence[Request],
         decision: Decision,
+        edit: Edit | None,
     ) -> str:
-        """Asks the person; returns why it is not a yes."""
+        """Asks the person, who sees what would be applied; returns why it is not a yes."""
         new = self._desk.doors.clock.new_id()
-        questions = (permission(requests, decision),)
+        patch = self._effects.shaping.patch(edit) if edit else ""
+        questions = (permission(requests, decision, patch),)
         answers = drained(
             asked(self._tooling.asker, new, call.id, questions),
             lambda event: pending.extend(self.note(event)),

@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.errors import ModelError
 from assent.core.message import Call, Text
-from assent.core.model import Answer, Prompt, Retried, Said, Stop, Stopped
+from assent.core.model import Answer, Pause, Prompt, Retried, Said, Stop, Stopped
 from assent.models.cut import Cut, Cuttable
 from assent.models.net.address import Address
 from assent.models.net.client import HttpClient, Request, Response
@@ -84,6 +84,9 @@ class WireModel:
         self._check(response)
         spoken, bad = False, 0
         for event in _events(response, decoder):
+            if event is None:
+                yield Pause()
+                continue
             try:
                 for part in decoder.take(event):
                     spoken = spoken or _speaks(part)
@@ -125,13 +128,15 @@ class WireModel:
                 return broken(who, str(error))
 
 
-def _events(response: Response, decoder: Decoder) -> Iterator[Event]:
+def _events(response: Response, decoder: Decoder) -> Iterator[Event | None]:
+    """Yields events as they come; None where the next one has to be waited for."""
     events = Events()
-    for piece in response.pieces():
-        for event in events.feed(piece):
+    for burst in response.bursts():
+        for event in (event for piece in burst for event in events.feed(piece)):
             yield event
             if decoder.done:
                 return
+        yield None
 
 
 def _end(decoder: Decoder, *, spoken: bool) -> tuple[list[Answer], Stopped]:

@@ -9,7 +9,7 @@ import msgspec
 from assent.core.errors import Unavailable
 from assent.core.event import Recorded
 from assent.core.message import Call, Image, Result
-from assent.core.model import Delta, Prompt, Retried, Said, Stop, Stopped, Usage
+from assent.core.model import Delta, Pause, Prompt, Retried, Said, Stop, Stopped, Usage
 from assent.core.session_event import CallEnded, PartSaid, SessionEvent, StepEnded, StepRetried
 from assent.ports import Opened, Turn
 
@@ -61,8 +61,10 @@ class Step:
                     case Delta():
                         yield answer
                     case Said():
-                        yield from self._keep(answer, self._clock() - since)
+                        self._keep(answer, self._clock() - since)
                         since = self._clock()
+                    case Pause():
+                        yield from self._turn.note()
                     case Retried(attempt, wait, reason):
                         yield from self.void(attempt, wait, reason)
                         since = self._clock()
@@ -96,15 +98,16 @@ class Step:
     def _calls(self) -> tuple[Call, ...]:
         return tuple(said.part for said in self._said if isinstance(said.part, Call))
 
-    def _keep(self, said: Said, seconds: float) -> tuple[Recorded, ...]:
+    def _keep(self, said: Said, seconds: float) -> None:
+        """Keeps a part; it is durable before anybody waits for what the model says next."""
         if isinstance(said.part, Image | Result):
-            return ()  # no model says such a thing
+            return  # no model says such a thing
         spoken = said.part
         if isinstance(spoken, Call):
             spoken = mended(spoken, {call.id for call in self._calls}, self._turn.record.steps)
         part = PartSaid(spoken, round(seconds, 3))
         self._said.append(part)
-        return self._turn.note(part)
+        self._turn.hold(part)
 
     def _end(self, answer: Stopped) -> Answered:
         cost = self._pay(answer.usage, self._said)

@@ -48,9 +48,14 @@ class Response:
 
     def pieces(self) -> Iterator[bytes]:
         """Yields the body as it comes; raises Broken if it does not come to its end."""
-        yield from self._first
+        for burst in self.bursts():
+            yield from burst
+
+    def bursts(self) -> Iterator[list[bytes]]:
+        """Yields what came at once; between two of them somebody waits for the server."""
+        yield self._first
         while not self.link.reply.done:
-            yield from received(self.link)
+            yield received(self.link)
 
     def close(self) -> None:
         """Ends the request, and with it the connection."""
