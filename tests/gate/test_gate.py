@@ -92,6 +92,31 @@ def test_f12_without_staging_nothing_is_edited_while_planning() -> None:
     assert verdict(Action.EDIT, "a", Posture("plan", staging=False)) is DENY
 
 
+@pytest.mark.parametrize(
+    "path",
+    [".env", "app/.env.production", "deploy/id_rsa", ".opencode/assent.toml", "a/.OpenCode/x",
+     ".opencode/agents/build.md", "opencode.json", ".husky/pre-commit", ".githooks/pre-push",
+     ".pre-commit-config.yaml", "tools/hooks/pre-commit", ".gitattributes",
+     ".github/workflows/ci.yml", ".GitHub/Workflows/ci.yml", ".gitlab-ci.yml", "Jenkinsfile",
+     ".circleci/config.yml"],
+)  # fmt: skip
+def test_auto_edit_asks_before_secrets_and_what_other_programs_obey(path: str) -> None:
+    decision = GATE.decide([Request(Action.EDIT, path)], Posture("auto-edit"))
+    assert decision.verdict is ASK
+    assert decision.reason.startswith(f"Auto-edit mode asks before {path} changes: ")
+    assert verdict(Action.EDIT, path, "yolo") is RUN
+    assert verdict(Action.EDIT, path, "plan") is STAGE
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["src/a.py", ".env.example", "docs/opencode.md", "src/hooks/use_it.ts", ".github/README.md",
+     "Makefile", "ci.yml", ".gitignore"],
+)  # fmt: skip
+def test_auto_edit_asks_about_nothing_else(path: str) -> None:
+    assert verdict(Action.EDIT, path, "auto-edit") is RUN
+
+
 @pytest.mark.parametrize("mode", ["ask", "auto-edit", "yolo"])
 def test_a_build_keeps_to_its_scope_whatever_the_mode(mode: Mode) -> None:
     building = Posture(mode, building=True, scope=("src/*", "README.md"))

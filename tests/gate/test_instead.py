@@ -8,20 +8,21 @@ import pytest
 from assent.cli.stage import stage
 from assent.gate.readonly.instead import FAMILIES, instead
 from assent.gate.readonly.judge import Finding, judge
+from assent.tools.table import TOOLS
 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("rm", "`rm` is not among the commands that only read: `assent stage delete PATH` stages"),
-        ("mv", "`assent stage move PATH TO` stages a move"),
-        ("ln", "`assent stage write PATH --link-to TARGET` stages a symlink"),
+        ("rm", "`rm` is not among the commands that only read: use the `delete` tool (by hand: `"),
+        ("mv", "use the `move` tool (by hand: `assent stage move PATH TO`)"),
+        ("ln", "no tool makes a link (by hand: `assent stage write PATH --link-to TARGET`)"),
         ("xargs", "name the files, or use a wildcard"),
         ("bash", "it runs code"),
-        ("curl", "there is no network while planning"),
+        ("curl", "commands have no network here"),
         ("less", "use `cat FILE`"),
-        ("pytest", "describe in the plan how to check the work with it"),
-        ("/bin/cat", "`/bin/cat`: only programs with plain names run while planning"),
+        ("pytest", "say how to check the work with it"),
+        ("/bin/cat", "`/bin/cat`: only programs with plain names run here"),
         ("./run.sh", "`./run.sh`: only programs with plain names"),
         ("frobnicate", "`frobnicate` is not among the commands that only read; read with `cat`"),
     ],
@@ -35,6 +36,18 @@ def test_the_reason_helps(name: str, reason: str) -> None:
 def test_the_judge_says_so() -> None:
     for name in ("rm", "xargs", "./run.sh", "frobnicate"):
         assert judge(f"{name} x") == Finding(read_only=False, reason=instead(name))
+
+
+def test_the_words_fit_every_mode_and_whoever_reads_them() -> None:
+    said = [*FAMILIES.values(), instead("/bin/cat"), judge("ls > x").reason]
+    said.append(judge("find . -delete").reason)
+    assert [
+        words for words in said if re.search(r"\bplan|stages? ", words.replace("assent stage", ""))
+    ] == []
+    commands = [words for words in said if "`assent " in words]
+    assert [words for words in commands if not re.search(r"tool.*\(by hand: `assent", words)] == []
+    tools = {name for words in commands for name in re.findall(r"`(\w+)` (?:or|tool)", words)}
+    assert tools <= {tool.name for tool in TOOLS}
 
 
 def test_no_command_is_in_two_families() -> None:

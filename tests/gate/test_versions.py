@@ -77,5 +77,5 @@ def test_nothing_else_is_done(line: str) -> None:
 def test_a_refusal_says_what_serves_instead_and_which_form_runs() -> None:
     assert judge("make all").reason == (
         "`make` is not among the commands that only read: it builds, tests or installs; "
-        "describe in the plan how to check the work with it. Only `make --version` is."
+        "say how to check the work with it. Only `make --version` is."
     )

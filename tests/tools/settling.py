@@ -10,6 +10,7 @@ from tests.tools.reading import Place
 from assent.core.agent import Agent
 from assent.core.draft import stage
 from assent.core.message import Call
+from assent.core.process import Hold
 from assent.core.tool import Decision, Edit, Outcome, Posture, Request
 from assent.gate.gate import ModeGate
 from assent.gate.operands import operands
@@ -24,13 +25,14 @@ AGENT = Agent("plan")
 class Desk:
     """A workspace and a toolbox. `answer` is what the person says: nothing is a yes."""
 
-    def __init__(self, base: Path, posture: Posture | None = None) -> None:
-        self.place = Place(base)
+    def __init__(self, base: Path, posture: Posture | None = None, hold: Hold = Hold.OFF) -> None:
+        self.place = Place(base, hold)
         self.posture = posture or Posture("plan")
         self.toolbox = Toolbox(TOOLS, ModeGate(operands), suggest=True)
         self.agent = AGENT
         self.answer = ""
         self.asked: list[tuple[tuple[Request, ...], Decision]] = []
+        self.shown: list[Edit | None] = []  # what each question showed
         self.seen: dict[str, str] = {}
         self.plan_text = b"# Plan\n"
 
@@ -78,8 +80,9 @@ class Desk:
     def put(self, path: str, content: str | bytes = "") -> Path:
         return self.place.put(path, content)
 
-    def _ask(self, requests: Sequence[Request], decision: Decision) -> str:
+    def _ask(self, requests: Sequence[Request], decision: Decision, edit: Edit | None) -> str:
         self.asked.append((tuple(requests), decision))
+        self.shown.append(edit)
         return self.answer
 
 

@@ -8,7 +8,8 @@ from tests.tools.settling import Desk
 from assent.core.message import Call
 from assent.core.session_event import Option, Question, Todo
 from assent.core.tool import Fact, Present, Questions, TodoList
-from assent.tools.aliases import ALIASES, ARGUMENTS, REFUSED, key, meant
+from assent.tools.aliases import ALIASES, REFUSED, meant
+from assent.tools.foreign import ARGUMENTS, HARMLESS, HARMLESS_AS, WHY, key
 from assent.tools.table import TOOLS
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -44,11 +45,14 @@ def test_a_name_from_elsewhere_means_a_tool_here(alias: str, tool: str) -> None:
 
 def test_every_alias_leads_to_a_tool_and_every_argument_to_a_field() -> None:
     fields = {field for tool in TOOLS for field in tool.args.__struct_encode_fields__}
-    inner = {"content", "old", "new", "multiple"}
+    inner = {"content", "old", "new", "multiple", "header", "label"}
     assert set(ALIASES.values()) == set(BY_NAME)
     assert not ALIASES.keys() & REFUSED.keys()
     assert {key(name) for name in (*ALIASES, *REFUSED)} == {*ALIASES, *REFUSED}
     assert [names for names in ARGUMENTS.values() if not {*names} & (fields | inner)] == []
+    known = {*ARGUMENTS, *HARMLESS, *HARMLESS_AS, *WHY}
+    assert {key(name) for name in known} == known
+    assert not {*HARMLESS} & {*HARMLESS_AS, *WHY}
 
 
 CALLS: dict[str, tuple[dict[str, object], tuple[str, dict[str, object]]]] = {
@@ -91,7 +95,7 @@ CALLS: dict[str, tuple[dict[str, object], tuple[str, dict[str, object]]]] = {
     "WebFetch": ({"url": "https://x", "prompt": "?"}, ("fetch", {"url": "https://x"})),
     "Grep": (
         {"pattern": "x", "glob": "*.py", "output_mode": "content", "-n": True, "head_limit": 5},
-        ("grep", {"pattern": "x", "include": "*.py", "limit": 5}),
+        ("grep", {"pattern": "x", "include": "*.py", "show": "content", "limit": 5}),
     ),
     "Glob": ({"glob_pattern": "*.py"}, ("glob", {"pattern": "*.py"})),
     "nobody_knows_it": ({"path": "a"}, ("nobody_knows_it", {"path": "a"})),

@@ -10,7 +10,7 @@ from assent.core.errors import Refused, UsageError
 from assent.core.process import Chunk, Ended, Hold
 from assent.gate.readonly.judge import judge
 from assent.sandbox.running.bubblewrap import lacking
-from assent.tools.commands import gathered, quoted
+from assent.tools.commands import DISK, gathered, quoted
 from assent.tools.git import GIT
 from assent.tools.limits import REST
 from assent.tools.shell import SHELL
@@ -47,9 +47,12 @@ def test_f12_git_shows_status_log_diff_show_and_blame(place: Place) -> None:
     assert "\n" not in place.call(GIT, command="log", path="a.txt", limit=1).text
 
 
-def test_git_says_that_the_draft_is_not_in_it(place: Place) -> None:
+def test_git_and_shell_say_that_the_draft_is_not_in_it(place: Place) -> None:
     place.stage("a.txt", "three\n")
-    assert place.call(GIT, command="diff").text.endswith("+two\n[The draft is not in it.]")
+    assert place.call(SHELL, command="cat a.txt").text == f"two\n[{DISK}]"
+    assert "First" in place.call(GIT, command="log").text
+    assert DISK not in place.call(GIT, command="log").text
+    assert place.call(GIT, command="diff").text.endswith(f"+two\n[{DISK}]")
 
 
 def test_git_takes_odd_names_and_is_judged_like_any_command(place: Place) -> None:

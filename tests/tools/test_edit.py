@@ -74,8 +74,52 @@ def test_f130_near_places_are_ambiguous_too(desk: Desk) -> None:
 def test_f130_what_is_not_there_is_told_with_the_nearest_lines(desk: Desk) -> None:
     desk.put("f", "import os\n\ndef total(items):\n    return 1\n")
     told = desk.failing("edit", path="f", old="def total(items, tax):\n", new="")
-    assert "3: def total(items):" in told
-    assert "Nothing was changed." in told
+    assert told == (
+        "`old` was not found. Nothing was changed. The nearest lines are:\n"
+        "2: \n3: def total(items):\n4:     return 1"
+    )
+
+
+NUMBERED = {
+    "as read shows it": ("2:     b\n3:     c", "2:     x\n3:     y", b"a\n    x\n    y\n"),
+    "new is bare": ("2:     b\n", "    z\n", b"a\n    z\n    c\n"),
+    "as grep shows context": ("2-     b\n3:     c\n", "", b"a\n"),
+    "with a tab": ("     2\t    b", "     2\t    z", b"a\n    z\n    c\n"),
+    "with an arrow": ("2→    b", "    z", b"a\n    z\n    c\n"),
+}
+
+
+@pytest.mark.parametrize("case", NUMBERED)
+def test_numbers_of_lines_are_not_content(desk: Desk, case: str) -> None:
+    old, new, after = NUMBERED[case]
+    desk.put("f", "a\n    b\n    c\n")
+    desk.call("edit", path="f", old=old, new=new)
+    assert desk.content("f") == after
+
+
+def test_numbers_that_are_content_stay(desk: Desk) -> None:
+    desk.put("f", "1: a\n2: b\n")
+    desk.call("edit", path="f", old="2: b", new="3: c")
+    assert desk.content("f") == b"1: a\n3: c\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("1: a\nb", "x"), ("1: a", "x\n2: b"), ("3: 1: z", "1: y")],
+)
+def test_numbers_that_leave_a_doubt_are_told(desk: Desk, old: str, new: str) -> None:
+    desk.put("f", "a\nb\n1: z\n")
+    told = desk.failing("edit", path="f", old=old, new=new)
+    assert told.startswith("`old` was not found. Nothing was changed. Numbers in front of lines")
+
+
+def test_every_tool_shows_the_number_of_a_line_alike(desk: Desk) -> None:
+    desk.put("f.py", "x = 1\n")
+    line = "1: x = 1"
+    assert desk.call("read", path="f.py").text == line
+    assert desk.call("grep", pattern="x", path="f.py").text.endswith(f"\n{line}")
+    assert desk.call("search", path="f.py").text == "1: variable x = 1"
+    assert desk.call("edit", path="f.py", old="1", new="2").text.endswith("\n1: x = 2")
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from tests.tools.reading import Place
 
-from assent.core.errors import Refused, UsageError
+from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.process import Hold
 from assent.tools.glob import GLOB
 from assent.tools.grep import GREP
 from assent.tools.list import LIST
 from assent.tools.read import READ
 from assent.tools.search import SEARCH
+from assent.tools.tool import Tool
 
 
 @pytest.fixture(params=[Hold.NONE, Hold.OFF], ids=["ripgrep", "python"])
@@ -45,6 +46,18 @@ def test_f12_list_shows_a_tree_without_what_is_ignored(place: Place) -> None:
     )
     assert place.call(LIST, path="src/web").text == "page.ts"
     assert place.touched(LIST, path="src") == ["src"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [(LIST, {}), (GLOB, {"pattern": "*"}), (GREP, {"pattern": "x"}), (SEARCH, {"name": "x"}),
+     (READ, {})],
+)  # fmt: skip
+def test_a_folder_that_does_not_exist_is_told(
+    place: Place, tool: Tool, args: dict[str, object]
+) -> None:
+    with pytest.raises(NotFound, match=r"^srcs does not exist\. Did you mean src\?$"):
+        place.call(tool, path="srcs", **args)
 
 
 def test_list_is_as_deep_as_fits(place: Place) -> None:

@@ -16,7 +16,7 @@ from assent.tools.schema import offer
 from assent.tools.search import SEARCH
 from assent.tools.shell import SHELL
 
-MOST_CHARACTERS = 2300
+MOST_CHARACTERS = 2350
 
 
 def test_every_user_pays_for_the_descriptions_so_they_are_short() -> None:
@@ -51,8 +51,8 @@ def test_f122_too_many_bytes_are_cut_at_a_line_or_in_one_that_is_endless() -> No
 def test_pages_do_not_depend_on_where_chunks_end(size: int) -> None:
     content = "eins\nzwei äöü\n\nvier".encode()
     chunks = [content[at : at + size] for at in range(0, len(content), size)]
-    assert page(chunks, 1, 10).lines == ("1\teins", "2\tzwei äöü", "3\t", "4\tvier")
-    assert page(chunks, 2, 1).lines == ("2\tzwei äöü",)
+    assert page(chunks, 1, 10).lines == ("1: eins", "2: zwei äöü", "3: ", "4: vier")
+    assert page(chunks, 2, 1).lines == ("2: zwei äöü",)
     assert page(chunks, 2, 1).more
 
 

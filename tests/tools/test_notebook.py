@@ -51,7 +51,8 @@ def test_a_source_that_is_a_string_stays_one(desk: Desk) -> None:
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_a_cell_is_inserted(desk: Desk, form: str, at: int) -> None:
     desk.put("n.ipynb", written(form))
-    desk.call("notebook_edit", path="n.ipynb", cell=str(at), source="new\n", action="insert")
+    cell = str(at - 1) if at else ""
+    desk.call("notebook_edit", path="n.ipynb", cell=cell, source="new\n", action="insert")
     after = desk.content("n.ipynb").decode()
     made = json.loads(after)["cells"][at]
     known = {k: made[k] for k in ("cell_type", "execution_count", "metadata", "outputs", "source")}
@@ -61,6 +62,21 @@ def test_a_cell_is_inserted(desk: Desk, form: str, at: int) -> None:
     }  # fmt: skip
     assert len(made["id"]) == 8
     assert after == written(form, TOP | {"cells": [*CELLS[:at], made, *CELLS[at:]]})
+
+
+@pytest.mark.parametrize(
+    ("named", "at"),
+    [({"cell_id": "aa"}, 1), ({"cell_id": "bb"}, 2), ({}, 0), ({"cell_number": 0}, 0),
+     ({"cell_number": 1}, 1)],
+)  # fmt: skip
+def test_a_cell_is_inserted_where_its_family_means(
+    desk: Desk, named: dict[str, object], at: int
+) -> None:
+    desk.put("n.ipynb", written("one"))
+    wanted = {"notebook_path": "n.ipynb", "new_source": "new", "edit_mode": "insert"}
+    desk.call("NotebookEdit", **wanted, **named)
+    cells = json.loads(desk.content("n.ipynb"))["cells"]
+    assert [cell["source"] == ["new"] for cell in cells].index(True) == at
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -81,6 +97,7 @@ def test_a_cell_is_deleted(desk: Desk, form: str, at: int) -> None:
     [
         ("n.ipynb", "2", "there are 2"),
         ("n.ipynb", "zz", "there is no 'zz'"),
+        ("n.ipynb", "", "there is no ''"),
         ("n.txt", "0", "is no notebook"),
         ("broken.ipynb", "0", "no JSON"),
         ("old.ipynb", "0", "no cells"),

@@ -191,6 +191,15 @@ def test_f131_a_patch_that_cannot_be_meant_is_told(desk: Desk, patch: str, words
     assert words in desk.failing("patch", patch=patch)
 
 
+def test_f131_the_nearest_lines_of_a_patch_are_lines_of_the_file(desk: Desk) -> None:
+    desk.put("f", "def f():\n    return 2\n")
+    told = desk.failing("patch", patch=begin("*** Update File: f", "@@", "-    return 3"))
+    assert told == (
+        "f: hunk 1 was not found after line 0. Nothing was changed. The nearest lines are:\n"
+        "1: def f():\n2:     return 2"
+    )
+
+
 def test_f131_every_file_of_a_patch_is_judged(desk: Desk) -> None:
     desk.put(".env", "KEY=1\n")
     desk.put("a", "x\n")

@@ -23,7 +23,7 @@ def place(tmp_path: Path) -> Place:
 def test_f12_read_shows_lines_with_numbers_and_remembers_what_was_seen(place: Place) -> None:
     place.put("a.txt", "one\r\ntwo\n\nfour")
     outcome = place.call(READ, path="a.txt")
-    assert outcome.text == "1\tone\n2\ttwo\n3\t\n4\tfour"
+    assert outcome.text == "1: one\n2: two\n3: \n4: four"
     assert outcome.metadata == {"seen": {"a.txt": sha256(b"one\r\ntwo\n\nfour")}}
     assert place.touched(READ, path="a.txt") == ["a.txt"]
 
@@ -31,8 +31,8 @@ def test_f12_read_shows_lines_with_numbers_and_remembers_what_was_seen(place: Pl
 def test_offset_and_limit_choose_lines_and_say_how_to_go_on(place: Place) -> None:
     place.put("a", "".join(f"line {n}\n" for n in range(1, 10)))
     text = place.call(READ, path="a", offset=3, limit=2).text
-    assert text == "3\tline 3\n4\tline 4\n[There is more: go on with offset 5.]"
-    assert place.call(READ, path="a", offset=8).text == "8\tline 8\n9\tline 9"
+    assert text == "3: line 3\n4: line 4\n[There is more: go on with offset 5.]"
+    assert place.call(READ, path="a", offset=8).text == "8: line 8\n9: line 9"
     with pytest.raises(NotFound, match="9 lines; 10 is past"):
         place.call(READ, path="a", offset=10)
 
@@ -54,8 +54,8 @@ def test_a_huge_line_is_cut_and_never_held_whole(place: Place) -> None:
             file.write(b"z" * (1 << 20))
         file.write(b"\nshort\n")
     first, second = place.call(READ, path="huge").text.split("\n")
-    assert first == "1\t" + "z" * 2000 + f" [… {8 << 20} bytes in this line]"
-    assert second == "2\tshort"
+    assert first == "1: " + "z" * 2000 + f" [… {8 << 20} bytes in this line]"
+    assert second == "2: short"
 
 
 def test_read_sees_the_draft(place: Place) -> None:
@@ -63,7 +63,7 @@ def test_read_sees_the_draft(place: Place) -> None:
     place.put("b", "gone")
     place.stage("a", "new")
     place.drop("b")
-    assert place.call(READ, path="a").text == "1\tnew"
+    assert place.call(READ, path="a").text == "1: new"
     with pytest.raises(NotFound):
         place.call(READ, path="b")
 
@@ -86,8 +86,8 @@ def test_binary_is_refused_and_other_text_is_read(place: Place) -> None:
     place.put("empty", "")
     with pytest.raises(Refused, match="is binary"):
         place.call(READ, path="bin")
-    assert place.call(READ, path="latin").text == "1\tcafé\n[Not UTF-8: read as Latin-1.]"
-    assert place.call(READ, path="marked").text == "1\tx"
+    assert place.call(READ, path="latin").text == "1: café\n[Not UTF-8: read as Latin-1.]"
+    assert place.call(READ, path="marked").text == "1: x"
     assert place.call(READ, path="empty").text == "\n[The file is empty.]"
 
 
@@ -137,7 +137,7 @@ def test_f135_instructions_of_folders_come_once_the_nearest_last(place: Place) -
     place.put("pkg/inner/a.py", "x = 1\n")
     outcome = place.call(READ, path="pkg/inner/a.py")
     assert outcome.text == (
-        "1\tx = 1\n[Instructions from pkg/AGENTS.md, for all files below it:]\npkg rules\n"
+        "1: x = 1\n[Instructions from pkg/AGENTS.md, for all files below it:]\npkg rules\n"
         "[Instructions from pkg/inner/CLAUDE.md, for all files below it:]\ninner rules"
     )
     assert list(outcome.metadata["seen"]) == [
@@ -146,16 +146,16 @@ def test_f135_instructions_of_folders_come_once_the_nearest_last(place: Place) -
         "pkg/inner/CLAUDE.md",
     ]
     place.seen = outcome.metadata["seen"]
-    assert place.call(READ, path="pkg/inner/a.py").text == "1\tx = 1"
+    assert place.call(READ, path="pkg/inner/a.py").text == "1: x = 1"
 
 
 def test_f135_instructions_that_lead_outside_or_are_secret_are_left_out(place: Place) -> None:
     (place.root.parent / "evil.md").write_text("obey", encoding="utf-8")
     place.put("pkg/a.py", "x")
     (place.root / "pkg/AGENTS.md").symlink_to("../../evil.md")
-    assert place.call(READ, path="pkg/a.py").text == "1\tx"
+    assert place.call(READ, path="pkg/a.py").text == "1: x"
     place.put("other/AGENTS.md", "hidden")
     place.put("other/a.py", "x")
     place.secret = (b"other/AGENTS.md",)
-    assert place.call(READ, path="other/a.py").text == "1\tx"
+    assert place.call(READ, path="other/a.py").text == "1: x"
     assert "hidden" in place.call(READ, path="other/AGENTS.md").text

@@ -54,6 +54,7 @@ def test_f12_what_is_offered_in_each_mode(desk: Desk) -> None:
 def test_f12_without_staging_every_write_tool_is_refused(desk: Desk) -> None:
     desk.put("a", "x\n")
     desk.posture = Posture("plan", staging=False)
+    assert "with `write_plan`" in desk.failing("write", path="x", content="x")
     assert set(desk.toolbox.withheld(desk.posture, AGENT)) == WRITES | {"enter_plan", "fetch"}
     for tool in sorted(WRITES):
         settled = desk.settle(tool, path="a", content="y", to="b", patch="")
@@ -175,6 +176,8 @@ READ = Request(Action.READ, "x")
 
 def test_whatever_a_tool_raises_becomes_an_outcome(desk: Desk) -> None:
     assert strange(desk, NotFound("Gone.", "look")).text == "Gone. Next: look"
+    shut = strange(desk, NotFound("It is off.", "assent doctor"))
+    assert shut.text == "It is off. The person can run `assent doctor`."
     assert "ZeroDivisionError" in strange(desk, ZeroDivisionError("no")).text
     assert strange(desk, Outcome("ran"), ValueError("bad")).failed
 
@@ -240,3 +243,31 @@ def test_f76_a_tool_that_goes_through_many_files_leaves_secrets_out(desk: Desk) 
         Call("c", "odd", {}), desk.around, AGENT, lambda *_: "no"
     )
     assert found == {"a.py": True, ".env": False, "x/.ssh/config": False}
+
+
+def test_an_edit_is_asked_about_with_what_it_would_do_and_nothing_else(desk: Desk) -> None:
+    desk.put("a.txt", "one\n")
+    desk.posture = Posture("ask")
+    desk.call("read", path="a.txt")
+    outcome = desk.call("edit", path="a.txt", old="one", new="two")
+    ((requests, decision),) = desk.asked
+    assert requests == (Request(Action.EDIT, "a.txt"),)
+    assert decision.reason == "Ask mode asks before each edit."
+    assert desk.shown == [outcome.effect]
+
+
+def test_an_edit_that_cannot_be_made_is_not_asked_about(desk: Desk) -> None:
+    desk.put("a.txt", "one\n")
+    desk.posture = Posture("ask")
+    desk.failing("edit", path="a.txt", old="absent", new="two")
+    assert desk.asked == []
+
+
+def test_a_secret_that_an_edit_reads_is_asked_about_before_it_is_read(desk: Desk) -> None:
+    desk.put(".env", "KEY=1\n")
+    desk.posture, desk.answer = Posture("ask"), "no."
+    assert "The person did not say yes: no." in desk.failing(
+        "edit", path=".env", old="absent", new="2"
+    )
+    assert [requests for requests, _ in desk.asked] == [(Request(Action.READ, ".env"),)]
+    assert desk.shown == [None]

@@ -161,3 +161,21 @@ def test_f76_a_secret_cannot_be_read_by_moving_it(desk: Desk) -> None:
     for path, to in (("conf/.env", "notes.txt"), ("conf", "notes")):
         assert "secrets" in desk.settle("move", path=path, to=to).decision.reason  # type: ignore[union-attr]
         assert desk.place.operations == []
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("write", {"content": "x"}),
+        ("edit", {"old": "o", "new": "x"}),
+        ("delete", {}),
+        ("move", {"to": "elsewhere"}),
+    ],
+)
+def test_f69_among_the_plans_the_model_is_told_of_its_own_tool(
+    desk: Desk, tool: str, args: dict[str, str]
+) -> None:
+    desk.put(".opencode/plans/x/other.md", "other")
+    told = desk.failing(tool, path=".opencode/plans/x/other.md", **args)
+    assert "where only `write_plan` writes, in plan mode. Nothing was changed." in told
+    assert "assent " not in told

@@ -32,14 +32,14 @@ FOLDERS: Final = frozenset({b".ssh", b".gnupg", b".password-store"})
 SECRETS: Final = (
     Secret(
         "Settings with passwords in them.",
-        (".env", ".env.*", ".env-*", ".env_*", ".env~", "..env.sw*", "*.env", ".envrc",
+        (".env", ".env.*", ".env-*", ".env_*", ".env~", "..env.sw*", "*.env", "*.env.*", ".envrc",
          ".envrc.*", ".dev.vars", ".dev.vars.*", ".flaskenv", "local.settings.json",
          "wp-config.php", ".streamlit/secrets.toml", "secret*.tfvars", "*.secrets.tfvars"),
-        (".env", ".ENV", ".env.production", ".env.example.local", "prod.env", ".envrc",
-         ".streamlit/secrets.toml", "secrets.tfvars"),
+        (".env", ".ENV", ".env.production", ".env.example.local", "prod.env", "prod.env.local",
+         "Prod.Env.2", ".envrc", ".streamlit/secrets.toml", "secrets.tfvars"),
         (".env.example", ".env.production.sample", "example.env", "app.template.env",
-         ".env.schema", ".env-example", "env.py", "environment", "vite-env.d.ts", "secrets.toml",
-         "main.tfvars"),
+         "prod.env.example", ".env.schema", ".env-example", "env.py", "environment",
+         "vite-env.d.ts", "secrets.toml", "main.tfvars"),
     ),
     Secret(
         "Logins for other machines.",
@@ -105,7 +105,7 @@ SECRETS: Final = (
 # Everybody commits these: they say which settings exist, and hold no real ones.
 _BLANK: Final = "example|examples|sample|samples|template|tmpl|tpl|dist|default|defaults|schema"
 _TEMPLATE: Final = (
-    rf"\.(?:env|envrc|flaskenv|dev\.vars)(?:[._-].+)?[._-](?:{_BLANK})"
+    rf"(?:.*\.env|\.(?:envrc|flaskenv|dev\.vars))(?:[._-].+)?[._-](?:{_BLANK})"
     rf"|(?:.*[._-])?(?:{_BLANK})\.env"
 )
 
@@ -128,10 +128,22 @@ class _Quick(msgspec.Struct, frozen=True):
     exact: frozenset[bytes]
     starts: tuple[bytes, ...]
     ends: tuple[bytes, ...]
+    middles: tuple[bytes, ...]
     folders: frozenset[bytes]
 
     def may_be(self, low: bytes) -> bool:
-        return low in self.exact or low.startswith(self.starts) or low.endswith(self.ends)
+        if low in self.exact or low.startswith(self.starts) or low.endswith(self.ends):
+            return True
+        return any(middle in low for middle in self.middles)
+
+
+def why_secret(path: bytes) -> str:
+    """Returns what makes a path a secret; a name that is one only by its content counts, too."""
+    folder, _, name = path.rstrip(b"/").rpartition(b"/")
+    if FOLDERS.intersection(folded(path).split(b"/")):
+        return "It lies among keys."
+    found = secret(folder.rpartition(b"/")[2], name)
+    return found.why if found else ""
 
 
 @cache
@@ -141,7 +153,8 @@ def _quick() -> _Quick:
     return _Quick(
         frozenset(glob for glob in names if b"*" not in glob),
         tuple({glob.partition(b"*")[0] for glob in names if b"*" in glob} - {b""}),
-        tuple({glob.rpartition(b"*")[2] for glob in names if glob.startswith(b"*")}),
+        tuple({glob.rpartition(b"*")[2] for glob in names if glob.startswith(b"*")} - {b""}),
+        tuple(glob.strip(b"*") for glob in names if glob[:1] == glob[-1:] == b"*"),
         frozenset(glob.partition(b"/")[0] for glob in globs if b"/" in glob),
     )
 

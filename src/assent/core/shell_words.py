@@ -19,7 +19,7 @@ _REVISION = re.compile(r"\{[\w/-]*(\.[\w/-]+)*\}", re.ASCII)  # HEAD@{1}, v1^{}
 _NO_ERRORS = re.compile(r"2>[ \t]*/dev/null(?=[ \t|&;]|$)")
 _MERGED = re.compile(r"2>&1(?=[ \t|&;]|$)")
 _CLASS = re.compile(r"\[[:.=]")
-_STAGE = "stage files with `assent stage write`"
+_STAGE = "use the `write` or `edit` tool (by hand: `assent stage write`)"
 _SAID = {
     ">": f"`>` writes to a file; leave it out, or {_STAGE}.",
     "<": "`<` feeds a file or text to a command; name the file as an argument instead.",

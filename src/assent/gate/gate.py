@@ -8,6 +8,7 @@ from assent.core.paths import folded, name, parent
 from assent.core.plan import Scope
 from assent.core.secret_names import FOLDERS, secret
 from assent.core.tool import Action, Decision, Posture, Request, Verdict
+from assent.gate.careful import careful
 from assent.gate.hosts import host_of, is_near
 
 STRICTNESS = (Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY)
@@ -24,7 +25,8 @@ FETCHES = {
 }
 NO_STAGING = Decision(
     Verdict.DENY,
-    "Staging is off (`plan.staging`): while planning, nothing is written but the plan.",
+    "Staging is off (`plan.staging`): while planning, nothing is written but the plan, with "
+    "`write_plan`.",
 )
 
 Rule: TypeAlias = Callable[[str, Posture], Decision]
@@ -90,10 +92,18 @@ def _edit(path: str, posture: Posture) -> Decision:
     if posture.mode == "plan":
         return EDITS["plan"] if posture.staging else NO_STAGING
     if not posture.building:
-        return EDITS[posture.mode]
+        return _auto_edit(path) if posture.mode == "auto-edit" else EDITS[posture.mode]
     if posture.scope and Scope(posture.scope).covers(path):
         return Decision(Verdict.RUN, "The approved plan's scope covers it.", "scope")
     return Decision(Verdict.ASK, f"{path} is outside the scope of the approved plan.", "scope")
+
+
+def _auto_edit(path: str) -> Decision:
+    """Files that hold secrets, or that other programs obey, are no everyday edits."""
+    why = careful(path) or ("it may hold secrets" if _secret(path) else "")
+    if not why:
+        return EDITS["auto-edit"]
+    return Decision(Verdict.ASK, f"Auto-edit mode asks before {path} changes: {why}.")
 
 
 def _fetch(url: str, posture: Posture) -> Decision:

@@ -1,12 +1,13 @@
 """Arguments: what a model sent, read as a tool's own struct, mended where there is no doubt."""
 
+import re
 from typing import Any
 
 import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.message import Call
-from assent.tools.schema import required, schema
+from assent.tools.schema import field_schema, required, schema
 from assent.tools.tool import Tool
 
 SHOWN = 200  # characters of what could not be read
@@ -21,8 +22,8 @@ def decoded(tool: Tool, call: Call) -> msgspec.Struct:
         return msgspec.convert(call.args, tool.args, strict=False)
     except msgspec.ValidationError as error:
         first = error
-    kinds = schema(tool.args)["properties"]
-    mended = {n: _mended(value, kinds[n]["type"]) for n, value in call.args.items()}
+    kinds = {name: field_schema(tool.args, name)["type"] for name in call.args}
+    mended = {name: _mended(value, kinds[name]) for name, value in call.args.items()}
     try:
         return msgspec.convert(mended, tool.args, strict=False)
     except msgspec.ValidationError:
@@ -36,7 +37,7 @@ def _check_names(tool: Tool, args: dict[str, Any]) -> None:
     wrong = [f"`{name}` is missing" for name in missing]
     wrong += [f"`{name}` is unknown" for name in unknown]
     if wrong:
-        takes = ", ".join(known) or "no arguments"
+        takes = ", ".join(schema(tool.args)["properties"]) or "no arguments"
         raise UsageError(f"{tool.name}: {', '.join(wrong)}. It takes {takes}. Nothing was done.")
 
 
@@ -55,7 +56,19 @@ def _mended(value: Any, kind: str) -> Any:
 def _unfit(tool: Tool, error: msgspec.ValidationError) -> UsageError:
     words, _, place = str(error).partition(" - at ")
     where = f"`{place.strip('`').removeprefix('$.')}`: " if place else ""
-    return UsageError(f"{tool.name}: {where}{words}. Nothing was done; call it again.")
+    values = ", ".join(_values(tool, place))
+    choice = f"; it is one of {values}" if values else ""
+    return UsageError(f"{tool.name}: {where}{words}{choice}. Nothing was done; call it again.")
+
+
+def _values(tool: Tool, place: str) -> list[str]:
+    """Returns the values that may stand at a place such as `$.todos[0].status`, if few may."""
+    first, *further = re.findall(r"\.(\w+)", place) or [""]
+    found = field_schema(tool.args, first)
+    for step in further:
+        found = found.get("items", found).get("properties", {}).get(step, {})
+    values: list[str] = found.get("enum", [])
+    return values
 
 
 def _unreadable(tool: Tool, raw: str) -> UsageError:

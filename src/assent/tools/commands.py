@@ -2,9 +2,14 @@
 
 from collections.abc import Iterator
 
+import msgspec
+
 from assent.core.process import Chunk, Ended
 from assent.core.tool import Outcome
 from assent.tools.limits import REST, told
+from assent.tools.tool import Around
+
+DISK = "This is the disk; what is staged is not in it. read, grep and glob see the draft."
 
 
 def gathered(parts: Iterator[Chunk | Ended], title: str) -> Outcome:
@@ -24,6 +29,13 @@ def gathered(parts: Iterator[Chunk | Ended], title: str) -> Outcome:
     notes += [f"Exit code {ended.code}."] if ended.code else []
     notes += [] if text or notes else ["No output."]
     return told(text, title, notes, failed=bool(ended.code or ended.cut), exit=ended.code)
+
+
+def of_the_disk(outcome: Outcome, around: Around) -> Outcome:
+    """Adds to what a program saw that the draft is not in it, where there is one."""
+    if not around.overlay.drafted():
+        return outcome
+    return msgspec.structs.replace(outcome, text=f"{outcome.text}\n[{DISK}]")
 
 
 def quoted(word: str) -> str:

@@ -4,9 +4,9 @@ import msgspec
 
 from assent.core.errors import NotFound, Refused
 from assent.core.operation import DeleteFile, FileState
-from assent.core.paths import one_line, refuse_ours
+from assent.core.paths import one_line
 from assent.core.tool import Action, Edit, Outcome, Request
-from assent.tools.editing import MOST_FILES, edits, entry, standing
+from assent.tools.editing import MOST_FILES, check_ours, edits, entry, standing
 from assent.tools.tool import Around, Tool
 
 
@@ -42,7 +42,7 @@ def files(path: bytes, around: Around) -> list[bytes]:
     if len(found) > MOST_FILES:
         raise Refused(f"{one_line(path)} has {len(found)} files; {MOST_FILES} are the most.")
     for file in found:
-        refuse_ours(file, around.plan_dir, around.private)
+        check_ours(file, around)
     return found
 
 

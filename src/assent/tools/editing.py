@@ -7,10 +7,10 @@ import msgspec
 from assent.core.digest import sha256
 from assent.core.errors import NotFound, Refused, StaleError
 from assent.core.operation import FileOperation, FileState, WriteFile
-from assent.core.paths import ancestors, one_line, refuse_ours, shown
+from assent.core.paths import ancestors, folded, inside, one_line, refuse_ours, shown
 from assent.core.tool import Action, Edit, Outcome, Request
 from assent.tools.forms import line_of
-from assent.tools.matching import numbered
+from assent.tools.matching import rows
 from assent.tools.tool import Around
 
 NEW_MODE = 0o644
@@ -38,8 +38,16 @@ class Change(msgspec.Struct, frozen=True, dict=True):
 def target(argument: str, around: Around) -> bytes:
     """Returns the real path of a file to change; refuses git's, Assent's and what is outside."""
     path = around.overlay.locate(argument)
-    refuse_ours(path, around.plan_dir, around.private)
+    check_ours(path, around)
     return path
+
+
+def check_ours(path: bytes, around: Around) -> None:
+    """Refuses what no tool may touch; of the plans, it says what to use instead."""
+    if inside(folded(path), folded(around.plan_dir)):
+        words = "lies among the plans, where only `write_plan` writes, in plan mode."
+        raise Refused(f"{one_line(path)} {words} Nothing was changed.")
+    refuse_ours(path, around.plan_dir, around.private)
 
 
 def entry(argument: str, around: Around) -> bytes:
@@ -53,7 +61,7 @@ def entry(argument: str, around: Around) -> bytes:
     path = real + b"/" + encoded if real else encoded
     if around.overlay.state(path) is None:
         path = around.overlay.locate(argument)  # it may be a name that was shown with escapes
-    refuse_ours(path, around.plan_dir, around.private)
+    check_ours(path, around)
     return path
 
 
@@ -120,7 +128,7 @@ def excerpt(text: str, start: int, length: int) -> str:
     end = min(len(lines), last + AROUND, begin + MOST - 1)
     if end == len(lines) and not lines[-1]:
         end -= 1
-    return numbered(lines[begin - 1 : end], begin)
+    return rows(lines[begin - 1 : end], begin)
 
 
 def _same(change: Change) -> str:

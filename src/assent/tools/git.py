@@ -9,11 +9,12 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.paths import shown
 from assent.core.tool import Action, Outcome, Request
-from assent.tools.commands import gathered, quoted
+from assent.tools.commands import gathered, of_the_disk, quoted
 from assent.tools.places import located
 from assent.tools.tool import Around, Tool
 
 MOST = 200  # commits of a log
+OF_THE_DISK = ("status", "diff", "blame")  # the others show commits
 
 _REVISION = r"(?!-)[\w./~^@{}+-]+"
 
@@ -34,9 +35,7 @@ def touches(args: Args, around: Around) -> Sequence[Request]:
 
 def run(args: Args, around: Around) -> Outcome:
     outcome = gathered(around.shell.run(_line(args, around), around.root), f"git {args.command}")
-    if args.command in ("status", "diff") and around.overlay.drafted():
-        return msgspec.structs.replace(outcome, text=f"{outcome.text}\n[The draft is not in it.]")
-    return outcome
+    return of_the_disk(outcome, around) if args.command in OF_THE_DISK else outcome
 
 
 def _line(args: Args, around: Around) -> str:

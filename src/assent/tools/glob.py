@@ -8,15 +8,18 @@ import msgspec
 from assent.core.paths import one_line, shown
 from assent.core.tool import Action, Outcome, Request
 from assent.tools.limits import told
-from assent.tools.listing import MORE, listed
+from assent.tools.listing import MORE, MOST, listed
+from assent.tools.near import standing
 from assent.tools.patterns import Pattern
 from assent.tools.places import located
+from assent.tools.schema import UNOFFERED
 from assent.tools.tool import Around, Tool
 
 
 class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: Annotated[str, msgspec.Meta(description="such as src/**/*.{ts,tsx}")]
     path: str = "."
+    limit: Annotated[int, UNOFFERED] = MOST
 
 
 def touches(args: Args, around: Around) -> Sequence[Request]:
@@ -25,13 +28,17 @@ def touches(args: Args, around: Around) -> Sequence[Request]:
 
 def run(args: Args, around: Around) -> Outcome:
     folder = located(around, args.path)
+    standing(around, folder)
     pattern = Pattern(args.pattern)
     found = listed(around, folder)
     below = len(folder) + 1 if folder else 0
     paths = [path for path in found.files if pattern.matches(path[below:])]
     notes = [] if paths else ["No file matches."]
     notes += [MORE] if found.cut else []
-    return told("\n".join(map(one_line, paths)), args.pattern, notes, count=len(paths))
+    limit = max(1, args.limit)
+    notes += [f"{limit} of {len(paths)} files; raise limit."] if len(paths) > limit else []
+    text = "\n".join(map(one_line, paths[:limit]))
+    return told(text, args.pattern, notes, count=len(paths))
 
 
 GLOB = Tool("glob", Args, touches, run, action=Action.READ)

@@ -1,20 +1,37 @@
 """grep: the lines of files that match a regular expression or a plain text."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
+from assent.core.errors import UsageError
 from assent.core.paths import one_line, shown
 from assent.core.tool import Action, Outcome, Request
 from assent.tools.limits import told
+from assent.tools.near import standing
 from assent.tools.places import located
+from assent.tools.prefixes import numbered
+from assent.tools.schema import UNOFFERED
 from assent.tools.searching import Hit, Query, Searched, searched
 from assent.tools.tool import Around, Tool
 
 MOST_CONTEXT = 20
 MOST = 2000
+# What ripgrep calls the kinds of files that are asked for by kind; others need a glob.
+TYPES = {
+    "py": "*.{py,pyi}", "python": "*.{py,pyi}", "js": "*.{js,jsx,mjs,cjs,vue}",
+    "ts": "*.{ts,tsx,mts,cts}", "typescript": "*.{ts,tsx,mts,cts}", "tsx": "*.tsx",
+    "jsx": "*.jsx", "rust": "*.rs", "go": "*.go", "java": "*.java", "kotlin": "*.{kt,kts}",
+    "c": "*.{c,h}", "cpp": "*.{cpp,cc,cxx,hpp,hh,hxx,h,inl}", "csharp": "*.cs", "cs": "*.cs",
+    "ruby": "*.{rb,gemspec,rake}", "php": "*.php", "swift": "*.swift", "scala": "*.{scala,sbt}",
+    "sh": "*.{sh,bash,zsh}", "lua": "*.lua", "sql": "*.{sql,psql}", "html": "*.{html,htm}",
+    "css": "*.{css,scss}", "json": "*.json", "yaml": "*.{yaml,yml}", "toml": "*.toml",
+    "xml": "*.{xml,xsd,xsl,xslt}", "md": "*.{md,markdown,mdx}", "markdown": "*.{md,markdown,mdx}",
+    "txt": "*.txt",
+}  # fmt: skip
 
 
 class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,6 +41,12 @@ class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     literal: bool = False
     context: Annotated[int, msgspec.Meta(description="lines around a match")] = 0
     limit: int = 100
+    ignore_case: Annotated[bool, UNOFFERED] = False
+    before: Annotated[int, UNOFFERED] = 0
+    after: Annotated[int, UNOFFERED] = 0
+    show: Annotated[Literal["content", "files_with_matches", "count"], UNOFFERED] = "content"
+    file_type: Annotated[str, UNOFFERED] = ""
+    exclude: Annotated[str, UNOFFERED] = ""
 
 
 def touches(args: Args, around: Around) -> Sequence[Request]:
@@ -32,14 +55,33 @@ def touches(args: Args, around: Around) -> Sequence[Request]:
 
 def run(args: Args, around: Around) -> Outcome:
     folder = located(around, args.path)
-    context = min(max(0, args.context), MOST_CONTEXT)
-    query = Query(args.pattern, folder, literal=args.literal, include=args.include, context=context)
-    found = searched(around, query)
+    standing(around, folder)
+    found = searched(around, _query(args, folder))
     limit = min(max(1, args.limit), MOST)
-    matching = sum(not hit.context for hit in found.hits)
-    lines = _lines(_first(found.hits, limit))
-    notes = _notes(found, matching, limit)
-    return told("\n".join(lines), args.pattern, notes, count=matching)
+    matching = Counter(hit.path for hit in found.hits if not hit.context)
+    lines = [*_lines(_first(found.hits, limit))]
+    count, what = matching.total(), "matching lines"
+    if args.show != "content":
+        rows = [one_line(path) + _count(n, args.show) for path, n in matching.items()]
+        lines, count, what = rows[:limit], len(rows), "files"
+    notes = _notes(found, f"{limit} of {count} {what}" if count > limit else "")
+    return told("\n".join(lines), args.pattern, notes, count=count)
+
+
+def _query(args: Args, folder: bytes) -> Query:
+    if args.file_type and args.file_type not in TYPES:
+        raise UsageError(f"There is no type {args.file_type!a} here; use include, such as *.py.")
+    globs = (args.include, TYPES.get(args.file_type, ""))
+    return Query(
+        args.pattern,
+        folder,
+        literal=args.literal,
+        ignore_case=args.ignore_case,
+        include=tuple(glob for glob in globs if glob),
+        exclude=args.exclude,
+        before=min(max(0, args.context, args.before), MOST_CONTEXT),
+        after=min(max(0, args.context, args.after), MOST_CONTEXT),
+    )
 
 
 def _first(hits: Sequence[Hit], limit: int) -> Iterator[Hit]:
@@ -56,14 +98,18 @@ def _lines(hits: Iterator[Hit]) -> Iterator[str]:
     for path, each in groupby(hits, key=lambda hit: hit.path):
         yield one_line(path)
         for hit in each:
-            yield f"{hit.line}{'-' if hit.context else ':'} {hit.text}"
+            yield numbered(hit.line, hit.text, "-" if hit.context else ":")
 
 
-def _notes(found: Searched, matching: int, limit: int) -> Iterator[str]:
-    if not matching:
+def _count(lines: int, show: str) -> str:
+    return f": {lines}" if show == "count" else ""
+
+
+def _notes(found: Searched, cut: str) -> Iterator[str]:
+    if not found.hits:
         yield "No line matches."
-    if matching > limit:
-        yield f"{limit} of {matching} matching lines; narrow the search or raise limit."
+    if cut:
+        yield f"{cut}; narrow the search or raise limit."
     if found.skipped:
         yield f"{found.skipped} files that may hold secrets were left out."
     if found.note:

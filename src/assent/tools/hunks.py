@@ -7,6 +7,8 @@ from assent.tools.forms import line_end
 from assent.tools.matching import indentation, indented, nearest
 from assent.tools.patching import Hunk
 
+UNCHANGED = "Nothing was changed."
+
 # From strict to tolerant: line ends never count, then blanks at the end, then indentation.
 WAYS: tuple[Callable[[str], str], ...] = (
     lambda line: line.removesuffix("\r"),
@@ -67,9 +69,10 @@ def _found(lines: list[str], cursor: int, hunk: Hunk, number: int) -> int:
             return found[0]
         if found:
             where = ", ".join(str(at + 1) for at in found[:10])
-            raise NoMatch(f"hunk {number} fits several places, at lines {where}; give more lines.")
+            several = f"fits several places, at lines {where}; give more lines."
+            raise NoMatch(f"hunk {number} {several} {UNCHANGED}")
     near = nearest("\n".join(lines), "\n".join(old))
-    raise NoMatch(f"hunk {number} was not found after line {start}. {near}")
+    raise NoMatch(f"hunk {number} was not found after line {start}. {UNCHANGED} {near}")
 
 
 def _places(lines: list[str], start: int, old: list[str]) -> list[int]:
@@ -90,7 +93,7 @@ def _anchored(lines: list[str], cursor: int, hunk: Hunk, number: int) -> int:
         if found:
             # The anchor may be the hunk's first line as well.
             return found[0] if hunk.old[:1] == [lines[found[0]].rstrip("\r")] else found[0] + 1
-    raise NoMatch(f"hunk {number}: no line is like {hunk.anchor!r}.")
+    raise NoMatch(f"hunk {number}: no line is like {hunk.anchor!r}. {UNCHANGED}")
 
 
 def _inserted(lines: list[str], start: int, hunk: Hunk) -> int:

@@ -7,6 +7,7 @@ import msgspec
 from assent.core.errors import AssentError
 from assent.core.operation import FileState
 from assent.core.paths import ancestors, one_line, shown
+from assent.tools.places import located
 from assent.tools.tool import Around
 
 NAMES = ("AGENTS.md", "CLAUDE.md")  # the first that is there counts
@@ -37,9 +38,9 @@ def _read(around: Around, folder: bytes, name: str) -> Iterator[Instructions]:
     if name.encode() not in around.overlay.names(folder):
         return
     try:
-        path = around.overlay.locate(f"{one_line(folder)}/{name}")
+        path = located(around, f"{one_line(folder)}/{name}")
         state = around.overlay.state(path)
-        if isinstance(state, FileState) and around.readable(path):
+        if isinstance(state, FileState) and path.endswith(b".md") and around.readable(path):
             text = around.overlay.content(path, LARGEST).decode("utf-8", "replace")
             yield Instructions(path, state.digest, text.strip())
     except AssentError:

@@ -1,16 +1,18 @@
 """list: the tree of a folder, as deep as fits, ignored files left out."""
 
 from collections.abc import Iterator, Sequence
+from typing import Annotated
 
 import msgspec
 
-from assent.core.errors import NotFound
 from assent.core.paths import name, one_line, parent, shown
 from assent.core.tool import Action, Outcome, Request
 from assent.tools.limits import told
 from assent.tools.listing import MORE, listed
-from assent.tools.near import near
+from assent.tools.near import standing
+from assent.tools.patterns import Pattern
 from assent.tools.places import located
+from assent.tools.schema import UNOFFERED
 from assent.tools.tool import Around, Tool
 
 MOST = 300  # lines
@@ -19,6 +21,8 @@ DEEPEST = 12
 
 class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str = "."
+    ignore: Annotated[list[str], UNOFFERED] = []
+    depth: Annotated[int, UNOFFERED] = DEEPEST
 
 
 class _Node:
@@ -36,17 +40,17 @@ def touches(args: Args, around: Around) -> Sequence[Request]:
 
 def run(args: Args, around: Around) -> Outcome:
     folder = located(around, args.path)
-    state = around.overlay.state(folder)
-    if state is None:
-        raise NotFound(f"{one_line(folder)} does not exist.{near(around, folder)}")
-    if state != "folder":
+    if standing(around, folder) != "folder":
         return told(one_line(folder), one_line(folder))
     found = listed(around, folder)
     below = len(folder) + 1 if folder else 0
-    top = _tree([path[below:] for path in found.files])
-    notes = [] if found.files else ["No files."]
+    unwanted = [Pattern(glob) for glob in args.ignore]
+    names = [path[below:] for path in found.files]
+    shown = [name for name in names if not any(each.covers(name) for each in unwanted)]
+    top = _tree(shown)
+    notes = [] if shown else ["No files."]
     notes += [MORE] if found.cut else []
-    return told("\n".join(_fitting(top)), one_line(folder) or ".", notes)
+    return told("\n".join(_fitting(top, args.depth)), one_line(folder) or ".", notes)
 
 
 def _tree(paths: Sequence[bytes]) -> _Node:
@@ -70,10 +74,10 @@ def _parents(path: bytes) -> Iterator[bytes]:
         at = path.find(b"/", at + 1)
 
 
-def _fitting(top: _Node) -> list[str]:
+def _fitting(top: _Node, deepest: int) -> list[str]:
     """Returns the deepest tree that is not too long; its first level is always whole."""
     best = [*_lines(top, 1, "")]
-    for depth in range(2, DEEPEST + 1):
+    for depth in range(2, min(deepest, DEEPEST) + 1):
         lines = [*_lines(top, depth, "")]
         if len(lines) > MOST or lines == best:
             break

@@ -1,7 +1,8 @@
 """Matching: finds the one place that an edit means, exactly or nearly, and fits the new text in.
 
 Each way is tried in order: as it is, with other line ends, with other blanks at the ends of
-lines, with another indentation. Only a way that finds exactly one place counts (F130).
+lines, with another indentation, and last without the numbers that results show in front of
+lines. Only a way that finds exactly one place counts (F130).
 """
 
 import re
@@ -11,6 +12,7 @@ import msgspec
 
 from assent.core.errors import NoMatch
 from assent.tools.forms import line_end, line_of, with_ends
+from assent.tools.prefixes import HINT, bare, has_numbers, numbered
 
 BREAK = r"\r?\n"
 LAST_BREAK = r"(?:\r?\n|\Z)"
@@ -32,13 +34,16 @@ def places(text: str, old: str, new: str, *, every: bool = False) -> list[Place]
     """Returns the place to edit, or with `every` all of them; raises NoMatch otherwise."""
     exact = _exact(text, old)
     found = exact or _nearly(text, old)
+    if not found and (told := _without_numbers(old, new)):
+        return places(text, *told, every=every)
     if not found:
-        raise NoMatch(f"`old` was not found. {nearest(text, old)}")
+        hint = f" {HINT}" if has_numbers(old) else ""
+        raise NoMatch(f"`old` was not found. Nothing was changed.{hint} {nearest(text, old)}")
     if len(found) > 1 and not every:
         lines = ", ".join(str(line_of(text, start)) for start, _ in found[:10])
         raise NoMatch(
             f"`old` fits {len(found)} places, at lines {lines}. "
-            "Give more lines around it, or set replace_all."
+            "Nothing was changed. Give more lines around it, or set replace_all."
         )
     if exact:
         return [Place(start, end, _with_ends(text, start, end, new)) for start, end in found]
@@ -70,6 +75,15 @@ def indented(line: str, known: Mapping[str, str]) -> str:
     least = min(known, key=len)  # less than any line that is known: as much less as there
     lack = len(least) - len(indent)
     return known[least][: max(0, len(known[least]) - lack)] + line.lstrip(BLANKS)
+
+
+def _without_numbers(old: str, new: str) -> tuple[str, str] | None:
+    """Returns both texts without the numbers of their lines, if it is plain that they have some.
+
+    It is not where the content itself begins with numbers, or where only some lines have them.
+    """
+    plain = bare(old), bare(new)
+    return None if plain[0] == old or any(map(has_numbers, plain)) else plain
 
 
 def _exact(text: str, old: str) -> list[tuple[int, int]]:
@@ -142,7 +156,7 @@ def _indent(line: str) -> str:
 def nearest(text: str, old: str) -> str:
     """Shows the lines that have most in common with what was looked for."""
     wanted = [set(re.findall(WORD, line)) for line in old.split("\n") if line.strip()]
-    lines = text.split("\n")
+    lines = text.removesuffix("\n").split("\n")
     if not wanted or not text.strip():
         return "The file is empty." if not text.strip() else "Read the file again."
     scores = [len(wanted[0].intersection(re.findall(WORD, line))) for line in lines]
@@ -150,14 +164,13 @@ def nearest(text: str, old: str) -> str:
     if not scores[best]:
         return "No line of the file is like it; read the file again."
     first = max(0, best - 1)
-    return f"The nearest lines are:\n{numbered(lines[first : first + NEAR], first + 1)}"
+    return f"The nearest lines are:\n{rows(lines[first : first + NEAR], first + 1)}"
 
 
-def numbered(lines: list[str], first: int) -> str:
+def rows(lines: list[str], first: int) -> str:
     """Renders lines with their numbers."""
-    return "\n".join(
-        f"{n}: {visible(line.rstrip()[:WIDTH])}" for n, line in enumerate(lines, first)
-    )
+    shown = [visible(line.rstrip()[:WIDTH]) for line in lines]
+    return "\n".join(numbered(number, line) for number, line in enumerate(shown, first))
 
 
 def visible(line: str) -> str:

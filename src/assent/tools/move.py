@@ -4,10 +4,10 @@ import msgspec
 
 from assent.core.errors import Impossible
 from assent.core.operation import MoveFile
-from assent.core.paths import folded, inside, name, one_line, parent, refuse_ours, shown
+from assent.core.paths import folded, inside, name, one_line, parent, shown
 from assent.core.tool import Action, Edit, Outcome, Request
 from assent.tools.delete import files, stated
-from assent.tools.editing import edits, entry, reads
+from assent.tools.editing import check_ours, edits, entry, reads
 from assent.tools.tool import Around, Tool
 
 
@@ -42,7 +42,7 @@ def _pairs(args: Args, around: Around) -> list[tuple[bytes, bytes]]:
     path, to = entry(args.path, around), entry(args.to, around)
     if around.overlay.state(to) == "folder" and folded(to) != folded(path):
         to = to + b"/" + name(path)
-    refuse_ours(to, around.plan_dir, around.private)
+    check_ours(to, around)
     if inside(to, path):
         raise Impossible(f"{one_line(path)} cannot move to itself or into itself.")
     return [(file, to + file[len(path) :]) for file in files(path, around)]

@@ -13,7 +13,7 @@ from assent.tools.plan_file import is_plan, routed
 from assent.tools.tool import Around, Tool
 
 
-class Piece(msgspec.Struct, frozen=True):
+class Piece(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     old: str
     new: str
     replace_all: bool = False
@@ -80,7 +80,7 @@ def _found(text: str, piece: Piece, which: str) -> list[Place]:
     try:
         return places(text, piece.old, piece.new, every=piece.replace_all)
     except NoMatch as error:
-        raise NoMatch(f"{which}{error.message} Nothing was changed.") from error
+        raise NoMatch(f"{which}{error.message}") from error
 
 
 MULTI_EDIT = Tool("multi_edit", Args, touches, run, Action.EDIT)

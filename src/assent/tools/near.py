@@ -1,11 +1,23 @@
 """Near names: what a model may have meant by a path that is not there."""
 
+from typing import Literal
+
+from assent.core.errors import NotFound
+from assent.core.operation import FileState
 from assent.core.paths import folded, name, one_line, parent
 from assent.tools.listing import listed
 from assent.tools.tool import Around
 
 MOST = 3
 _ALIKE = 0.5
+
+
+def standing(around: Around, path: bytes) -> FileState | Literal["folder"]:
+    """Returns what stands under a path; raises NotFound, with what may have been meant."""
+    state = around.overlay.state(path)
+    if state is None:
+        raise NotFound(f"{one_line(path)} does not exist.{near(around, path)}")
+    return state
 
 
 def near(around: Around, path: bytes) -> str:

@@ -19,7 +19,7 @@ WORDS = {"replace": "is replaced", "insert": "is new", "delete": "is gone"}
 
 class Args(msgspec.Struct, frozen=True):
     path: str
-    cell: Annotated[str, msgspec.Meta(description="id or number from 0; insert: before it")]
+    cell: Annotated[str, msgspec.Meta(description="id or number from 0; insert: after it")] = ""
     source: str = ""
     action: Literal["replace", "insert", "delete"] = "replace"
     kind: Literal["code", "markdown"] | None = None
@@ -61,12 +61,15 @@ def _check(text: str) -> None:
 
 
 def _index(args: Args, text: str, cells: list[Span]) -> int:
+    """Returns the cell that is meant; for one to insert, where it will stand."""
+    after = args.action == "insert"
+    if after and not (args.cell and cells):
+        return 0
     ids = [_value(text, cell, "id") for cell in cells]
     if args.cell in ids:
-        return ids.index(args.cell)
-    last = len(cells) if args.action == "insert" else len(cells) - 1
-    if args.cell.isdecimal() and int(args.cell) <= last:
-        return int(args.cell)
+        return ids.index(args.cell) + after
+    if args.cell.isdecimal() and int(args.cell) < len(cells):
+        return int(args.cell) + after
     raise NotFound(f"cell: there is no {args.cell!r}; there are {len(cells)}. Nothing was changed.")
 
 

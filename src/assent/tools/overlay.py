@@ -86,6 +86,10 @@ class Overlay:
             return self._blobs.chunks(state.digest)
         return self._from_disk(self._origins.get(state, path))
 
+    def on_disk(self, path: bytes) -> Seen:
+        """Returns what stands under a name now, before the draft."""
+        return self._files.look((path,))[path] if path else "folder"
+
     def names(self, folder: bytes) -> dict[bytes, bool]:
         """Returns the names in a folder, and whether each is a folder; nothing if it is none."""
         if any(self._drafted.get(path) for path in (folder, *ancestors(folder))):

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from assent.tools.limits import BYTES
+from assent.tools.prefixes import numbered
 
 LONGEST = 2000  # characters of a line that are shown
 _HELD = 4 * LONGEST  # their bytes
@@ -29,10 +30,10 @@ def page(chunks: Iterable[bytes], offset: int, limit: int) -> Page:
         if number < offset:
             continue
         text, strange = _text(held, length, first=number == 1)
-        size += len(text.encode()) + len(str(number)) + 2
+        size += len(text.encode()) + len(str(number)) + 3
         if len(shown) == limit or (shown and size > BYTES):
             return Page(tuple(shown), offset, more=True, foreign=foreign)
-        shown.append(f"{number}\t{text}")
+        shown.append(numbered(number, text))
         foreign = foreign or strange
     return Page(tuple(shown), offset, total=number, foreign=foreign)
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from assent.core.errors import AssentError, Impossible, NoMatch, NotFound
+from assent.core.errors import Impossible, NoMatch, NotFound
 from assent.core.operation import DeleteFile, FileOperation, MoveFile
 from assent.core.paths import one_line
 from assent.core.tool import Action, Outcome, Request
@@ -94,8 +94,8 @@ def _change(each: Located, around: Around) -> Change:
     text, form = decoded(content, name)
     try:
         after, place = patched(text, each.file.hunks)
-    except AssentError as error:
-        raise NoMatch(f"{name}: {error.message} Nothing was changed.") from error
+    except NoMatch as error:
+        raise NoMatch(f"{name}: {error.message}") from error
     new = encoded(after, form, name)
     words = f"{len(each.file.hunks)} hunks, near line {line_of(after, place[0])}:"
     if each.to:

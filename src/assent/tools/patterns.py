@@ -31,6 +31,11 @@ class Pattern:
         names = path.decode("utf-8", "surrogateescape").split("/")
         return any(_fits(names, parts) for parts in self._parts)
 
+    def covers(self, path: bytes) -> bool:
+        """Tells whether a path or a folder above it is meant."""
+        names = path.split(b"/")
+        return any(self.matches(b"/".join(names[:end])) for end in range(1, len(names) + 1))
+
 
 def _alternatives(glob: str) -> Iterator[str]:
     braces = re.search(_BRACES, glob)

@@ -18,8 +18,8 @@ class Choice(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    header: str
     question: str
+    header: str = ""
     options: list[Choice] = []
     multiple: bool = False
     custom: Annotated[bool, msgspec.Meta(description="free text, too")] = True
@@ -48,7 +48,6 @@ def run(args: Args, around: Around) -> Outcome:
 def _wrong(wanted: Wanted) -> str:
     labels = [choice.label.strip() for choice in wanted.options]
     checks = (
-        (not wanted.header.strip(), "header: it is blank."),
         (len(wanted.header) > LONGEST_HEADER, f"header: {LONGEST_HEADER} characters at most."),
         (not wanted.question.strip(), "question: it is blank."),
         (not all(labels), "options: a label is blank."),
@@ -59,9 +58,20 @@ def _wrong(wanted: Wanted) -> str:
     return next((words for wrong, words in checks if wrong), "")
 
 
+def _header(question: str) -> str:
+    """Returns as many of the question's first words as make a header."""
+    words, header = question.split(), ""
+    for word in words:
+        if len(header) + len(word) >= LONGEST_HEADER:
+            break
+        header = f"{header} {word}".strip()
+    return header.rstrip(".,:;?!") or question.strip()[:LONGEST_HEADER]
+
+
 def _question(wanted: Wanted) -> Question:
     options = tuple(Option(choice.label.strip(), choice.description) for choice in wanted.options)
-    return Question(wanted.header.strip(), wanted.question, options, wanted.multiple, wanted.custom)
+    header = wanted.header.strip() or _header(wanted.question)
+    return Question(header, wanted.question, options, wanted.multiple, wanted.custom)
 
 
 QUESTION = Tool("question", Args, touches, run, Action.PLAN)

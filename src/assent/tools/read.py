@@ -6,16 +6,17 @@ from typing import Annotated
 
 import msgspec
 
-from assent.core.errors import NotFound, Refused
+from assent.core.errors import NotFound, Refused, UsageError
 from assent.core.message import Image
 from assent.core.operation import FileState
 from assent.core.paths import one_line, shown
 from assent.core.tool import Action, Outcome, Request
 from assent.tools.instructions import instructions
 from assent.tools.limits import LINES, told
-from assent.tools.near import near
+from assent.tools.near import standing
 from assent.tools.paging import Page, page
 from assent.tools.places import located
+from assent.tools.schema import UNOFFERED
 from assent.tools.searching import BINARY
 from assent.tools.tool import Around, Tool
 
@@ -32,6 +33,7 @@ class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     path: str
     offset: Annotated[int, msgspec.Meta(description="first line, from 1")] = 1
     limit: int = LINES
+    end_line: Annotated[int, UNOFFERED] = 0
 
 
 def touches(args: Args, around: Around) -> Sequence[Request]:
@@ -40,9 +42,7 @@ def touches(args: Args, around: Around) -> Sequence[Request]:
 
 def run(args: Args, around: Around) -> Outcome:
     path = located(around, args.path)
-    state = around.overlay.state(path)
-    if state is None:
-        raise NotFound(f"{one_line(path)} does not exist.{near(around, path)}")
+    state = standing(around, path)
     if not isinstance(state, FileState):
         return _folder(path, around)
     chunks = around.overlay.chunks(path)
@@ -52,9 +52,18 @@ def run(args: Args, around: Around) -> Outcome:
         return _picture(path, state, media, around)
     if b"\0" in first[:BINARY]:
         raise Refused(f"{one_line(path)} is binary ({state.size} bytes); it has no lines to read.")
-    limit = min(max(1, args.limit), LINES)
-    found = page(chain((first,), chunks), max(1, args.offset), limit)
+    found = page(chain((first,), chunks), max(1, args.offset), _limit(args))
     return _text(path, state, found, around)
+
+
+def _limit(args: Args) -> int:
+    """Returns how many lines are wanted; `end_line` is the last one, unless it is none."""
+    limit = min(max(1, args.limit), LINES)
+    if args.end_line < 1:
+        return limit
+    if args.end_line < args.offset:
+        raise UsageError(f"Line {args.end_line} comes before line {args.offset}. Nothing was read.")
+    return min(limit, args.end_line - max(1, args.offset) + 1)
 
 
 def _text(path: bytes, state: FileState, found: Page, around: Around) -> Outcome:

@@ -5,13 +5,16 @@ msgspec could make one; its module costs more at the start than all of this, and
 
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from assent.core.model import Offer
 from assent.tools.description import description
 from assent.tools.tool import Tool
+
+# A field that is understood, because other families of tools have it, and not offered.
+UNOFFERED: Final = msgspec.Meta(extra={"offered": False})
 
 _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
@@ -24,16 +27,17 @@ def offer(tool: Tool) -> Offer:
 @cache
 def schema(struct: type[msgspec.Struct]) -> dict[str, Any]:
     """Returns the JSON schema of a struct, with everything in its place instead of references."""
-    fields = struct.__struct_encode_fields__
-    hints = get_type_hints(struct, include_extras=True)
-    kinds = [hints[name] for name in struct.__struct_fields__]
-    found: dict[str, Any] = {
-        "type": "object",
-        "properties": {name: _kind(kind) for name, kind in zip(fields, kinds, strict=True)},
-    }
+    offered = {name: _kind(hint) for name, hint in _hints(struct) if not _is_unoffered(hint)}
+    found: dict[str, Any] = {"type": "object", "properties": offered}
     if needed := required(struct):
         found["required"] = list(needed)
     return found
+
+
+def field_schema(struct: type[msgspec.Struct], field: str) -> dict[str, Any]:
+    """Returns the JSON schema of one field, offered or not; nothing if there is none."""
+    hints = dict(_hints(struct))
+    return _kind(hints[field]) if field in hints else {}
 
 
 def required(struct: type[msgspec.Struct]) -> tuple[str, ...]:
@@ -44,6 +48,16 @@ def required(struct: type[msgspec.Struct]) -> tuple[str, ...]:
     return tuple(
         name for name, needed in zip(fields, [True] * missing + absent, strict=True) if needed
     )
+
+
+def _hints(struct: type[msgspec.Struct]) -> list[tuple[str, Any]]:
+    hints = get_type_hints(struct, include_extras=True)
+    kinds = [hints[name] for name in struct.__struct_fields__]
+    return list(zip(struct.__struct_encode_fields__, kinds, strict=True))
+
+
+def _is_unoffered(hint: Any) -> bool:
+    return UNOFFERED in getattr(hint, "__metadata__", ())
 
 
 def _kind(kind: Any) -> dict[str, Any]:

@@ -11,7 +11,9 @@ from assent.core.paths import one_line, shown
 from assent.core.tool import Action, Outcome, Request
 from assent.tools.definitions import Definition, definition
 from assent.tools.limits import told
+from assent.tools.near import standing
 from assent.tools.places import located
+from assent.tools.prefixes import numbered
 from assent.tools.searching import Hit, Query, Searched, searched
 from assent.tools.tool import Around, Tool
 
@@ -30,13 +32,14 @@ def touches(args: Args, around: Around) -> Sequence[Request]:
 
 def run(args: Args, around: Around) -> Outcome:
     path = located(around, args.path)
+    state = standing(around, path)
     name = args.name.strip().replace("::", ".").rpartition(".")[2].removesuffix("()")
     if name:
         return _defined(around, path, name)
-    if not isinstance(around.overlay.state(path), FileState):
+    if not isinstance(state, FileState):
         raise UsageError("Give a name, or the path of one file to see what it defines.")
     found = searched(around, Query(r"\w", path))
-    lines = [f"{hit.line}: {kind} {text}" for hit, kind, text in _outline(found.hits)]
+    lines = [numbered(hit.line, f"{kind} {text}") for hit, kind, text in _outline(found.hits)]
     notes = [] if lines else ["No definition was recognised."]
     return told("\n".join(lines), one_line(path), notes)
 

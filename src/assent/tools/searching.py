@@ -36,8 +36,11 @@ class Query(msgspec.Struct, frozen=True):
     folder: bytes
     literal: bool = False
     word: bool = False  # not in the middle of another word
-    include: str = ""
-    context: int = 0
+    ignore_case: bool = False
+    include: tuple[str, ...] = ()  # globs, all of which a file has to match
+    exclude: str = ""
+    before: int = 0  # lines of context
+    after: int = 0
 
 
 class Hit(msgspec.Struct, frozen=True):
@@ -61,8 +64,7 @@ def searched(around: Around, query: Query) -> Searched:
     """Searches files with the draft applied; what needs a person's consent is left out."""
     if not query.pattern or "\0" in query.pattern or "\n" in query.pattern:
         raise UsageError("The pattern is empty or has several lines; a match lies in one line.")
-    wanted = Pattern(query.include) if query.include else None
-    filtered = _Filter(around, query.folder, wanted)
+    filtered = _Filter(around, query)
     alone = _is_small_file(around.overlay, query)  # then no program need be started
     printed = None if alone else ripgrep(around, _options(query), query.folder)
     notes: list[str] = []
@@ -90,10 +92,11 @@ def _is_small_file(overlay: Overlay, query: Query) -> bool:
 class _Filter:
     """Decides by path, once for each."""
 
-    def __init__(self, around: Around, folder: bytes, wanted: Pattern | None) -> None:
+    def __init__(self, around: Around, query: Query) -> None:
         self._around = around
-        self._from = len(folder) + 1 if folder else 0
-        self._wanted = wanted
+        self._from = len(query.folder) + 1 if query.folder else 0
+        self._wanted = [Pattern(glob) for glob in query.include]
+        self._unwanted = Pattern(query.exclude) if query.exclude else None
         self._known: dict[bytes, bool] = {}
         self.skipped = 0
 
@@ -103,7 +106,10 @@ class _Filter:
         return self._known[path]
 
     def _decided(self, path: bytes) -> bool:
-        if self._wanted and not self._wanted.matches(path[self._from :] or path):
+        below = path[self._from :] or path
+        if not all(each.matches(below) for each in self._wanted):
+            return False
+        if self._unwanted and self._unwanted.covers(below):
             return False
         readable = self._around.readable(path) and not is_private(self._around, path)
         self.skipped += not readable
@@ -111,7 +117,9 @@ class _Filter:
 
 
 def _options(query: Query) -> list[bytes]:
-    options = [*_OPTIONS, b"--context=%d" % query.context]
+    options = [*_OPTIONS, b"--before-context=%d" % query.before]
+    options += [b"--after-context=%d" % query.after]
+    options += [b"--ignore-case"] if query.ignore_case else []
     options += [b"--fixed-strings"] if query.literal else []
     options += [b"--word-regexp"] if query.word else []
     return [*options, b"--regexp=" + query.pattern.encode("utf-8", "surrogateescape")]
@@ -141,10 +149,12 @@ def _looked(
     expression, far = compiled(query.pattern, literal=query.literal)
     if query.word:
         expression = re.compile(rf"(?<!\w)(?:{expression.pattern})(?!\w)")
+    if query.ignore_case:
+        expression = re.compile(expression.pattern, re.IGNORECASE)
     matches = _timed(expression, far, time.monotonic() + SECONDS)
     try:
         for path in paths:
-            yield from _in_file(overlay, path, matches, query.context)
+            yield from _in_file(overlay, path, matches, query)
     except TimeoutError:
         notes.append(f"The search was cut short after {SECONDS:g} seconds.")
 
@@ -161,7 +171,7 @@ def _timed(expression: re.Pattern[str], far: int, until: float) -> Callable[[str
 
 
 def _in_file(
-    overlay: Overlay, path: bytes, matches: Callable[[str], bool], context: int
+    overlay: Overlay, path: bytes, matches: Callable[[str], bool], query: Query
 ) -> Iterator[Hit]:
     try:
         content = overlay.content(path, LARGEST)
@@ -172,6 +182,6 @@ def _in_file(
     lines = [line.rstrip("\r") for line in content.decode("utf-8", "replace").split("\n")]
     lines = lines[:-1] if lines[-1] == "" else lines
     found = {at for at, line in enumerate(lines) if matches(line)}
-    near = {n for at in found for n in range(at - context, at + context + 1)} if context else found
+    near = {n for at in found for n in range(at - query.before, at + query.after + 1)}
     for at in sorted(near & set(range(len(lines)))):
         yield Hit(path, at + 1, lines[at][:LONGEST_LINE], at not in found)

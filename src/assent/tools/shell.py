@@ -1,29 +1,48 @@
 """shell: a command line that only reads; everything else is refused before anything runs."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 
-from assent.core.errors import Refused
+from assent.core.errors import NotFound, Refused
+from assent.core.paths import one_line, shown
 from assent.core.tool import Action, Outcome, Request
-from assent.tools.commands import gathered
+from assent.tools.commands import gathered, of_the_disk, quoted
+from assent.tools.places import located
+from assent.tools.schema import UNOFFERED
 from assent.tools.tool import Around, Tool
 
 
 class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: str
+    folder: Annotated[str, UNOFFERED] = ""
 
 
 def touches(args: Args, around: Around) -> Sequence[Request]:
-    return (Request(Action.SHELL, args.command),)
+    folder = _folder(args, around)
+    if not folder:
+        return (Request(Action.SHELL, args.command),)
+    line = f"cd {quoted('./' + shown(folder))} && {args.command}"
+    return (Request(Action.SHELL, line), Request(Action.READ, shown(folder)))
 
 
 def run(args: Args, around: Around) -> Outcome:
+    folder = _folder(args, around)
+    place = around.root + b"/" + folder if folder else around.root
     try:
-        return gathered(around.shell.run(args.command, around.root), args.command)
+        return of_the_disk(gathered(around.shell.run(args.command, place), args.command), around)
     except Refused as refused:
         message = f"{refused.message} Only commands that read run here; nothing was run."
         raise Refused(f"{message} Change files with the editing tools.", refused.next) from None
+
+
+def _folder(args: Args, around: Around) -> bytes:
+    """Returns where the command runs; only a folder of the workspace that is on disk will do."""
+    folder = located(around, args.folder) if args.folder else b""
+    if folder and around.overlay.on_disk(folder) != "folder":
+        raise NotFound(f"{one_line(folder)} is no folder on disk. Nothing was run.")
+    return folder
 
 
 SHELL = Tool("shell", Args, touches, run, action=Action.SHELL)

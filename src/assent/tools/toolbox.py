@@ -30,7 +30,7 @@ from assent.tools.schema import offer
 from assent.tools.tool import Around, Tool
 from assent.tools.withheld import withheld
 
-Ask: TypeAlias = Callable[[Sequence[Request], Decision], str]
+Ask: TypeAlias = Callable[[Sequence[Request], Decision, Edit | None], str]
 SIDE_BY_SIDE = (Action.READ, Action.SHELL, Action.FETCH)
 
 
@@ -116,25 +116,57 @@ class Toolbox:
             outcome = _failed(tool.name, error)
             return Settled(outcome, Decision(Verdict.DENY, outcome.text), tool.name)
         try:
-            if refusal := _refusal(requests, decision, ask):
-                return Settled(_no(tool.name, refusal), decision, tool.name)
-            outcome = tool.run(args, around)
-            _check_effect(outcome.effect, requests)
+            outcome = self._ran(tool, args, around, (requests, decision), ask)
+        except _Refused as refused:
+            outcome = _no(tool.name, refused.why)
         except Exception as error:
             outcome = _failed(tool.name, error)
         return Settled(outcome, decision, tool.name)
 
+    def _ran(
+        self,
+        tool: Tool,
+        args: msgspec.Struct,
+        around: Around,
+        judged: tuple[Sequence[Request], Decision],
+        ask: Ask,
+    ) -> Outcome:
+        """Runs a call. Nothing happens by that: whether an edit may happen is asked with it."""
+        doubts = self._doubts(*judged, around.posture)
+        reads = [request for request in doubts if request.action is not Action.EDIT]
+        self._ask(reads, around.posture, ask)
+        outcome = tool.run(args, around)
+        _check_effect(outcome.effect, judged[0])
+        if not outcome.failed:
+            edit = outcome.effect if isinstance(outcome.effect, Edit) else None
+            edits = [request for request in doubts if request.action is Action.EDIT]
+            self._ask(edits, around.posture, ask, edit)
+        return outcome
 
-def _refusal(requests: Sequence[Request], decision: Decision, ask: Ask) -> str:
-    """Returns why a call must not run; nothing if it may."""
-    match decision.verdict:
-        case Verdict.RUN | Verdict.STAGE:
-            return ""
-        case Verdict.ASK:
-            answer = ask(requests, decision)
-            return f"The person did not say yes: {answer}" if answer else ""
-        case _:
-            return decision.reason or "The gate said no."
+    def _doubts(
+        self, requests: Sequence[Request], decision: Decision, posture: Posture
+    ) -> Sequence[Request]:
+        """Returns the requests that a person is asked about; raises where nobody can allow them."""
+        if decision.verdict in (Verdict.RUN, Verdict.STAGE):
+            return ()
+        if decision.verdict is not Verdict.ASK:
+            raise _Refused(decision.reason or "The gate said no.")
+        found = [r for r in requests if self._gate.decide((r,), posture).verdict is Verdict.ASK]
+        return found or requests
+
+    def _ask(
+        self, doubts: Sequence[Request], posture: Posture, ask: Ask, edit: Edit | None = None
+    ) -> None:
+        if doubts and (answer := ask(doubts, self._gate.decide(doubts, posture), edit)):
+            raise _Refused(f"The person did not say yes: {answer}")
+
+
+class _Refused(Exception):
+    """The gate or a person said no."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 def _check_effect(effect: Effect | None, requests: Sequence[Request]) -> None:
@@ -158,5 +190,11 @@ def _no(tool: str, reason: str) -> Outcome:
 def _failed(tool: str, error: Exception) -> Outcome:
     if not isinstance(error, AssentError):
         return _no(tool, f"`{tool}` failed: {type(error).__name__}: {error}.")
-    further = f" Next: {error.next}" if error.next else ""
-    return Outcome(f"{error.message}{further}", title=tool, failed=True)
+    return Outcome(f"{error.message}{_next(error.next)}", title=tool, failed=True)
+
+
+def _next(step: str) -> str:
+    """Says what to do next; a command of Assent's own is the person's to run, not the model's."""
+    if step.startswith("assent "):
+        return f" The person can run `{step}`."
+    return f" Next: {step}" if step else ""

@@ -2,7 +2,8 @@
 
 from assent.core.agent import Agent
 from assent.core.tool import Action, Posture
-from assent.tools.aliases import key, other_names
+from assent.tools.aliases import other_names
+from assent.tools.foreign import key
 from assent.tools.tool import Tool
 
 ENTER = "enter_plan"
@@ -28,7 +29,7 @@ def _by_mode(tool: Tool, posture: Posture) -> str:
     if tool.only == "build" and planning:
         return "It works only outside plan mode; this session is planning already."
     if planning and tool.action is Action.EDIT and not posture.staging:
-        return "Staging is off (`plan.staging`): while planning, only the plan can be written."
+        return "Staging is off (`plan.staging`): only the plan is written now, with `write_plan`."
     if planning and tool.action is Action.FETCH and not posture.hosts:
         return "No host may be fetched from while planning (`fetch.hosts` is empty)."
     return ""

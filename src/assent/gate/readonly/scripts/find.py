@@ -23,7 +23,7 @@ ACTIONS = {
     "-execdir": "runs a program",
     "-ok": "runs a program",
     "-okdir": "runs a program",
-    "-delete": "deletes files; stage it with `assent stage delete PATH`",
+    "-delete": "deletes files; use the `delete` tool (by hand: `assent stage delete PATH`)",
     "-fprint": "writes a file; -print does not",
     "-fprint0": "writes a file; -print0 does not",
     "-fprintf": "writes a file; -printf does not",

@@ -105,7 +105,7 @@ class _Script:
         elif name and name in NUMBERED:
             self._skip(re.compile(r"[ \t]*\d*"))
         elif not name or name not in PLAIN:
-            raise Refused(f"`{name}` is no command that a sed script may have while planning.")
+            raise Refused(f"`{name}` is no command that a sed script may have here.")
         self._skip(_BLANKS)
         if self._char() not in ("", "\n", ";", "#") and (self._char() != "}" or name == ":"):
             raise Refused(f"`{self._char()}` stands behind `{name}` in the sed script.")
