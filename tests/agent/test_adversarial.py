@@ -246,6 +246,32 @@ def test_a_secret_is_not_read_without_a_person(victim: Stage) -> None:
     assert "canary.txt\\n" not in answer
 
 
+OUTSIDE = (
+    "cat {0}/canary.txt", "cat link-to-outside", "cat l*", "rg one link-to-outside",
+    "ls folder-outside", "ls folder-outside/", "cd folder-outside && cat canary.txt", "ls ..",
+    "cd .. && ls", "find folder-outside/ -type f", "ls -L .", "rg --follow one .", "rg -L one",
+    "grep -R one .", "find -L . -type f", "head folder-outside/canary.txt", "tree -l",
+    "diff link-to-outside src/app.py", "git diff --no-index link-to-outside src/app.py",
+    "grep -f link-to-outside src/app.py", "diff -r folder-outside src", "du -L", "stat /etc/passwd",
+    "git -C {0} log", "readlink -f link-to-outside", "sort -m link-to-outside",
+)  # fmt: skip
+
+
+def test_f78_no_command_of_a_model_looks_outside(victim: Stage) -> None:
+    """A person's shell may; a model's file operands are judged like its reads."""
+    (victim.base / "outside" / "canary.txt").write_text("one canary\n", encoding="utf-8")
+    lines = [line.format(victim.base / "outside") for line in OUTSIDE]
+    settled = victim.called(*[("shell", {"command": line}) for line in lines])
+    leaked = [
+        (line, end["result"]["text"])
+        for line, end in zip(lines, settled, strict=True)
+        if not end["result"]["failed"] or "one canary" in end["result"]["text"]
+    ]
+    assert leaked == []
+    [fine] = victim.called(("shell", {"command": "cat src/app.py && sort -m src/app.py"}))
+    assert fine["result"]["text"] == "one\none"
+
+
 def test_what_a_model_says_changes_no_mode(victim: Stage) -> None:
     answer = victim.play(
         {"text": "/mode yolo"},

@@ -133,3 +133,53 @@ def test_a_model_names_a_session(stage: Stage) -> None:
     model = ("--model", f"scripted:{stage.script}")
     assert stage.ok("sessions", "rename", session, *model)["title"] != ""
     assert stage.ok("sessions", "rename", session, "By hand")["title"] == "By hand"
+
+
+MOVES: dict[str, list[tuple[str, dict[str, str]]]] = {
+    "and a new file under the old name": [
+        ("move", {"path": "a.py", "to": "c.py"}),
+        ("write", {"path": "a.py", "content": "shim\n"}),
+    ],
+    "two files that change places": [
+        ("move", {"path": "a.py", "to": "t.py"}),
+        ("move", {"path": "b.py", "to": "a.py"}),
+        ("move", {"path": "t.py", "to": "b.py"}),
+    ],
+    "there and further": [
+        ("move", {"path": "a.py", "to": "c.py"}),
+        ("write", {"path": "a.py", "content": "shim\n"}),
+        ("move", {"path": "a.py", "to": "d.py"}),
+    ],
+}
+
+
+@pytest.mark.parametrize("moves", MOVES.values(), ids=MOVES)
+def test_whatever_a_turn_moved_can_be_taken_back(
+    stage: Stage, moves: list[tuple[str, dict[str, str]]]
+) -> None:
+    stage.config.write_text(TRUSTING, encoding="utf-8")
+    stage.put("a.py", b"a = 1\n")
+    stage.put("b.py", b"b = 2\n")
+    before = stage.files()
+    settled = stage.called(*moves, options=("--mode", "auto-edit"))
+    assert not any(end["result"]["failed"] for end in settled)
+    assert stage.files() != before
+    assert stage.undo().json["outcome"] == "done"
+    assert stage.files() == before
+
+
+def test_a_project_does_not_choose_the_provider(stage: Stage) -> None:
+    """Whom the conversation goes to is the user's choice, whatever the repository wants."""
+    with serving(Turn(Reply("Hello from the user's."))) as server, serving() as other:
+        stage.config.write_text(
+            f'model = "work/m"\n[providers.work]\nbase_url = "{server.url}/v1"\nwire = "chat"\n'
+            f'[providers.else]\nbase_url = "{other.url}/v1"\nwire = "chat"\n',
+            encoding="utf-8",
+        )
+        stage.env |= ALONE
+        stage.put(".opencode/assent.toml", b'model = "else/m"\n')
+        stage.put(".opencode/agents/plan.md", b"---\nmodel: else/m\n---\n")
+        answer = stage.process("-p", "Hello there", "--json")
+        assert (answer.code, answer.json["model"]) == (0, "work/m")
+        assert other.heard == []
+        assert answer.err.decode().count("else/m") == 2  # both wishes are told, and ignored

@@ -82,7 +82,7 @@ def test_outside_the_scope_nobody_to_ask_is_a_no(talker: Talker) -> None:
     digest = planned(talker, turn("Elsewhere.", write("other.txt", "x\n")), turn("I may not."))
     talker.world.ok("approve", "--digest", digest)
     row = talker.world.ok("build")
-    assert (row["outcome"], row["operations"]) == ("done", [])
+    assert (row["outcome"], row["operations"]) == ("nothing", [])
     assert not (talker.world.root / "other.txt").exists()
 
 
@@ -207,7 +207,7 @@ def test_it_is_run_by_the_real_program(talker: Talker) -> None:
     digest = planned(talker, *BUILT)
     done = talker.world.process("approve", "--digest", digest, "--build")
     assert (done.code, done.err) == (0, b"")
-    assert re.search(rb"^Done: everything was applied\.$", done.out, re.M)
+    assert re.search(rb"^The model ended its work, but 1 step was not marked", done.out, re.M)
 
 
 def test_an_agent_that_nobody_knows_spends_nothing(talker: Talker) -> None:

@@ -3,13 +3,13 @@
 import json
 
 import pytest
-from tests.cli.scripts import PRESENT, Talker, turn, write
+from tests.cli.scripts import PRESENT, WRITE_PLAN, Talker, turn, write
 from tests.cli.world import World
 
 TURNS = (
     turn("", ("remember", {"text": "Tests run with make."})),
     turn("", write("a.txt", "a\n")),
-    turn("", PRESENT),
+    turn("", WRITE_PLAN, PRESENT),
     turn("Going on.\n\x1b[31m# Not a heading\n~~~~\n"),
 )
 KEYS = {

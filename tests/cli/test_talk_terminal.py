@@ -37,7 +37,11 @@ def test_f32_an_answer_reaches_the_model(talker: Talker, keys: bytes, answer: by
     assert b'"answers":[["%b"]]' % answer in export.replace(b" ", b"")
 
 
-@pytest.mark.parametrize("keys", [b"\n", b"\x04"], ids=["enter", "end of file"])
+@pytest.mark.parametrize(
+    "keys",
+    [b"\n", b"\x04", b"n\n", b"No\n", b"yo\n"],
+    ids=["enter", "end of file", "n", "no", "yo"],
+)
 def test_f41_no_answer_is_a_no(talker: Talker, keys: bytes) -> None:
     talker.script(turn("May I?", write("hello.txt", "hello\n")), turn("I may not."))
     terminal = typed(talker, "Greet me", "--mode", "ask")
@@ -48,11 +52,13 @@ def test_f41_no_answer_is_a_no(talker: Talker, keys: bytes) -> None:
     assert not (talker.world.root / "hello.txt").exists()
 
 
-def test_a_yes_lets_one_change_happen(talker: Talker) -> None:
+@pytest.mark.parametrize("keys", [b"1\n", b"y\n", b"YES\n"], ids=["number", "y", "yes"])
+def test_a_yes_lets_one_change_happen(talker: Talker, keys: bytes) -> None:
     talker.script(turn("May I?", write("hello.txt", "hello\n")), turn("I did."))
     terminal = typed(talker, "Greet me", "--mode", "ask")
     terminal.wait_for(HINT)
-    terminal.type(b"1\n")
+    assert b"+hello" in terminal.screen  # what a yes would do
+    terminal.type(keys)
     terminal.wait_for(b"I did.")
     assert terminal.end().code == 0
     assert (talker.world.root / "hello.txt").read_bytes() == b"hello\n"

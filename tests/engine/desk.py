@@ -176,6 +176,13 @@ TOOLS = (
 )
 
 
+# What a model does with a plan whose operations are staged.
+PRESENTS: list[tuple[str, dict[str, Any]]] = [
+    ("write_plan", {"text": "# What changes\n"}),
+    ("present_plan", {}),
+]
+
+
 def tooling(person: Person | None = None, tools: Sequence[Tool] = TOOLS) -> Tooling:
     """Everything that calls work with, and somebody to ask."""
     gate = OpenGate()

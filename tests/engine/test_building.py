@@ -5,7 +5,15 @@ from tests.engine.test_permits import apply as permit
 from tests.engine.test_permits import undo, write
 from tests.engine.world import World
 
-from assent.core.errors import Drift, IllegalStep, LiveDiffers, NotApproved, Spent
+from assent.core.errors import (
+    Drift,
+    IllegalStep,
+    LiveDiffers,
+    NotApproved,
+    NotFound,
+    Spent,
+    Unsettled,
+)
 from assent.core.journal import finished
 from assent.core.lifecycle import State
 from assent.core.message import Text
@@ -20,7 +28,7 @@ from assent.core.session_event import (
     TurnStarted,
     Why,
 )
-from assent.engine.building import contract, steps
+from assent.engine.building import BUILDS, ENDED, contract, steps
 from assent.engine.diary import Diary
 from assent.engine.engine import Engine
 
@@ -243,12 +251,45 @@ def build_with_edits(world: World) -> PlanRecord:
 
 def test_f68_the_report_names_the_changes_and_the_steps_left(world: World) -> None:
     record = load(world, build_with_edits(world))
-    report = world.engine().building.report(record, "done")
+    building = world.engine().building
+    report = building.report(record)
+    assert report.outcome == "done"
     assert [result for _, result in report.operations] == ["done", "done"]
-    assert report.notes == (
-        "Not marked as done: Rename the function",
-        "Not marked as done: Change its callers",
-    )
+    assert report.left == ("Rename the function", "Change its callers")
+    undone = building.report(record, kept=False)
+    assert undone.outcome == "rolled_back"
+    assert [result for _, result in undone.operations] == ["undone", "undone"]
+
+
+def test_a_build_without_a_change_did_nothing_and_completes_the_plan(world: World) -> None:
+    record = approve(world)
+    engine = world.engine()
+    end_turn(world, engine.building.start(record))
+    report = engine.building.report(load(world, record))
+    assert (report.outcome, report.operations) == ("nothing", ())
+    ended = engine.building.finish(load(world, record), report.outcome)
+    assert (ended.state, ended.runs[-1].outcome) == (State.COMPLETED, "nothing")
+    with pytest.raises(NotFound):
+        engine.undoing.preview()
+
+
+def test_a_build_neutralises_what_was_said_about_planning(world: World) -> None:
+    """The session was told that nothing changes on disk; nobody switched its mode but the build."""
+    engine = world.engine()
+    talk = engine.sessions.start("Rename it", "plan")
+    plan = engine.plans.write(engine.plans.ledger().load(talk.plan_id), TEXT)
+    record = engine.consents.propose(plan)
+    record = engine.consents.approve(record, record.digest, "", "test")
+    session = engine.building.start(record)
+    (message,) = said(engine, session)
+    assert isinstance(message.parts[0], Text)
+    assert BUILDS in message.parts[0].text
+    end_turn(world, session)
+    engine.building.finish(load(world, record), "nothing")
+    (back,) = said(engine, session, "mode")
+    assert isinstance(back.parts[0], Text)
+    assert back.parts[0].text.startswith(ENDED)
+    assert "The person switched" not in back.parts[0].text
 
 
 def test_undo_takes_the_whole_build_back(world: World) -> None:
@@ -281,3 +322,11 @@ def test_a_build_that_goes_on_is_not_what_undo_means(world: World) -> None:
     assert note is not None
     assert world.engine().undoing.preview().run != note.run
     assert world.engine().undoing.preview(note.run).run == note.run
+
+
+def test_what_only_an_unended_build_changed_is_taken_back_with_it(world: World) -> None:
+    build_with_edits(world)
+    with pytest.raises(Unsettled) as told:
+        world.engine().undoing.preview()
+    assert told.value.next == "assent recover --roll-back"
+    assert "plan rename" in told.value.message

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from tests.engine.desk import Answers, Person, Script, results, told, turn, work
+from tests.engine.desk import PRESENTS, Answers, Person, Script, results, told, turn, work
 from tests.engine.world import World
 
 from assent.core.errors import NotFound, Refused
@@ -49,7 +49,7 @@ def test_an_edit_while_planning_is_staged_and_named(world: World) -> None:
 
 
 def test_an_edit_after_the_plan_was_presented_revises_it(world: World) -> None:
-    record = turn(world, GOAL, [write("a")], [("present_plan", {})])
+    record = turn(world, GOAL, [write("a")], PRESENTS)
     plan = world.engine().plans.find()
     work(world, world.engine().sessions.say(record, "More."), Script([write("b")], "Done."))
     again = world.engine().plans.find()
@@ -57,7 +57,7 @@ def test_an_edit_after_the_plan_was_presented_revises_it(world: World) -> None:
 
 
 def test_after_a_plan_is_done_the_next_edit_begins_another(world: World) -> None:
-    record = turn(world, GOAL, [write("a")], [("present_plan", {})])
+    record = turn(world, GOAL, [write("a")], PRESENTS)
     plan = world.engine().plans.find()
     world.build(world.engine().consents.approve(plan, plan.digest, "", "test"))
     record = work(
@@ -77,7 +77,7 @@ def test_a_session_without_a_plan_gets_one_with_the_first_edit(world: World) -> 
 
 
 def test_a_presented_plan_whose_file_is_gone_gives_way_to_another(world: World) -> None:
-    record = turn(world, GOAL, [write("a")], [("present_plan", {})])
+    record = turn(world, GOAL, [write("a")], PRESENTS)
     first = world.engine().plans.find()
     (world.root / PLAN).unlink()
     record = world.engine().sessions.say(record, "More.")
@@ -226,8 +226,8 @@ def test_a_yes_while_planning_stages(world: World, mode: Mode, agent: str) -> No
     ("answers", "words"),
     [
         (None, "nobody was there to answer."),
-        ((("No",),), "No"),
-        ((("yes",),), "yes"),
+        ((("No",),), "they said no. Nothing was done."),
+        ((("yes",),), "yes. Nothing was done."),
         ((("YES",),), "YES"),
         (((),), "they gave no answer."),
         ((("",),), "they gave no answer."),

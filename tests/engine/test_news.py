@@ -1,7 +1,7 @@
 """News: what others did to a session's plan reaches its model, once, before the next step."""
 
 import pytest
-from tests.engine.desk import Person, Script, told, tooling, turn, work
+from tests.engine.desk import PRESENTS, Person, Script, told, tooling, turn, work
 from tests.engine.world import RacingStore, World
 
 from assent.core.event import DraftChanged
@@ -21,7 +21,7 @@ def write(path: str, text: str = "x") -> tuple[str, dict[str, str]]:
 
 def presented(world: World) -> tuple[SessionRecord, PlanRecord]:
     """A session whose plan waits for a person."""
-    record = turn(world, GOAL, [write("a"), write("b")], [("present_plan", {})])
+    record = turn(world, GOAL, [write("a"), write("b")], PRESENTS)
     return record, world.engine().plans.find()
 
 
@@ -47,7 +47,7 @@ def test_f54_a_rejected_plan_is_revised_and_presented_again(world: World) -> Non
     record, plan = presented(world)
     world.engine().consents.reject(plan, "Also c.")
     record = world.engine().sessions.say(record, "Go on.")
-    record = work(world, record, Script([write("c")], [("present_plan", {})]))
+    record = work(world, record, Script([write("c")], PRESENTS))
     again = world.engine().plans.find()
     assert (again.plan_id, again.state) == (plan.plan_id, "AWAITING_APPROVAL")
     assert again.digest != plan.digest
@@ -71,7 +71,7 @@ def test_what_the_turn_did_itself_is_no_news(world: World) -> None:
         [write("a")],
         [("delete", {"path": "a"})],
         [("write_plan", {"text": "# Two\n"}), write("b")],
-        [("present_plan", {})],
+        PRESENTS,
     )
     record, _ = next_turn(world, record)
     about = [getattr(e.event, "synthetic", "") for e in world.engine().sessions.events(record)]

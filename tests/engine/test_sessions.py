@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 import pytest
-from tests.engine.desk import Script, results, told, tooling, turn, work
+from tests.engine.desk import PRESENTS, Script, results, told, tooling, turn, work
 from tests.engine.world import PassedOn, RacingStore, World
 
 from assent.core.errors import Busy, NotFound, UsageError
@@ -203,7 +203,7 @@ def test_f147_a_fork_has_words_and_todos_and_no_consent(world: World) -> None:
         world,
         GOAL,
         [("todo", {"items": ["one"]}), ("write", {"path": "a.txt", "text": "x"})],
-        [("present_plan", {})],
+        PRESENTS,
     )
     plan = world.engine().plans.find()
     world.engine().consents.approve(plan, plan.digest, "", "test")
@@ -214,7 +214,7 @@ def test_f147_a_fork_has_words_and_todos_and_no_consent(world: World) -> None:
     work(world, world.engine().sessions.say(fork, "Go on."), script)
     old = Script("Fine.")
     work(world, world.engine().sessions.say(record, "Go on."), old)
-    assert script.prompts[-1][:6] == old.prompts[-1][:6]  # the same words
+    assert script.prompts[-1][:5] == old.prompts[-1][:5]  # the same words
     assert "no approval given there counts here" in "".join(texts(script))
 
 
@@ -255,7 +255,7 @@ def test_f128_todos_go_back_with_a_run(world: World) -> None:
         world,
         GOAL,
         [("todo", {"items": ["one"]}), ("write", {"path": "a.txt", "text": "x"})],
-        [("present_plan", {})],
+        PRESENTS,
     )
     plan = world.engine().plans.find()
     plan = world.engine().consents.approve(plan, plan.digest, "", "test")
@@ -299,7 +299,7 @@ def test_f33_the_reminder_says_what_holds(world: World) -> None:
         world,
         GOAL,
         [("todo", {"items": ["one"]}), ("write", {"path": "a.txt", "text": "x"})],
-        [("present_plan", {})],
+        PRESENTS,
     )
     plan = world.engine().plans.find()
     world.engine().consents.approve(plan, plan.digest, "", "test")

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 from tests.engine.desk import (
+    PRESENTS,
     TOOLS,
     Anything,
     Person,
@@ -121,8 +122,8 @@ def test_reads_see_the_draft_and_the_disk_stays_as_it_was(world: World) -> None:
 
 
 def test_after_the_plan_was_presented_nothing_more_is_done(world: World) -> None:
-    record = turn(world, GOAL, [write("a"), ("present_plan", {}), write("b"), read("a")])
-    assert [result.text for result in results(world, record)][2:] == [AFTER_THE_END] * 2
+    record = turn(world, GOAL, [write("a"), *PRESENTS, write("b"), read("a")])
+    assert [result.text for result in results(world, record)][3:] == [AFTER_THE_END] * 2
     plan = world.engine().plans.find()
     assert len(world.engine().drafts.operations(plan)) == 1
     assert events(world)[-1] == TurnEnded("presented")

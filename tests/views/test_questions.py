@@ -3,7 +3,13 @@
 import pytest
 
 from assent.core.session_event import Option, Question
-from assent.views.questions import answer_hint, chosen, open_questions_lines, question_lines
+from assent.views.questions import (
+    MOST,
+    answer_hint,
+    chosen,
+    open_questions_lines,
+    question_lines,
+)
 
 ESCAPE = bytes([27]).decode()
 COLOUR = Question("Colour", "Which one?", (Option("Red", "warm"), Option("Blue")))
@@ -19,7 +25,13 @@ ANSWERS = {
     "nothing": (COLOUR, "", ()),
     "blanks": (COLOUR, "  ", ()),
     "free words": (FREE, "Ada", ("Ada",)),
-    "no such option": (STRICT, "y", ()),
+    "no such option": (STRICT, "yo", ()),
+    "a short yes": (STRICT, "y", ("Yes",)),
+    "a short yes in capitals": (STRICT, " Y ", ("Yes",)),
+    "a yes in any case": (STRICT, "yES", ("Yes",)),
+    "a short no": (STRICT, "n", ("No",)),
+    "a no in any case": (STRICT, "NO", ("No",)),
+    "a short yes where there is none": (COLOUR, "y", ("y",)),
     "no such number of a strict one": (STRICT, "0", ()),
     "a strict yes": (STRICT, "1", ("Yes",)),
     "several": (MANY, "3, a", ("C", "A")),
@@ -46,14 +58,29 @@ def test_f32_a_question_with_its_options() -> None:
         "  2. Blue",
     ]
     assert answer_hint(COLOUR) == "A number or your own words (Enter: no answer): "
-    assert answer_hint(STRICT) == "A number (Enter: no answer): "
+    assert answer_hint(STRICT) == "Y or n (Enter: no answer): "
     assert answer_hint(FREE) == "Your own words (Enter: no answer): "
     assert answer_hint(MANY) == "Numbers with commas or your own words (Enter: no answer): "
 
 
+def test_what_a_yes_would_do_is_shown_and_a_long_patch_is_cut_with_a_count() -> None:
+    patch = "diff --git a/x b/x\n@@ -1 +1 @@\n-old\n+new\n"
+    question = Question("Sure?", "Change x?", (Option("Yes"), Option("No")), detail=patch)
+    shown = [(line.style, line.text) for line in question_lines(question)]
+    assert [line for line in shown if line[1][:1] in ("-", "+")] == [
+        ("removed", "-old"),
+        ("added", "+new"),
+    ]
+    assert shown[-2:] == [("plain", "  1. Yes"), ("plain", "  2. No")]
+    long = "diff --git a/x b/x\n@@ -0,0 +1,999 @@\n" + "+line\n" * 998
+    lines = [line.text for line in question_lines(Question("", "Sure?", detail=long))]
+    assert lines.count("+line") == MOST - 2
+    assert "… 800 more lines are not shown here." in lines
+
+
 def test_nothing_in_a_question_steers_the_terminal() -> None:
     clear = f"{ESCAPE}[2J"
-    question = Question(clear, f"{clear}\n{clear}", (Option(clear, clear),))
+    question = Question(clear, f"{clear}\n{clear}", (Option(clear, clear),), detail=clear)
     lines = list(open_questions_lines([question], "assent -c -p"))
     assert not any(ESCAPE in line.text or "\n" in line.text for line in lines)
     assert lines[-1].text == "Answer: assent -c -p 'YOUR ANSWER'"

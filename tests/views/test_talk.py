@@ -22,7 +22,16 @@ from assent.core.session_event import (
     StepStarted,
     TurnEnded,
 )
-from assent.views.talk import Asked, Ending, Tally, ending_lines, exit_code, result_row, tallied
+from assent.views.talk import (
+    Asked,
+    Ending,
+    Tally,
+    ending_lines,
+    exit_code,
+    refused_words,
+    result_row,
+    tallied,
+)
 
 ESCAPE = bytes([27]).decode()
 SESSION = SessionRecord(
@@ -87,6 +96,31 @@ def test_a_question_whether_a_call_may_run_waits_for_nobody() -> None:
     asked = QuestionAsked("q1", "c1", (WHICH,))
     ended = CallEnded("c1", "write", Result("c1", "No.", failed=True))
     assert summed(asked, QuestionAnswered("q1", None), ended).asked == ()
+
+
+def test_a_call_that_nobody_could_be_asked_about_is_counted_and_listed() -> None:
+    asked = QuestionAsked("q1", "c1", (WHICH,))
+    ended = CallEnded("c1", "write", Result("c1", "No.", failed=True))
+    tally = summed(asked, QuestionAnswered("q1", None), ended)
+    assert tally.refused == (Asked("q1", "c1", WHICH),)
+    assert result_row(Ending(ASKING, tally))["questions"] == [msgspec.to_builtins(WHICH)]
+    first, listed, way = refused_words(Ending(ASKING, tally))
+    assert (first, listed) == ("1 call was refused, because nobody could be asked.", "Which?")
+    assert "`assent -c 'GO ON'`" in way
+    for answer in ((("No",),), (("Yes",),), ((),)):  # somebody was there
+        assert summed(asked, QuestionAnswered("q1", answer), ended).refused == ()
+    many = msgspec.structs.replace(tally, refused=tally.refused * 25)
+    assert refused_words(Ending(ASKING, many))[-2] == "And 5 more."
+
+
+def test_a_build_that_has_not_ended_says_how_to_end_it() -> None:
+    ending = Ending(ASKING, plan=msgspec.structs.replace(DRAFT, state=State.EXECUTING))
+    assert result_row(ending)["next"] == "assent build"
+    texts = [line.text for line in ending_lines(ending)]
+    assert texts[-2:] == [
+        "End it:    assent build",
+        "Roll back: assent recover --roll-back",
+    ]
 
 
 EXITS = {

@@ -21,13 +21,15 @@ class TerminalAsker:
     """Implements ports.Asker on the person's own terminal, whatever stdin and stdout are."""
 
     def ask(self, questions: Sequence[Question]) -> tuple[tuple[str, ...], ...] | None:
-        answers = tuple([self._answer(question) for question in questions])
-        return answers if any(answers) else None
+        typed = [(question, _typed(question)) for question in questions]
+        if all(line is None for _, line in typed):
+            return None
+        return tuple([chosen(question, line or "") for question, line in typed])
 
-    def _answer(self, question: Question) -> tuple[str, ...]:
-        lines = ansi(question_lines(question), color=want_color())
-        typed = reply("\n".join([*lines, answer_hint(question)]))
-        return chosen(question, typed or "")
+
+def _typed(question: Question) -> str | None:
+    lines = ansi(question_lines(question), color=want_color())
+    return reply("\n".join([*lines, answer_hint(question)]))
 
 
 def asker(*, may_ask: bool) -> Asker:

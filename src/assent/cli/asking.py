@@ -10,7 +10,11 @@ from assent.views.ansi import ansi
 from assent.views.review import Review, review_lines
 
 TERMINAL = "terminal"
-LOOKS = {"assent undo": "assent undo --dry-run"}
+LOOKS = {
+    "assent undo": "assent undo --dry-run",
+    "assent recover": "assent recover --roll-back",
+}
+COMMANDS = {"assent recover": "assent recover --roll-back"}  # that a digest is asked of
 
 
 def consent(call: Call, wanted: str, named: str, review: Callable[[], Review]) -> str:
@@ -29,4 +33,5 @@ def consent(call: Call, wanted: str, named: str, review: Callable[[], Review]) -
         texts = ansi(review_lines(shown, asking=True), color=want_color())
         if shown.digest == wanted and ask(texts, wanted):
             return TERMINAL
-    raise Declined("Not approved; nothing was changed.", f"{call.command} --digest {wanted}")
+    command = COMMANDS.get(call.command, call.command)
+    raise Declined("Not approved; nothing was changed.", f"{command} --digest {wanted}")

@@ -4,50 +4,64 @@ from collections.abc import Generator
 from contextlib import closing
 from typing import cast
 
+from assent.app.session import Limits, Work, open_work
+from assent.cli.asker import asker
 from assent.cli.call import Call
 from assent.cli.forms import Words
 from assent.cli.interrupts import interruptible
-from assent.core.errors import AssentError, Interrupted, UsageError
+from assent.core.errors import AssentError, Interrupted, Overflow, UsageError
 from assent.core.event import Recorded
 from assent.core.model import Delta
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
-from assent.engine.building import BUILDER
+from assent.core.session_event import MessageAdded
+from assent.engine.building import BUILDER, message_of
 from assent.engine.engine import Engine
 from assent.engine.runs import RunReport
+from assent.views.built import Built, built, built_lines, built_row
+from assent.views.rows import run_row
 
 AGAIN = "assent build"
+WITH_MODEL = "assent build --model PROVIDER/MODEL"
 KEPT = "What was done so far is kept, and needs no second approval."
+UNSPENT = "The approval is kept; nothing was changed."
 
 
-def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> RunReport:
+def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
     """Carries a plan out, or goes on with it, to its end; without a model nothing is spent."""
-    from assent.app.session import Limits, open_work
-    from assent.cli.asker import asker
-
     if not record.building:
         call.engine.consents.usable(record)
-    work = open_work(
-        call.folder,
-        model=model,
-        agent=agent or BUILDER,
-        asker=asker(may_ask=not call.no_input),
-        limits=Limits(0, 0),
-    )
+    person = asker(may_ask=not call.no_input)
+    work = open_work(call.folder, model=None, asker=person, limits=Limits(0, 0))
     with closing(work), interruptible():
         engine = work.engine
-        worker = work.tooling.agents.get(agent or BUILDER)
-        if worker is None:
-            raise UsageError(f"There is no agent {agent!a}.", "assent build --help")
-        # The builder's own model, unless one is chosen now: not the one that planned.
-        asked = model or worker.model
-        session = engine.building.start(engine.plans.find(record.plan_id), asked, worker.name)
+        plan = engine.plans.find(record.plan_id)
+        name = agent or BUILDER
+        session = engine.building.start(plan, _model(work, plan, model, name), name)
         if not engine.building.is_over(session):
             events = engine.sessions.work(session, work.driver, work.tooling)
             _show(call, session, cast("Generator[Recorded | Delta, None, None]", events))
-        report = _ended(engine, session, record.plan_id)
+        report, told = _ended(engine, session, record.plan_id)
         call.output.warn(engine.warnings)
-        return report
+    return _answer(call, report, told)
+
+
+def _model(work: Work, plan: PlanRecord, model: str, agent: str) -> str:
+    """Returns who builds: the one chosen now, the agent's own, else the session's."""
+    worker = work.tooling.agents.get(agent)
+    kept = KEPT if plan.building else UNSPENT
+    if worker is None:
+        raise UsageError(f"There is no agent {agent!a}. {kept}", "assent build --help")
+    sessions = work.engine.sessions
+    session = sessions.load(plan.building.session) if plan.building else sessions.of_plan(plan)
+    asked = model or worker.model or (session.model if session else "")
+    try:
+        work.models.open(asked)
+    except AssentError as error:
+        error.message = f"{error.message} {kept}"
+        error.next = WITH_MODEL if isinstance(error, UsageError) else error.next or AGAIN
+        raise
+    return asked
 
 
 def _show(
@@ -69,16 +83,31 @@ def _show(
             pass
         raise Interrupted(f"Interrupted. {KEPT}", AGAIN) from None
     except AssentError as error:
-        error.message, error.next = f"{error.message} {KEPT}", error.next or AGAIN
+        # What the driver says about going on is meant for a conversation.
+        said = error.message.partition(" What was said and staged so far is kept")[0]
+        error.message = f"{said} {KEPT}"
+        if not error.next or error.next.startswith("assent -c"):
+            error.next = WITH_MODEL if isinstance(error, Overflow) else AGAIN
         raise
 
 
-def _ended(engine: Engine, session: SessionRecord, plan_id: str) -> RunReport:
+def _ended(engine: Engine, session: SessionRecord, plan_id: str) -> tuple[RunReport, Built]:
     """Ends the run, if the model says that it is done."""
     plan = engine.plans.find(plan_id)
     session = engine.sessions.load(session.session)
     if not engine.building.is_over(session):
         raise AssentError(f"The build stopped before its end. {KEPT}", AGAIN)
-    report = engine.building.report(plan, "done")
-    engine.building.finish(plan, "done")
-    return report
+    report = engine.building.report(plan)
+    events = [one.event for one in engine.sessions.events(session)]
+    ids = [event.id if isinstance(event, MessageAdded) else "" for event in events]
+    since = events[ids.index(message_of(report.run)) :]
+    told = built(session.session, report.outcome, report.left, since)
+    engine.building.finish(plan, report.outcome)
+    return report, told
+
+
+def _answer(call: Call, report: RunReport, told: Built) -> int:
+    row = built_row(run_row(report.run, report.outcome, report.operations), told)
+    results = zip([result for _, result in report.operations], report.about, strict=True)
+    call.output.answer(row, built_lines(report.run, told, results, report.notes))
+    return 0

@@ -6,6 +6,7 @@ from assent.cli.asking import TERMINAL, consent
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.run import build_and_answer
 from assent.cli.source import text
+from assent.core.errors import UsageError
 from assent.core.lifecycle import Moment, advance
 from assent.core.record import PlanRecord
 from assent.views.rows import plan_row
@@ -27,10 +28,14 @@ def propose(call: Call) -> None:
 @click.option("--digest", default="", help="The digest you mean; it must be the plan's.")
 @click.option("--note", default="", help="Words that travel with the approval.")
 @click.option("--build", "then_build", is_flag=True, help="Apply it right away.")
+@click.option("--model", metavar="NAME", default="", help="Who builds a plan of prose.")
+@click.option("--agent", metavar="NAME", default="", help="As which agent (default: build).")
 @takes_call
-def approve(call: Call, digest: str, note: str, then_build: bool) -> int | None:
+def approve(call: Call, digest: str, note: str, then_build: bool, **builder: str) -> int | None:
     """Say yes to one digest. Asks on the terminal, after showing everything."""
     record = call.record()
+    if any(builder.values()):
+        _check_builder(call, record, then_build=then_build)
     advance(record.state, Moment.APPROVE)
     call.engine.plans.check_live(record)
     channel = consent(call, record.digest, digest, lambda: call.engine.reviews.review(record))
@@ -38,7 +43,7 @@ def approve(call: Call, digest: str, note: str, then_build: bool) -> int | None:
         call.engine.consents.check_files(record)
     record = call.engine.consents.approve(record, record.digest, text(note), channel)
     if then_build:
-        return build_and_answer(call, record)
+        return build_and_answer(call, record, **builder)
     _answer(call, record)
     return None
 
@@ -48,9 +53,27 @@ def approve(call: Call, digest: str, note: str, then_build: bool) -> int | None:
 @takes_call
 def reject(call: Call, note: str) -> None:
     """Say no, with words. The plan goes back to drafting."""
-    _answer(call, call.engine.consents.reject(call.record(), text(note)))
+    record = call.engine.consents.reject(call.record(), text(note))
+    _answer(call, record, _to_the_model(call, record))
 
 
-def _answer(call: Call, record: PlanRecord) -> None:
+def _answer(call: Call, record: PlanRecord, next_command: str = "") -> None:
     row = plan_row(record, approved=call.engine.consents.is_approved(record))
-    call.output.answer(row, plan_lines(row))
+    call.output.answer(row, plan_lines(row, next_command))
+
+
+def _check_builder(call: Call, record: PlanRecord, *, then_build: bool) -> None:
+    """Refuses a model for what no model does, before anybody says yes."""
+    if not then_build:
+        raise UsageError("--model and --agent go with --build.", "assent approve --help")
+    if record.frozen and not call.engine.runs.is_prose(record):
+        raise UsageError("A plan with operations is applied without a model.", "assent approve")
+
+
+def _to_the_model(call: Call, record: PlanRecord) -> str:
+    """Returns how a note reaches the model that works on a plan; nothing if none does."""
+    session = call.engine.sessions.of_plan(record)
+    if session is None or not session.turns:
+        return ""
+    last = call.engine.sessions.last().session == session.session
+    return "assent -c" if last else f"assent -r {session.slug}"

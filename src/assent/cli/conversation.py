@@ -17,7 +17,7 @@ from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.core.session_event import TurnEnded
 from assent.engine.engine import Engine
-from assent.views.talk import Ending, Tally, exit_code, tallied
+from assent.views.talk import Ending, Tally, exit_code, refused_words, tallied
 
 UNFINISHED = ("failed", "interrupted")  # the model still owes an answer
 CUT_OFF = ("limit", "budget")  # it gave one, and had more to do
@@ -171,6 +171,8 @@ class Conversation:
     def _end(self, ending: Ending) -> int:
         self._shown.end(ending)
         self._output.warn((*self._work.warnings, *self._engine.warnings))
+        if self._goal.form == "text":
+            self._output.warn(refused_words(ending))
         if ending.error is not None and self._goal.form == "text":
             return self._output.fail(ending.error)
         return exit_code(ending)

@@ -4,6 +4,7 @@ from collections.abc import Generator
 from typing import TypeVar
 
 import click
+import msgspec
 
 from assent.cli.asking import consent
 from assent.cli.call import Call, examples, takes_call
@@ -64,18 +65,23 @@ def undo(call: Call, run: str, dry_run: bool, digest: str) -> int:
 @click.option("--resume", is_flag=True, help="Go on where it stopped.")
 @click.option("--roll-back", is_flag=True, help="Put everything back.")
 @click.option("--accept", is_flag=True, help="Keep everything as it stands now.")
+@click.option("--digest", default="", help="With --roll-back of a model's build: what you mean.")
 @takes_call
-def recover(call: Call, resume: bool, roll_back: bool, accept: bool) -> int:
+def recover(call: Call, resume: bool, roll_back: bool, accept: bool, digest: str) -> int:
     """Finish or revert an interrupted run; with a way, decide one that waits for you."""
     named: dict[Way, bool] = {"resume": resume, "roll_back": roll_back, "accept": accept}
     ways = [way for way, wanted in named.items() if wanted]
     if len(ways) > 1:
         raise UsageError("Give one of --resume, --roll-back and --accept.", "assent recover")
+    if digest and not roll_back:
+        raise UsageError("Give --digest with --roll-back.", "assent recover --help")
     way = ways[0] if ways else "auto"
     if call.engine.runs.unfinished() is None and (plan := call.engine.runs.building()):
         if way == "resume":
             return build_and_answer(call, plan)
-        return _answer(call, _given_up(call, plan, way))
+        return _answer(call, _given_up(call, plan, way, digest))
+    if digest:
+        raise UsageError("Only what a model built is taken back by a digest.", "assent recover")
     return _answer(call, _watched(call, call.engine.runs.recover(way)))
 
 
@@ -84,28 +90,29 @@ def build_and_answer(call: Call, record: PlanRecord, model: str = "", agent: str
     if call.engine.runs.is_prose(record):
         from assent.cli.building import build_prose
 
-        return _answer(call, build_prose(call, record, model, agent))
+        return build_prose(call, record, model, agent)
     if model or agent:
         raise UsageError("A plan with operations is applied without a model.", "assent build")
     return _answer(call, _watched(call, call.engine.runs.build(record.plan_id)))
 
 
-def _given_up(call: Call, plan: PlanRecord, way: Way) -> RunReport:
+def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
     """Decides a build by a model that has not come to its end: accepted as it is, or taken back."""
     building, note = call.engine.building, plan.building
     assert note is not None, "it was found by that"
     if way == "auto":
-        told = f"Plan {plan.name} is being built in a session; `assent build` goes on with it."
+        told = f"A model builds plan {plan.name} and has not come to its end."
         return RunReport(note.run, "needs_you", notes=(told,))
     if way == "accept":
-        report = building.report(plan, "done")
-        building.finish(plan, "done")
-        return report
-    report = building.report(plan, "rolled_back")
+        report = building.report(plan)
+        building.finish(plan, report.outcome)
+        notes = tuple(f"Not marked as done: {words}" for words in report.left)
+        return msgspec.structs.replace(report, notes=notes)
+    report = building.report(plan, kept=False)
     if report.operations:
         preview = call.engine.undoing.preview(note.run)
         wanted = preview.plan.digest
-        channel = consent(call, wanted, "", lambda: call.engine.reviews.undo_review(preview))
+        channel = consent(call, wanted, digest, lambda: call.engine.reviews.undo_review(preview))
         _watched(call, call.engine.undoing.apply(preview, channel))
     building.finish(plan, "rolled_back")
     return report

@@ -10,6 +10,10 @@ import msgspec
 from assent.core.errors import BadPlan
 
 OURS = ("scope", "relies_on")
+_LOOKS = {
+    **dict.fromkeys(("scope", "scopes", "scop", "scopefiles", "scopecommands"), "scope"),
+    **dict.fromkeys(("relieson", "relyon", "relies", "reliedon", "relieon"), "relies_on"),
+}
 
 
 class FrontMatter(msgspec.Struct, frozen=True):
@@ -29,6 +33,16 @@ def front_matter(text: bytes) -> FrontMatter:
         commands=_sequence("scope.commands", scope.get("commands", [])),
         relies_on=_sequence("relies_on", blocks.get("relies_on", [])),
     )
+
+
+def misspelt(text: bytes) -> list[tuple[str, str]]:
+    """Returns top-level keys that are not ours and look like it, each with the one it looks like.
+
+    They declare nothing. Whoever freezes a text says so.
+    """
+    keys = _blocks(text.decode("utf-8", "backslashreplace"))
+    looks = [(key, _LOOKS.get("".join(filter(str.isalnum, key.lower())), "")) for key in keys]
+    return [(key, ours) for key, ours in looks if ours and key != ours]
 
 
 def _blocks(text: str) -> dict[str, list[str]]:

@@ -69,6 +69,11 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
         """Whether a model has to carry it out: it does nothing itself but export its own text."""
         return all(self.is_export(op) for op in self.operations)
 
+    @property
+    def covers_nothing(self) -> bool:
+        """Whether it is prose in which every single change will be asked about."""
+        return self.prose and not self.scope.files
+
     def is_export(self, op: Operation) -> bool:
         """Tells whether an operation writes the plan's own text to a file."""
         return isinstance(op, WriteFile) and op.after.digest == self.content_hash

@@ -34,6 +34,7 @@ class Question(msgspec.Struct, frozen=True):
     options: tuple[Option, ...] = ()
     multiple: bool = False
     custom: bool = True  # free words are an answer, too
+    detail: str = ""  # what a yes would do, as a patch
 
 
 class SessionStarted(msgspec.Struct, frozen=True, tag="session_started"):

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Generator, Sequence
 from typing import TypeVar
 
+import msgspec
+
 from assent.core.session_event import (
     Option,
     Question,
@@ -60,13 +62,14 @@ def drained(work: Generator[T, None, R], take: Callable[[T], object]) -> R:
             return answer
 
 
-def permission(requests: Sequence[Request], decision: Decision) -> Question:
-    """Returns the question whether a call may do what it touches."""
+def permission(requests: Sequence[Request], decision: Decision, patch: str = "") -> Question:
+    """Returns the question whether a call may do what it touches, with what a yes would change."""
     things = [f"{_WORDS[request.action]} {request.resource}" for request in requests]
     more = [f"{len(things) - MOST} more"] if len(things) > MOST else []
     listed = ", ".join([*things[:MOST], *more])
     why = f" {decision.reason}" if decision.reason else ""
-    return yes_or_no("Permission", f"May the model {listed}?{why}")
+    question = yes_or_no("Permission", f"May the model {listed}?{why}")
+    return msgspec.structs.replace(question, detail=patch)
 
 
 def yes_or_no(header: str, question: str) -> Question:
@@ -80,4 +83,14 @@ def refusal(answers: Answers | None) -> str:
         return NOBODY
     if answers == ((YES,),):
         return ""
-    return ", ".join(words for answer in answers for words in answer) or "they gave no answer."
+    if answers == ((NO,),):
+        return "they said no."
+    said = ", ".join(words for answer in answers for words in answer)
+    if not said:
+        return "they gave no answer."
+    return said if said.endswith((".", "!", "?")) else f"{said}."
+
+
+def is_answered(answers: Answers | None) -> bool:
+    """Tells whether somebody said anything at all."""
+    return answers is not None and any(answers)

@@ -27,13 +27,18 @@ from assent.core.tool import Edit
 from assent.engine.desk import Desk
 from assent.engine.diary import TRIES, Diary
 from assent.engine.projections import tasks
-from assent.engine.reminders import mode_events
+from assent.engine.reminders import Switch, mode_events
 from assent.engine.runs import RunReport
 from assent.engine.sessions import Sessions
 from assent.engine.takeback import composed
 from assent.ports import Batch
 
 BUILDER = agent_of("ask")
+ENDED = "The build of the approved plan is over, so the mode is plan again, as before it."
+BUILDS = (
+    "This is a build, no longer planning: that you were to plan and to change nothing on disk does "
+    "not hold while it goes on."
+)
 GO_ON = "Go on with the approved plan where you stopped."
 
 _SECTION = re.compile(r"^#+[ \t]*proposed changes[ \t]*$(.*?)(?=^#|\Z)", re.I | re.M | re.S)
@@ -53,7 +58,7 @@ class Building:
         note = self._desk.runs.begin(plan.plan_id, session.session)
         session = self._sessions.load(note.session)
         frozen = self._desk.plans.ledger().plan(note)
-        message = f"build-{note.run}"
+        message = message_of(note.run)
         if not self._said(session, message):
             session = self._hand_over(session, note, frozen, (message, agent or BUILDER, model))
         elif not (session.waiting or session.working or self.is_over(session)):
@@ -73,19 +78,20 @@ class Building:
         ends = [event.why for event in events if isinstance(event, TurnEnded)]
         return bool(ends) and ends[-1] in ("end", "presented")
 
-    def report(self, plan: PlanRecord, outcome: Outcome) -> RunReport:
-        """Says what a build by a model changed so far, and which steps it left."""
+    def report(self, plan: PlanRecord, *, kept: bool = True) -> RunReport:
+        """Says what a build by a model changed so far, if anything, and which steps it left."""
         note = plan.building
         assert note is not None, "the build has begun and not ended"
         ledger = self._desk.plans.ledger()
-        done = [one for one in ledger.permit_runs() if one.permit.build == note.run]
-        operations = composed([one.operations for one in done if one.outcome == "done"])
-        result: Result = "done" if outcome == "done" else "undone"
+        runs = [one for one in ledger.permit_runs() if one.permit.build == note.run]
+        done = [one.operations for one in runs if one.outcome == "done"]
+        operations = composed(done) if done else ()
+        result: Result = "done" if kept else "undone"
         rows = tuple((name, result) for name in operation_ids(operations))
+        outcome: Outcome = "rolled_back" if not kept else "done" if done else "nothing"
         todos = self._sessions.load(note.session).todos
-        left = [todo.content for todo in todos if todo.status in ("pending", "in_progress")]
-        notes = tuple(f"Not marked as done: {words}" for words in left)
-        return RunReport(note.run, outcome, rows, notes, operations)
+        open_ones = [todo.content for todo in todos if todo.status in ("pending", "in_progress")]
+        return RunReport(note.run, outcome, rows, (), operations, tuple(open_ones))
 
     def finish(self, plan: PlanRecord, outcome: Outcome) -> PlanRecord:
         """Ends the run and puts the session's mode back, both or neither (law 9)."""
@@ -98,7 +104,8 @@ class Building:
             events: tuple[SessionEvent, ...] = (PlanLinked(plan.plan_id, plan.seq + 1, home),)
             if self._raised(session, note):
                 new, why = self._desk.doors.clock.new_id(), f"end of the {_reason(note)}"
-                events += mode_events(session, "plan", new, why)
+                switch = Switch("plan", why, ENDED, staging=self._desk.place.staging)
+                events += mode_events(session, switch, new)
             try:
                 batch = self._batch(session, events)
                 return self._desk.runs.end(plan.plan_id, note.run, outcome, batch)
@@ -179,7 +186,7 @@ def contract(plan: Plan, todos: tuple[Todo, ...]) -> str:
     files = ", ".join(plan.scope.files) or "none: every change is asked about"
     parts = [
         f"The person approved this plan (digest {plan.digest}). Carry it out now, exactly as it "
-        "says; change nothing that it does not ask for.",
+        f"says; change nothing that it does not ask for. {BUILDS}",
         f"Files that it covers without a further question: {files}.",
     ]
     if todos:
@@ -192,6 +199,11 @@ def contract(plan: Plan, todos: tuple[Todo, ...]) -> str:
     parts.append(f"The approved text:\n\n{text}")
     parts.append("When everything is done, say in a few words what was done and what was not.")
     return "\n\n".join(parts)
+
+
+def message_of(run: str) -> str:
+    """Returns the id of the message with which a session begins to build."""
+    return f"build-{run}"
 
 
 def _reason(note: RunNote) -> str:

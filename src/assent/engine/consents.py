@@ -12,6 +12,7 @@ from assent.core.errors import (
     Spent,
 )
 from assent.core.event import PlanApproved, PlanProposed, PlanRejected
+from assent.core.front_matter import misspelt
 from assent.core.lifecycle import Moment, State, advance
 from assent.core.operation import FileState
 from assent.core.paths import normal, shown
@@ -22,6 +23,11 @@ from assent.engine.exports import Exports
 from assent.engine.plans import Plans
 from assent.engine.projections import Projections
 from assent.execute.check import check_disk, file_operations
+
+COVERS_NOTHING = (
+    "It is a plan of prose whose front matter declares no `scope.files`, so whoever builds it is "
+    "asked about every single change."
+)
 
 
 class Consents:
@@ -45,6 +51,7 @@ class Consents:
         proposed = self._plans.ledger().append(record, record.plan_id, *events)
         self._plans.select(proposed)
         self._projections.plan(proposed, text)
+        self._projections.warnings += self._warnings(plan)
         return proposed
 
     def freeze(self, text: bytes, record: PlanRecord) -> Plan:
@@ -130,6 +137,12 @@ class Consents:
         """Tells whether this machine's key signed the approval."""
         payload = signed_bytes(approval)
         return self._doors.signer.verify(approval.key, payload, approval.signature)
+
+    def _warnings(self, plan: Plan) -> list[str]:
+        """Says what a person may have meant otherwise, although the plan is in order."""
+        keys = misspelt(plan.text)
+        told = [f"In the front matter, `{key}` is not read; `{ours}` is." for key, ours in keys]
+        return [*told, COVERS_NOTHING] if plan.covers_nothing else told
 
     def _check_files(self, plan: Plan) -> None:
         check_disk(plan, file_operations(plan), self._doors.files)

@@ -31,3 +31,4 @@ class Place(msgspec.Struct, frozen=True):
     expires_s: int = 0
     private: tuple[bytes, ...] = ()  # state and configuration, where they lie in the workspace
     export: bytes = b""  # plan.export: a file that gets a proposed plan's text
+    staging: bool = True  # plan.staging

@@ -23,6 +23,7 @@ from assent.engine.contents import Contents
 from assent.engine.doors import Doors, Place
 from assent.engine.plans import Plans
 from assent.engine.projections import Projections
+from assent.engine.repositories import refuse_repositories
 from assent.tools.overlay import Overlay
 
 DEFAULT_MODE = 0o644
@@ -160,6 +161,7 @@ class Drafts:
         known, kept = set(old), set(new)
         added = [(i, op) for i, op in zip(new, wanted, strict=True) if i not in known]
         removed = tuple(i for i in old if i not in kept)
+        refuse_repositories(self._doors.files, [op for _, op in added])
         self._contents.keep_all(wanted, [op for _, op in added])
         if not added and not removed:
             return Staged(self._plans.draft(record), ())

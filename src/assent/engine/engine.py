@@ -1,5 +1,8 @@
 """The engine itself: the nouns whose verbs are the whole API of a face."""
 
+from contextlib import suppress
+
+from assent.core.errors import AssentError
 from assent.core.event import Recorded
 from assent.core.record import PlanRecord, RunNote
 from assent.engine.agent_file import AgentFile, sync_agent
@@ -67,7 +70,7 @@ class Engine:
         return sync_agent(self._doors.projection, agent)
 
     def status(self, reference: str = "") -> tuple[PlanRecord | None, tuple[str, RunNote] | None]:
-        """Returns a plan, or the current one, and the unfinished run or else the plan's last."""
+        """Returns a plan, or the current one, and the unfinished run or else the last one."""
         home = self._workspaces.find()
         if home is None and not reference:
             return None, None
@@ -76,6 +79,9 @@ class Engine:
         run = self.runs.unfinished()
         if run is None and record and record.runs:
             run = (record.plan_id, record.runs[-1])
+        if run is None and record is None:
+            with suppress(AssentError):  # there is nothing that could be undone
+                run = ("", RunNote(self.undoing.preview().run, "", "", "done"))
         return record, run
 
     def log(self, after: int = 0) -> list[Recorded]:

@@ -17,6 +17,7 @@ from assent.engine.contents import Contents
 from assent.engine.doors import Doors, Place
 from assent.engine.journal import StoreJournal
 from assent.engine.ledger import Ledger
+from assent.engine.repositories import refuse_repositories
 from assent.engine.runs import NOTHING, RunReport, Runs
 from assent.execute.check import differences
 
@@ -82,6 +83,7 @@ class Permits:
                     f"{shown(path)} is not the plain path of a file. Nothing was changed."
                 )
             refuse_ours(path, self._place.plan_dir, self._place.private)
+        refuse_repositories(self._doors.files, operations)
         check_tree(operations, self._doors.files.is_file, self._doors.files.below)
 
     def _check_files(self, plan: Plan, operations: Sequence[FileOperation]) -> None:

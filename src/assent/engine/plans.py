@@ -49,8 +49,7 @@ class Plans:
         """Replaces the plan's text, or takes the live file in as a revision if none is given."""
         if text is None:
             return self.draft(record)
-        if len(text) > MAX_TEXT:
-            raise BadPlan(f"A plan has at most {MAX_TEXT} bytes; this has more.")
+        check_length(text)
         begun = self._begin(record)
         taken = self._taken(record, self.live(record))
         kept = self._kept(record, text, taken)
@@ -228,6 +227,12 @@ class Plans:
 
 
 MAX_TEXT = 1 << 20
+
+
+def check_length(text: bytes) -> None:
+    """Refuses a text that is too long for a plan."""
+    if len(text) > MAX_TEXT:
+        raise BadPlan(f"A plan has at most {MAX_TEXT} bytes; this has more.")
 
 
 def _names(record: PlanRecord) -> tuple[str, ...]:

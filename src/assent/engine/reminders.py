@@ -1,6 +1,9 @@
 """Reminders: what the model is told about mode and plan, in the engine's own words."""
 
+from collections.abc import Sequence
 from typing import Final
+
+import msgspec
 
 from assent.core.lifecycle import State
 from assent.core.message import Text
@@ -10,49 +13,92 @@ from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.core.session_event import MessageAdded, ModeChanged, SessionEvent
 
+_STAGED = (
+    "You plan; nothing changes on disk. Writes are staged as exact operations of the plan, and "
+    "present_plan offers it to the person, who alone can approve it."
+)
+_PROSE = (
+    "You plan; nothing changes on disk, and nothing can be staged here: write_plan writes a plan "
+    "of prose, which is carried out in a build, and present_plan offers it to the person, who "
+    "alone can approve it."
+)
 _MODES: Final[dict[Mode, str]] = {
-    "plan": (
-        "You plan; nothing changes on disk. Writes are staged as exact operations of the plan, and "
-        "present_plan offers it to the person, who alone can approve it."
-    ),
+    "plan": _STAGED,
     "ask": "You may change files; the person is asked before each change.",
     "auto-edit": "You may change files in the workspace without asking; all else is asked.",
     "yolo": "You may change files without asking. What is denied stays denied.",
 }
 
 
-def mode_words(mode: Mode, before: Mode) -> str:
-    """Says what holds from now on, and that what held before does not any more."""
+class Switch(msgspec.Struct, frozen=True):
+    """A change of the mode: what it is for, and who made it if that was not the person."""
+
+    mode: Mode
+    reason: str = ""
+    lead: str = ""
+    staging: bool = True  # plan.staging
+
+
+class Now(msgspec.Struct, frozen=True):
+    """What holds besides a session's record and its plan."""
+
+    staged: int = 0
+    approved: bool = False
+    staging: bool = True  # plan.staging
+    scope: tuple[str, ...] | None = None  # of the build that is going on, if one is
+
+
+def rules(mode: Mode, *, staging: bool = True) -> str:
+    """Says what may happen in a mode."""
+    return _PROSE if mode == "plan" and not staging else _MODES[mode]
+
+
+def build_rules(scope: Sequence[str]) -> str:
+    """Says what may happen while an approved plan of prose is carried out, whatever the mode."""
+    files = ", ".join(scope) or "none: every change is asked about"
     return (
-        f"The person switched the mode from {before} to {mode}. Limits and permissions of {before} "
-        f"mode that were mentioned earlier no longer hold. {_MODES[mode]}"
+        "A plan that the person approved is being built; that you were to plan and to change "
+        "nothing no longer holds. Files that it covers are changed without a further question, "
+        f"and the person is asked about all others. It covers: {files}."
     )
 
 
-def mode_events(
-    record: SessionRecord, mode: Mode, message: str, reason: str = ""
-) -> tuple[SessionEvent, ...]:
+def mode_words(switch: Switch, before: Mode) -> str:
+    """Says what holds from now on, and that what held before does not any more."""
+    mode = switch.mode
+    lead = switch.lead or f"The person switched the mode from {before} to {mode}."
+    return (
+        f"{lead} Limits and permissions of {before} mode that were mentioned earlier no longer "
+        f"hold. {rules(mode, staging=switch.staging)}"
+    )
+
+
+def mode_events(record: SessionRecord, switch: Switch, message: str) -> tuple[SessionEvent, ...]:
     """Returns what a switch of the mode means for a session: the mode, and words for the model."""
-    words = Text(mode_words(mode, record.mode))
+    mode, words = switch.mode, Text(mode_words(switch, record.mode))
     told = MessageAdded(message, agent_of(mode), (words,), synthetic="mode", model=record.model)
-    return ModeChanged(mode, reason), told
+    return ModeChanged(mode, switch.reason), told
 
 
-def fork_words(mode: Mode, slug: str) -> str:
+def fork_words(mode: Mode, slug: str, *, staging: bool = True) -> str:
     """Says what a fork has of the session that it was copied from."""
     return (
         f"This session is a fork of {slug}: only its words and todos were copied. It has no plan "
-        f"yet, and no approval given there counts here. The mode is {mode}. {_MODES[mode]}"
+        f"yet, and no approval given there counts here. The mode is {mode}. "
+        + rules(mode, staging=staging)
     )
 
 
-def reminder(
-    record: SessionRecord, plan: PlanRecord | None, staged: int = 0, *, approved: bool = False
-) -> str:
+NOW = Now()
+
+
+def reminder(record: SessionRecord, plan: PlanRecord | None, now: Now = NOW) -> str:
     """Says what holds now, whatever was forgotten."""
-    lines = [f"Mode: {record.mode}. {_MODES[record.mode]}"]
+    lines = [f"Mode: {record.mode}. {rules(record.mode, staging=now.staging)}"]
+    if now.scope is not None and record.mode != "plan":
+        lines = [f"Mode: {record.mode}. {build_rules(now.scope)}"]
     if plan is not None:
-        lines.append(_plan_words(plan, staged, approved=approved))
+        lines.append(_plan_words(plan, now.staged, approved=now.approved))
     if record.todos:
         lines += ["Todos:", *[f"- [{todo.status}] {todo.content}" for todo in record.todos]]
     return "\n".join(lines)

@@ -46,6 +46,7 @@ class RunReport(msgspec.Struct, frozen=True):
     operations: tuple[tuple[str, Result], ...] = ()
     notes: tuple[str, ...] = ()
     about: tuple[FileOperation, ...] = ()  # the operations that the ids name
+    left: tuple[str, ...] = ()  # of a model's build: steps that are not marked as done
 
 
 NOTHING = RunReport("", "nothing")

@@ -24,7 +24,7 @@ from assent.core.transcript import Transcript
 from assent.engine.copies import exported, fork_mode, words_of
 from assent.engine.desk import Desk
 from assent.engine.diary import Diary
-from assent.engine.reminders import fork_words, mode_events, reminder
+from assent.engine.reminders import Now, Switch, fork_words, mode_events, reminder
 from assent.engine.tooling import Tooling
 from assent.engine.turns import SessionTurn
 from assent.ports import Driver
@@ -79,7 +79,8 @@ class Sessions:
         record = self._require(record)
         if record.mode == mode:
             return record
-        return self._append(record, *mode_events(record, mode, self._clock.new_id(), reason))
+        switch = Switch(mode, reason, staging=self._desk.place.staging)
+        return self._append(record, *mode_events(record, switch, self._clock.new_id()))
 
     def last(self) -> SessionRecord:
         """Returns the session in which something happened last."""
@@ -151,7 +152,7 @@ class Sessions:
         started = SessionStarted(
             session, diary.workspace, name, mode, record.goal, fork=record.session
         )
-        words = Text(fork_words(mode, record.slug))
+        words = Text(fork_words(mode, record.slug, staging=self._desk.place.staging))
         told = MessageAdded(
             self._clock.new_id(), agent_of(mode), (words,), synthetic="mode", model=record.model
         )
@@ -219,7 +220,7 @@ class Sessions:
         self, record: SessionRecord, plan: PlanRecord | None, said: MessageAdded
     ) -> MessageAdded:
         """Returns what the model is told before the first message."""
-        words = Text(reminder(record, plan))
+        words = Text(reminder(record, plan, Now(staging=self._desk.place.staging)))
         new = self._clock.new_id()
         return MessageAdded(new, said.agent, (words,), synthetic="reminder", model=said.model)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from assent.core.draft import stage
-from assent.core.errors import Impossible, NotFound
+from assent.core.errors import Impossible, NotFound, Unsettled
 from assent.core.event import PermitGiven, RunStarted
 from assent.core.journal import Finished
 from assent.core.operation import FileOperation, Operation
@@ -49,8 +49,15 @@ class Takeback:
             return self._named(reference)
         undone = self._undone()
         began = self._began()
-        left = [self._without(target, undone) for target in self._targets() if self._over(target)]
-        wanted = [t for t in left if t.runs and plan_id in ("", t.record.plan_id)]
+        left = [self._without(target, undone) for target in self._targets()]
+        fitting = [t for t in left if t.runs and plan_id in ("", t.record.plan_id)]
+        wanted = [target for target in fitting if self._over(target)]
+        if fitting and not wanted:
+            raise Unsettled(
+                f"A model still builds plan {fitting[-1].record.name}; what it changed so far is "
+                "taken back with the build.",
+                "assent recover --roll-back",
+            )
         if not wanted:
             raise NotFound("There is no run to undo here.", "assent log")
         return max(wanted, key=lambda target: began[target.runs[-1]])

@@ -13,7 +13,7 @@ from assent.core.motion import Seen
 from assent.core.operation import FileOperation, FileState, footprint
 from assent.core.paths import ancestors
 from assent.core.plan import Plan
-from assent.core.record import PlanRecord, RunNote
+from assent.core.record import PlanRecord
 from assent.core.undo import Inversion, invert, undo_text
 from assent.engine.consents import Consents
 from assent.engine.contents import Contents
@@ -66,14 +66,6 @@ class Undoing:
         inverses = tuple(op for _, op in inversion.operations)
         inverse = Plan(text, inverses, workspace=ledger.workspace)
         return Undo(target, inverse, operations, ids, inversion)
-
-    def last(self) -> RunNote | None:
-        """Returns what an undo would take back, if there is anything."""
-        try:
-            target = Takeback(self._doors, self._runs.ledger()).find("", "")
-        except AssentError:
-            return None
-        return RunNote(target.name, "", "", "done")
 
     def apply(self, undo: Undo, channel: str, note: str = "") -> Working:
         """Records the yes to an undo plan and builds it; a file that changed since stops it."""

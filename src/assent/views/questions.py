@@ -4,9 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from assent.core.session_event import Question
 from assent.views.lines import BLANK, Line, wrapped
+from assent.views.review import diff_lines
 from assent.views.visible import visible, visible_line
 
 ONE, SEVERAL, WORDS = "a number", "numbers with commas", "your own words"
+YES_OR_NO = {"y": "yes", "n": "no"}
+MOST = 200  # lines of a patch that a question shows
 
 
 def question_lines(question: Question) -> Iterator[Line]:
@@ -16,6 +19,7 @@ def question_lines(question: Question) -> Iterator[Line]:
         yield from wrapped("heading", visible_line(question.header))
     for line in visible(question.question).split("\n"):
         yield from wrapped("plain", line)
+    yield from _detail(question.detail)
     for number, option in enumerate(question.options, start=1):
         about = f": {visible_line(option.description)}" if option.description else ""
         yield from wrapped("plain", f"  {number}. {visible_line(option.label)}{about}")
@@ -23,9 +27,13 @@ def question_lines(question: Question) -> Iterator[Line]:
 
 def answer_hint(question: Question) -> str:
     """Says what can be typed; Enter alone is always a no."""
-    numbers = [SEVERAL if question.multiple else ONE] if question.options else []
+    ways = [*YES_OR_NO] if _is_yes_or_no(question) else []
+    if question.options and not ways:
+        ways = [SEVERAL if question.multiple else ONE]
     words = [WORDS] if question.custom or not question.options else []
-    return f"{' or '.join([*numbers, *words]).capitalize()} (Enter: no answer): "
+    *before, last = [*ways, *words]
+    listed = f"{', '.join(before)} or {last}" if before else last
+    return f"{listed.capitalize()} (Enter: no answer): "
 
 
 def chosen(question: Question, typed: str) -> tuple[str, ...]:
@@ -45,6 +53,22 @@ def open_questions_lines(questions: Sequence[Question], command: str) -> Iterato
     yield Line("plain", f"Answer: {command} 'YOUR ANSWER'")
 
 
+def _detail(patch: str) -> Iterator[Line]:
+    """Renders what a yes would do; of a long one the beginning, and how much is left out."""
+    if not patch:
+        return
+    yield BLANK
+    lines = list(diff_lines(patch))
+    yield from lines[:MOST]
+    if len(lines) > MOST:
+        yield Line("risk", f"… {len(lines) - MOST} more lines are not shown here.")
+    yield BLANK
+
+
+def _is_yes_or_no(question: Question) -> bool:
+    return {option.label.casefold() for option in question.options} == set(YES_OR_NO.values())
+
+
 def _meant(question: Question, piece: str) -> str:
     """Returns the label of an option, by its number or its own words; empty if there is none."""
     labels = [option.label for option in question.options]
@@ -52,4 +76,6 @@ def _meant(question: Question, piece: str) -> str:
         number = int(piece[:9])
         return labels[number - 1] if 1 <= number <= len(labels) else ""
     folded = piece.casefold()
+    if _is_yes_or_no(question):
+        folded = YES_OR_NO.get(folded, folded)
     return next((label for label in labels if label.casefold() == folded), "")

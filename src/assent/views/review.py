@@ -6,6 +6,8 @@ from typing import Final
 
 import msgspec
 
+from assent.core.errors import BadPlan
+from assent.core.front_matter import misspelt
 from assent.core.lifecycle import State
 from assent.core.operation import (
     DeleteFile,
@@ -14,6 +16,7 @@ from assent.core.operation import (
     Operation,
     Reversibility,
     RunCommand,
+    WriteFile,
     footprint,
 )
 from assent.core.paths import ancestors, shown
@@ -61,6 +64,10 @@ NEXT: Final[dict[State, str]] = {
     State.COMPLETED: "assent undo",
     State.DISCARDED: "assent plan new NAME",
 }
+COVERS_NOTHING: Final = (
+    "A model carries this plan out, and it declares no `scope.files`: every single change will be "
+    "asked about, and without a terminal refused."
+)
 _SIGNS: dict[str, Style] = {"+": "added", "-": "removed", "@": "hunk", "\\": "dim"}
 _WIDEST: Final = max(map(len, RISKS))
 
@@ -175,8 +182,27 @@ def _declared(review: Review) -> Iterator[Line]:
         *(("relies on", f"{visible_path(f.path)}  {f.digest}") for f in review.relied_on),
     ]
     yield from table("plain", rows)
-    if rows:
+    warnings = [f"`{key}` is not read; `{ours}` is." for key, ours in _misspelt(review.text)]
+    if review.digest and review.path and _covers_nothing(review):
+        warnings.append(COVERS_NOTHING)
+    for warning in warnings:
+        yield from wrapped("risk", visible_line(warning))
+    if rows or warnings:
         yield BLANK
+
+
+def _misspelt(text: bytes) -> list[tuple[str, str]]:
+    try:
+        return misspelt(text)
+    except BadPlan:  # proposing a draft like that is refused
+        return []
+
+
+def _covers_nothing(review: Review) -> bool:
+    """Tells whether a model will build it, and is to ask about each of its changes."""
+    exports = [op.op for op in review.operations if isinstance(op.op, WriteFile)]
+    own = [op for op in exports if op.after.digest == review.content_hash]
+    return len(own) == len(review.operations) and not review.scope.files
 
 
 def _operation(number: int, operation: OperationReview) -> Iterator[Line]:

@@ -34,8 +34,8 @@ _ENDINGS: Final[dict[Outcome, tuple[Style, str, str]]] = {
 _GOOD: Final[frozenset[Result]] = frozenset({"done", "undone", "not_started"})
 
 
-def plan_lines(row: Row) -> Iterator[Line]:
-    """Renders one plan and what to type next."""
+def plan_lines(row: Row, command: str = "") -> Iterator[Line]:
+    """Renders one plan and what to type next, unless the caller knows better."""
     yield from table(
         "plain",
         [
@@ -47,7 +47,7 @@ def plan_lines(row: Row) -> Iterator[Line]:
             ("id", _text(row["plan_id"])),
         ],
     )
-    yield Line("plain", f"Next: {_next(row)}")
+    yield Line("plain", f"Next: {visible_line(command) or _next(row)}")
 
 
 def plan_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
@@ -89,7 +89,8 @@ def status_lines(plan: Row | None, run: Row | None) -> Iterator[Line]:
         yield Line("plain", f"Last run: {_text(run['run'])} ended as {_text(run['outcome'])}.")
     if plan is None:
         yield Line("plain", "No plan is current.")
-        yield Line("plain", "Next: assent plan new NAME")
+        undone = run is not None and run["outcome"] == "done"
+        yield Line("plain", f"Next: assent {'undo' if undone else 'plan new NAME'}")
         return
     lines = plan_lines(plan)
     yield from list(lines)[:-1] if unfinished else lines

@@ -32,6 +32,7 @@ from assent.views.visible import visible_line, visible_path
 IDLE: Final = "IDLE"  # the state of a session without a plan
 PLAN_ENDED: Final = 3
 ASKING: Final = "question"  # the tool by which a model asks
+MOST_REFUSED: Final = 20  # refused calls that are listed
 _EXITS: Final = {"failed": 1, "interrupted": 130}
 
 
@@ -41,6 +42,7 @@ class Asked(msgspec.Struct, frozen=True):
     id: str
     call: str
     question: Question
+    answered: bool = False  # by Enter alone, which says nothing
 
 
 class Tally(msgspec.Struct, frozen=True):
@@ -56,6 +58,7 @@ class Tally(msgspec.Struct, frozen=True):
     why: str = ""
     words: str = ""
     asked: tuple[Asked, ...] = ()
+    refused: tuple[Asked, ...] = ()  # calls that were not made, because nobody could be asked
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -97,13 +100,23 @@ def _closed(tally: Tally, event: Event) -> Tally:
             asked = [Asked(id, call, question) for question in questions]
             return changed(tally, asked=(*tally.asked, *asked))
         case QuestionAnswered(id, answers) if answers is not None:
-            return changed(tally, asked=tuple([one for one in tally.asked if one.id != id]))
+            return _answered(tally, id, said=any(answers))
         case CallEnded(call, tool) if tool != ASKING:  # whether a call may run waits for nobody
-            return changed(tally, asked=tuple([one for one in tally.asked if one.call != call]))
+            over = [one for one in tally.asked if one.call == call and not one.answered]
+            asked = [one for one in tally.asked if one.call != call]
+            return changed(tally, asked=tuple(asked), refused=(*tally.refused, *over))
         case TurnEnded(why, words):
             return changed(_spoken(tally), why=why, words=words)
         case _:
             return tally
+
+
+def _answered(tally: Tally, id: str, *, said: bool) -> Tally:
+    changed = msgspec.structs.replace
+    if said:
+        return changed(tally, asked=tuple([one for one in tally.asked if one.id != id]))
+    asked = [changed(one, answered=one.answered or one.id == id) for one in tally.asked]
+    return changed(tally, asked=tuple(asked))
 
 
 def _spoken(tally: Tally) -> Tally:
@@ -150,11 +163,28 @@ def result_row(ending: Ending) -> Row:
         "why": tally.why or None,
         "operations": ending.operations,
         "approved": ending.approved,
-        "questions": [msgspec.to_builtins(one.question) for one in tally.asked],
+        "questions": questions_of(tally),
         "error": error.word if error else None,
         "message": _valid(error.message if error else tally.words),
         "next": _valid(error.next if error else _next(ending)),
     }
+
+
+def questions_of(tally: Tally) -> list[Row]:
+    """Returns what was asked and nobody answered: what the model wanted to know, and to do."""
+    return [msgspec.to_builtins(one.question) for one in (*tally.asked, *tally.refused)]
+
+
+def refused_words(ending: Ending) -> list[str]:
+    """Says which calls were not made because nobody could be asked; a no is a person's own."""
+    refused = ending.tally.refused
+    if not refused:
+        return []
+    calls = "1 call was" if len(refused) == 1 else f"{len(refused)} calls were"
+    listed = [one.question.question for one in refused[:MOST_REFUSED]]
+    more = [f"And {len(refused) - MOST_REFUSED} more."] if len(refused) > MOST_REFUSED else []
+    way = f"Go on where you can be asked (`{ending.prefix} -c 'GO ON'`), or allow more (`--mode`)."
+    return [f"{calls} refused, because nobody could be asked.", *listed, *more, way]
 
 
 def ending_lines(ending: Ending) -> Iterator[Line]:
@@ -164,7 +194,12 @@ def ending_lines(ending: Ending) -> Iterator[Line]:
         yield from wrapped("dim", visible_line(tally.words))
     if tally.asked:
         yield from open_questions_lines([one.question for one in tally.asked], go_on)
-    if ending.session.mode == "plan" and ending.plan is not None:
+    if ending.plan is not None and ending.plan.state is State.EXECUTING:
+        yield BLANK
+        yield Line("heading", "The build of the plan has not ended.")
+        yield Line("plain", f"End it:    {ending.prefix} build")
+        yield Line("plain", f"Roll back: {ending.prefix} recover --roll-back")
+    elif ending.session.mode == "plan" and ending.plan is not None:
         yield from _plan_lines(ending, ending.plan)
 
 
@@ -197,6 +232,8 @@ def _awaits(ending: Ending) -> bool:
 
 def _next(ending: Ending) -> str:
     plan, prefix = ending.plan, ending.prefix
+    if plan is not None and plan.state is State.EXECUTING:
+        return f"{prefix} build"
     if ending.session.mode != "plan" or plan is None:
         return f"{prefix} -c -p 'WHAT NEXT'"
     if _awaits(ending):

@@ -1,0 +1,104 @@
+"""Authoring: which plan a session writes to, and what a plan lacks before it can be presented."""
+
+from collections.abc import Generator
+
+from assent.core.errors import AssentError
+from assent.core.front_matter import misspelt
+from assent.core.ids import plan_name, plan_name_of
+from assent.core.lifecycle import State
+from assent.core.plan import template
+from assent.core.record import PlanRecord
+from assent.core.session import SessionRecord
+from assent.core.session_event import SessionEvent
+from assent.engine.desk import Desk
+
+OVER = (State.COMPLETED, State.DISCARDED)
+NO_PLAN = (
+    "The plan is empty, so there is nothing to decide. Write its text with write_plan, or stage "
+    "operations, and present it then."
+)
+NO_TEXT = (
+    "The plan's text is still the empty template, and the person decides by it. Say with "
+    "write_plan what changes, why, and how to tell that it worked; present the plan then."
+)
+
+Linking = Generator[SessionEvent, None, PlanRecord]
+
+
+class Authoring:
+    """The plans of a session, as far as its model chooses and fills them."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    def plan(self, record: SessionRecord, wanted: str = "") -> Linking:
+        """Returns the plan to work on; makes one where there is none that can still change.
+
+        What is staged in a draft comes along to a plan of another name.
+        """
+        plan, name = self._desk.plan_of(record), _plain(wanted)
+        if plan and plan.state not in OVER and self._desk.plans.live(plan) is not None:
+            if name in ("", plan.name):
+                return plan
+            return (yield from self._renamed(record, plan, name))
+        made = self._made(record, name or plan_name_of(record.goal or record.title))
+        yield self._desk.link(made)
+        return made
+
+    def is_bare(self, plan: PlanRecord) -> bool:
+        """Tells whether nobody has put anything into a plan."""
+        return self._is_untouched(plan) and not self._desk.drafts.operations(plan)
+
+    def unfit(self, plan: PlanRecord) -> str:
+        """Says why a plan cannot be presented yet; nothing if it can."""
+        if self.is_bare(plan):
+            return NO_PLAN
+        if self._is_untouched(plan):
+            return NO_TEXT
+        wrong = misspelt(self._desk.plans.live(plan) or b"")
+        if wrong:
+            meant = ", ".join(f"`{key}` is not read; write `{ours}`" for key, ours in wrong)
+            return f"In the front matter, {meant}. Present the plan then."
+        return ""
+
+    def _is_untouched(self, plan: PlanRecord) -> bool:
+        text = self._desk.plans.live(plan) or b""
+        return not text.strip() or text == template(plan.name, plan.goal)
+
+    def _renamed(self, record: SessionRecord, plan: PlanRecord, name: str) -> Linking:
+        """Goes on under another name: a draft comes along, what was presented stays as it is."""
+        made = self._made(record, name)
+        if plan.state is State.DRAFTING:
+            made = self._moved(plan, made)
+        yield self._desk.link(made)
+        return made
+
+    def _moved(self, plan: PlanRecord, made: PlanRecord) -> PlanRecord:
+        """Stages in one plan what another has, and empties that; both keep it where they differ."""
+        drafts = self._desk.drafts
+        try:
+            made = drafts.stage(made, drafts.operations(plan)).record
+        except AssentError:
+            self._desk.plans.select(plan)
+            raise
+        if drafts.operations(plan):
+            plan = drafts.clear(plan).record
+        if self.is_bare(plan):
+            self._desk.plans.delete([plan])
+        return made
+
+    def _made(self, record: SessionRecord, wanted: str) -> PlanRecord:
+        """Takes up a plan of the session by its name, or makes it under the next free one."""
+        known = {plan.name: plan for plan in self._desk.plans.all() if plan.session == record.slug}
+        n, name = 1, plan_name(wanted)
+        while name in known:
+            if known[name].state is not State.COMPLETED:
+                return self._desk.plans.select(known[name])
+            n += 1
+            name = f"{wanted}_{n}"
+        return self._desk.plans.new(name, record.slug, record.goal)
+
+
+def _plain(name: str) -> str:
+    """Returns a plan's name where a model gives the name of its file."""
+    return name.rpartition("/PLAN_")[2].removeprefix("PLAN_").removesuffix(".md")

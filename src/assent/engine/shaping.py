@@ -1,0 +1,86 @@
+"""Shaping: an edit as it would be applied, formatted once, and shown as a patch before a yes."""
+
+from typing import Any
+
+import msgspec
+
+from assent.core.errors import AssentError
+from assent.core.operation import FileOperation, FileState, WriteFile, footprint
+from assent.core.paths import one_line, shown
+from assent.core.tool import Edit
+from assent.engine.desk import Desk
+from assent.engine.formats import formatted
+from assent.engine.tooling import Tooling
+from assent.views.commands import subject
+from assent.views.diff import LIMIT, operation_diff
+from assent.views.rows import kind
+
+LONGEST = 200_000  # characters of a patch that goes into a question
+
+
+class Shaped(msgspec.Struct, frozen=True):
+    """An edit as the person's formatters leave it, with what the model must know of that."""
+
+    edit: Edit
+    notes: str = ""
+    metadata: dict[str, Any] = {}
+
+
+class Shaping:
+    """Shapes edits. The one that a person was asked about is the one that is applied."""
+
+    def __init__(self, desk: Desk, tooling: Tooling) -> None:
+        self._desk = desk
+        self._tooling = tooling
+        self._last: tuple[Edit, Shaped] | None = None
+
+    def shaped(self, edit: Edit) -> Shaped:
+        """Returns an edit with formatted contents; the same edit again is the same bytes again."""
+        if self._last is None or self._last[0] is not edit:
+            self._last = (edit, self._shape(edit))
+        return self._last[1]
+
+    def patch(self, edit: Edit) -> str:
+        """Returns what an edit would do to the files, as people read it."""
+        done = self.shaped(edit).edit
+        whole = "".join([self._operation(op, done) for op in done.operations])
+        cut = whole[:LONGEST]
+        left = len(whole) - len(cut)
+        return f"{cut}\n… {left} more characters are not shown.\n" if left else cut
+
+    def _shape(self, edit: Edit) -> Shaped:
+        tooling = self._tooling
+        done, notes = formatted(edit, tooling.process, tooling.formats, self._desk.place.root)
+        if done == edit:
+            return Shaped(edit, _lines(notes))
+        writes = [op for op in edit.operations if isinstance(op, WriteFile)]
+        after = {
+            op.path: op.after for op in [*writes, *done.operations] if isinstance(op, WriteFile)
+        }
+        seen = {shown(op.path): after[op.path].digest for op in writes}
+        changed = [one_line(op.path) for op in writes if after[op.path] != op.after]
+        if changed:
+            notes = (*notes, f"Formatted: {', '.join(changed)}. Read it before you edit it again.")
+        return Shaped(done, _lines(notes), {"seen": seen})
+
+    def _operation(self, op: FileOperation, edit: Edit) -> str:
+        path, before, after = footprint(op)[0]
+        old = self._old(path, before)
+        same = before is not None and after is not None and before.digest == after.digest
+        new = old if same else edit.contents.get(after.digest) if after else None
+        patch = operation_diff(op, old, new)
+        unshown = f"{kind(op)} {subject(op)}: not shown, because it is binary or too large.\n"
+        return unshown if patch is None else patch
+
+    def _old(self, path: bytes, state: FileState | None) -> bytes | None:
+        if state is None or state.size > LIMIT:
+            return None
+        try:
+            with self._desk.doors.files.open(path) as stream:
+                return stream.read()
+        except (OSError, AssentError):
+            return None
+
+
+def _lines(notes: tuple[str, ...]) -> str:
+    return "".join(f"\n{note}" for note in notes)

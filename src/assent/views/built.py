@@ -1,0 +1,107 @@
+"""What a model made of a plan of prose: what it changed, what it left, what it was refused."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from assent.core.event import Event
+from assent.core.journal import Outcome, Result
+from assent.core.operation import Operation
+from assent.core.session_event import CallEnded, QuestionAnswered, QuestionAsked
+from assent.views.commands import subject
+from assent.views.lines import Line, wrapped
+from assent.views.rows import Row, kind
+from assent.views.talk import Tally, questions_of, tallied
+from assent.views.visible import visible_line
+
+YES = (("Yes",),)
+MOST = 20  # refused calls that are listed
+NEXT = {"done": "assent undo", "nothing": "assent -c -p 'WHAT NEXT'"}
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A call that the gate, or a person, did not let pass, and what was asked about it."""
+
+    tool: str
+    about: str
+    message: str
+
+
+class Built(msgspec.Struct, frozen=True):
+    """A build by a model that has come to its end."""
+
+    session: str
+    outcome: Outcome
+    tally: Tally = Tally()
+    left: tuple[str, ...] = ()  # steps that are not marked as done
+    refused: tuple[Refused, ...] = ()
+
+
+def built(session: str, outcome: Outcome, left: Sequence[str], events: Sequence[Event]) -> Built:
+    """Returns a build as its events tell it, from the message that began it."""
+    tally = Tally()
+    for event in events:
+        tally = tallied(tally, event)
+    return Built(session, outcome, tally, tuple(left), tuple(_refused(events)))
+
+
+def built_row(run: Row, work: Built) -> Row:
+    """Adds to a run what only a model's work has."""
+    tally = work.tally
+    return {
+        **run,
+        "session": work.session,
+        "result": tally.said,
+        "left": list(work.left),
+        "refused": [msgspec.to_builtins(one) for one in work.refused],
+        "questions": questions_of(tally),
+        "usage": msgspec.to_builtins(tally.usage),
+        "cost": tally.cost,
+    }
+
+
+def built_lines(
+    run: str, work: Built, results: Iterable[tuple[Result, Operation]], notes: Iterable[str] = ()
+) -> Iterator[Line]:
+    """Renders what came of a build, and never calls it done where something was left."""
+    yield Line("risk" if work.left or work.refused else "heading", _sentence(work))
+    for result, op in results:
+        yield from wrapped("plain", f"{result:<11}  {kind(op):<6}  {subject(op)}")
+    for words in work.left:
+        yield from wrapped("risk", f"Not marked as done: {visible_line(words)}")
+    for one in work.refused[:MOST]:
+        about = visible_line(one.about or one.message)
+        yield from wrapped("risk", f"Refused: {visible_line(one.tool)}: {about}")
+    for note in notes:
+        yield from wrapped("risk", visible_line(note))
+    yield Line("dim", f"run {visible_line(run)}")
+    yield Line("plain", f"Next: {NEXT[work.outcome]}")
+
+
+def _sentence(work: Built) -> str:
+    less = [
+        _counted(len(work.left), "step was", "steps were", "not marked as done"),
+        _counted(len(work.refused), "call was", "calls were", "refused"),
+    ]
+    but = " and ".join(filter(None, less))
+    if work.outcome == "nothing":
+        return f"The model ended its work and changed nothing{f': {but}' if but else ''}."
+    return f"The model ended its work, but {but}." if but else "Done: the model ended its work."
+
+
+def _counted(number: int, one: str, more: str, what: str) -> str:
+    return f"{number} {one if number == 1 else more} {what}" if number else ""
+
+
+def _refused(events: Sequence[Event]) -> Iterator[Refused]:
+    asked = {e.id: e for e in events if isinstance(e, QuestionAsked)}
+    denied = {
+        asked[e.id].call: " ".join([one.question for one in asked[e.id].questions])
+        for e in events
+        if isinstance(e, QuestionAnswered) and e.id in asked and e.answers != YES
+    }
+    for event in events:
+        if not isinstance(event, CallEnded) or not event.result.failed:
+            continue
+        if event.call in denied or event.verdict == "deny":
+            yield Refused(event.tool, denied.get(event.call, ""), event.result.text)

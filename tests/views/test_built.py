@@ -1,0 +1,49 @@
+"""A model's build: only what was done is called done, and nothing in it steers a terminal."""
+
+import pytest
+
+from assent.core.event import Event
+from assent.core.message import Result
+from assent.core.session_event import CallEnded, Question, QuestionAnswered, QuestionAsked
+from assent.views.built import Refused, built, built_lines
+
+ESCAPE = bytes([27]).decode()
+ASKED = QuestionAsked("q1", "c1", (Question("", "May the model change x?"),))
+NO = CallEnded("c1", "write", Result("c1", "No.", failed=True), verdict="ask")
+DENIED = CallEnded("c2", "shell", Result("c2", "It writes.", failed=True), verdict="deny")
+FAILED = CallEnded("c3", "edit", Result("c3", "No match.", failed=True), verdict="run")
+BY_ASKING, BY_GATE = Refused("write", "May the model change x?", "No."), "It writes."
+
+
+@pytest.mark.parametrize(
+    ("events", "refused"),
+    [
+        ([ASKED, QuestionAnswered("q1", None), NO], (BY_ASKING,)),
+        ([ASKED, QuestionAnswered("q1", (("No",),)), NO], (BY_ASKING,)),
+        ([ASKED, QuestionAnswered("q1", (("Yes",),)), NO], ()),  # allowed, and failed by itself
+        ([DENIED], (Refused("shell", "", BY_GATE),)),
+        ([FAILED], ()),
+    ],
+)
+def test_which_calls_were_refused(events: list[Event], refused: tuple[Refused, ...]) -> None:
+    assert built("01s", "done", (), events).refused == refused
+
+
+@pytest.mark.parametrize(
+    ("left", "events", "sentence"),
+    [
+        ((), [], "Done: the model ended its work."),
+        (("a",), [], "The model ended its work, but 1 step was not marked as done."),
+        ((), [DENIED, DENIED], "The model ended its work, but 2 calls were refused."),
+    ],
+)
+def test_what_is_called_done(left: tuple[str, ...], events: list[Event], sentence: str) -> None:
+    first, *_ = built_lines("01run", built("01s", "done", left, events), [])
+    assert first.text == sentence
+
+
+def test_what_a_model_wrote_steers_no_terminal() -> None:
+    hostile = f"{ESCAPE}[2J"
+    call = CallEnded("c", hostile, Result("c", hostile, failed=True), verdict="deny")
+    work = built("01s", "nothing", (hostile,), [call])
+    assert not any(ESCAPE in line.text for line in built_lines(hostile, work, [], [hostile]))
