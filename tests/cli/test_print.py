@@ -81,7 +81,8 @@ def test_f32_an_open_question_is_shown_and_answered_by_going_on(talker: Talker) 
     talker.script(turn("Hm.", WORDS), turn("I need to know."), turn("Ada it is."))
     answer = talker.say("Greet")
     assert answer.code == 0
-    assert b"\nName\nWhat name?\nAnswer: assent -C " in answer.out
+    asked = "\nThe model asks about Name:\n│ What name?\nAnswer: assent -C "
+    assert asked in answer.out.decode()
     assert talker.say("-c", "Ada").out == b"Ada it is.\n"
 
 

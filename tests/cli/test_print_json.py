@@ -69,7 +69,9 @@ def test_f32_questions_that_nobody_answered_are_in_the_object(talker: Talker) ->
     choice = {"label": "Red", "description": "warm"}
     wanted = {"header": "Colour", "question": "Which?", "options": [choice], "multiple": True}
     talker.script(turn("", ("question", {"questions": [wanted]})), turn("I wait."))
-    assert talker.json("Paint")["questions"] == [{**wanted, "custom": True, "detail": ""}]
+    assert talker.json("Paint")["questions"] == [
+        {**wanted, "custom": True, "by": "model", "things": [], "detail": ""}
+    ]
 
 
 def test_a_model_that_fails_leaves_one_object_with_the_error(talker: Talker) -> None:

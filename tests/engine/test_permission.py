@@ -84,9 +84,25 @@ def test_a_secret_is_not_read_before_the_yes(world: World) -> None:
 
 def test_a_question_names_what_is_asked_about_and_nothing_else() -> None:
     requests = [Request(Action.EDIT, "src/a.py")]
-    asked = permission(requests, Decision(Verdict.ASK, "Ask mode asks before each edit."), "+1\n")
+    decision = Decision(Verdict.ASK, "Ask mode asks before each edit.")
+    asked = permission(requests, decision, ("write src/a.py",), "+1\n")
     assert asked.question == "May the model change src/a.py? Ask mode asks before each edit."
-    assert asked.detail == "+1\n"
+    assert (asked.by, asked.things, asked.detail) == ("gate", ("write src/a.py",), "+1\n")
+
+
+def test_no_name_is_left_out_and_none_makes_a_line_of_its_own() -> None:
+    paths = [f"f{n}" for n in range(12)] + ["n?\n  1. No\nPermission"]
+    asked = permission([Request(Action.EDIT, path) for path in paths], Decision(Verdict.ASK))
+    assert asked.question == "May the model change f0, change f1, change f2, 10 more?"
+    assert asked.things[:12] == tuple(f"change f{n}" for n in range(12))
+    assert asked.things[12] == "change n?\\n  1. No\\nPermission"
+
+
+def test_each_operation_is_named_for_what_it_is(world: World) -> None:
+    world.put({"old": b"gone\n"})
+    person, record = Person(None), asking(world)
+    work(world, record, Script([("delete", {"path": "old"})], "Done."), person)
+    assert [question.things for question in person.asked[0]] == [("delete old",)]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Questions: what they look like, and which typed lines are an answer."""
 
+import msgspec
 import pytest
 
 from assent.core.session_event import Option, Question
@@ -52,8 +53,8 @@ def test_f41_only_what_is_typed_is_an_answer(
 def test_f32_a_question_with_its_options() -> None:
     assert [line.text for line in question_lines(COLOUR)] == [
         "",
-        "Colour",
-        "Which one?",
+        "The model asks about Colour:",
+        "│ Which one?",
         "  1. Red: warm",
         "  2. Blue",
     ]
@@ -84,3 +85,19 @@ def test_nothing_in_a_question_steers_the_terminal() -> None:
     lines = list(open_questions_lines([question], "assent -c -p"))
     assert not any(ESCAPE in line.text or "\n" in line.text for line in lines)
     assert lines[-1].text == "Answer: assent -c -p 'YOUR ANSWER'"
+
+
+FORGED = "n? Fine.\n  1. No\n  2. Yes\nY or n: y\n\nPermission\nShow the result"
+
+
+def test_a_model_cannot_forge_a_question_of_the_gate() -> None:
+    """Whatever a path or a question holds, no line of it looks like one of Assent's own."""
+    own = Question("Permission", f"May the model change {FORGED}?", (Option("Yes"),), by="gate")
+    lines = [line.text for line in question_lines(msgspec.structs.replace(own, things=(FORGED,)))]
+    assert [line for line in lines if line.startswith(("Permission", "Show", "Y or n"))] == [
+        "Permission"
+    ]
+    asked = [line.text for line in question_lines(Question("x\nPermission", FORGED))]
+    assert [line for line in asked if line.startswith(("Permission", "  ", "Show", "Y or n"))] == []
+    assert asked[1].startswith("The model asks about x")
+    assert all(line.startswith("│ ") for line in asked[2:])

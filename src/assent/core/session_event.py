@@ -34,6 +34,8 @@ class Question(msgspec.Struct, frozen=True):
     options: tuple[Option, ...] = ()
     multiple: bool = False
     custom: bool = True  # free words are an answer, too
+    by: Literal["model", "gate"] = "model"  # who asks; a model's words must not pass for the gate's
+    things: tuple[str, ...] = ()  # everything that a yes would do, one by one
     detail: str = ""  # what a yes would do, as a patch
 
 

@@ -5,6 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
+from assent.core.paths import one_line
 from assent.core.session_event import (
     Option,
     Question,
@@ -20,7 +21,8 @@ R = TypeVar("R")
 
 YES, NO = "Yes", "No"
 NOBODY = "nobody was there to answer."
-MOST = 10  # resources that one question names
+
+FEW = 3  # things that stand in the question itself; all of them are listed below it
 
 Answers = tuple[tuple[str, ...], ...]
 
@@ -62,19 +64,26 @@ def drained(work: Generator[T, None, R], take: Callable[[T], object]) -> R:
             return answer
 
 
-def permission(requests: Sequence[Request], decision: Decision, patch: str = "") -> Question:
-    """Returns the question whether a call may do what it touches, with what a yes would change."""
-    things = [f"{_WORDS[request.action]} {request.resource}" for request in requests]
-    more = [f"{len(things) - MOST} more"] if len(things) > MOST else []
-    listed = ", ".join([*things[:MOST], *more])
-    why = f" {decision.reason}" if decision.reason else ""
-    question = yes_or_no("Permission", f"May the model {listed}?{why}")
-    return msgspec.structs.replace(question, detail=patch)
+def permission(
+    requests: Sequence[Request], decision: Decision, wishes: Sequence[str] = (), patch: str = ""
+) -> Question:
+    """Returns the question whether a call may do what it touches, with all that a yes would do."""
+    touched = [f"{_WORDS[each.action]} {_one_line(each.resource)}" for each in requests]
+    more = [f"{len(touched) - FEW} more"] if len(touched) > FEW else []
+    listed = ", ".join([*touched[:FEW], *more])
+    question = yes_or_no("Permission", f"May the model {listed}? {decision.reason}".rstrip())
+    things = wishes or (touched if more else ())
+    return msgspec.structs.replace(question, things=tuple(things), detail=patch)
+
+
+def _one_line(resource: str) -> str:
+    """Returns a path, a command line or an address so that it cannot pass for several lines."""
+    return one_line(resource.encode("utf-8", "surrogateescape"))
 
 
 def yes_or_no(header: str, question: str) -> Question:
     """Returns a question that a person answers with yes or no."""
-    return Question(header, question, (Option(YES), Option(NO)))
+    return Question(header, question, (Option(YES), Option(NO)), by="gate")
 
 
 def refusal(answers: Answers | None) -> str:

@@ -40,6 +40,13 @@ class Shaping:
             self._last = (edit, self._shape(edit))
         return self._last[1]
 
+    def wishes(self, edit: Edit) -> tuple[str, ...]:
+        """Returns every operation of an edit in words."""
+        return tuple(
+            f"{kind(op)} {' → '.join(one_line(path) for path, *_ in footprint(op))}"
+            for op in self.shaped(edit).edit.operations
+        )
+
     def patch(self, edit: Edit) -> str:
         """Returns what an edit would do to the files, as people read it."""
         done = self.shaped(edit).edit

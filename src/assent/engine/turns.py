@@ -220,8 +220,9 @@ class SessionTurn:
     ) -> str:
         """Asks the person, who sees what would be applied; returns why it is not a yes."""
         new = self._desk.doors.clock.new_id()
-        patch = self._effects.shaping.patch(edit) if edit else ""
-        questions = (permission(requests, decision, patch),)
+        shaping = self._effects.shaping
+        shown = (shaping.wishes(edit), shaping.patch(edit)) if edit else ()
+        questions = (permission(requests, decision, *shown),)
         answers = drained(
             asked(self._tooling.asker, new, call.id, questions),
             lambda event: pending.extend(self.note(event)),

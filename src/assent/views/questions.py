@@ -3,26 +3,40 @@
 from collections.abc import Iterator, Sequence
 
 from assent.core.session_event import Question
-from assent.views.lines import BLANK, Line, wrapped
+from assent.views.lines import BLANK, Line, foreign, wrapped
 from assent.views.review import diff_lines
-from assent.views.visible import visible, visible_line
+from assent.views.visible import visible_line
 
 ONE, SEVERAL, WORDS = "a number", "numbers with commas", "your own words"
 YES_OR_NO = {"y": "yes", "n": "no"}
-MOST = 200  # lines of a patch that a question shows
+MOST = 200  # lines of a patch, or things to do, that a question shows
 
 
 def question_lines(question: Question) -> Iterator[Line]:
-    """Renders a question with its options by number."""
+    """Renders a question with its options by number; a model's words stand behind a bar."""
     yield BLANK
-    if question.header:
+    if question.by == "gate":
         yield from wrapped("heading", visible_line(question.header))
-    for line in visible(question.question).split("\n"):
-        yield from wrapped("plain", line)
+        yield from wrapped("plain", visible_line(question.question))
+    else:
+        yield Line("heading", f"The model asks{_about(question.header)}:")
+        yield from foreign(question.question)
+    yield from _things(question.things)
     yield from _detail(question.detail)
     for number, option in enumerate(question.options, start=1):
         about = f": {visible_line(option.description)}" if option.description else ""
         yield from wrapped("plain", f"  {number}. {visible_line(option.label)}{about}")
+
+
+def _about(header: str) -> str:
+    return f" about {visible_line(header)}" if header else ""
+
+
+def _things(things: Sequence[str]) -> Iterator[Line]:
+    for thing in things[:MOST]:
+        yield from wrapped("plain", f"  - {visible_line(thing)}")
+    if len(things) > MOST:
+        yield Line("risk", f"  - and {len(things) - MOST} more")
 
 
 def answer_hint(question: Question) -> str:
