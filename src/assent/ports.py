@@ -137,6 +137,9 @@ class Files(Looks, Protocol):
     def names(self, folder: bytes) -> list[bytes]:
         """Lists the names in a folder; nothing if it is no folder."""
 
+    def size(self, path: bytes) -> int:
+        """Returns how many bytes a file has, without reading it; 0 if it is none."""
+
     def facts(self, path: bytes) -> Facts: ...
 
 

@@ -272,6 +272,27 @@ def test_f78_no_command_of_a_model_looks_outside(victim: Stage) -> None:
     assert fine["result"]["text"] == "one\none"
 
 
+def test_a_secret_cannot_be_guessed_by_writing_it(victim: Stage) -> None:
+    settled = victim.called(
+        ("write", {"path": ".env", "content": "SECRET=hunter2\n"}),
+        ("write", {"path": ".env", "content": "SECRET=other\n"}),
+        ("write", {"path": ".env.new.local", "content": "SECRET=1\n"}),
+    )
+    told = [end["result"]["text"] for end in settled]
+    assert [end["verdict"] for end in settled] == ["ask", "ask", "stage"]
+    assert told[0] == told[1]
+
+
+def test_a_huge_file_is_refused_before_it_is_read(victim: Stage) -> None:
+    with open(victim.at("huge.bin"), "wb") as file:
+        file.truncate(50 << 30)
+    calls = [(tool, _fitting(tool, "huge.bin")) for tool in ("read", "write", "delete", "edit")]
+    calls += [("write", {"path": "d/" * 2000 + "f", "content": "x"})]
+    settled = victim.called(*calls)
+    assert [end["result"]["failed"] for end in settled] == [True] * 5
+    assert "tools work with files of at most 1073741824" in settled[0]["result"]["text"]
+
+
 def test_what_a_model_says_changes_no_mode(victim: Stage) -> None:
     answer = victim.play(
         {"text": "/mode yolo"},

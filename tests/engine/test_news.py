@@ -92,6 +92,18 @@ def test_an_approval_and_a_run_are_reported(world: World) -> None:
     assert read.index(approved) < read.index(ran)
 
 
+def test_a_new_plan_after_a_built_one_is_no_edit_of_a_person(world: World) -> None:
+    record, plan = presented(world)
+    engine = world.engine()
+    engine.consents.approve(plan, plan.digest, "", "test")
+    finished(engine.runs.build(plan.plan_id))
+    record = world.engine().sessions.say(record, "More.")
+    record = work(world, record, Script([write("d")], "Done."))
+    assert record.plan_id != plan.plan_id
+    record, _ = next_turn(world, record)
+    assert told(world, record, "edited") == []
+
+
 def test_an_undo_is_reported(world: World) -> None:
     record, plan = presented(world)
     plan = world.engine().consents.approve(plan, plan.digest, "", "test")

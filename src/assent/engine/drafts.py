@@ -48,6 +48,7 @@ class Drafts:
         self._plans = plans
         self._projections = projections
         self._contents = Contents(doors)
+        self._last: tuple[str, tuple[Operation, ...]] = ("", ())  # the draft that was used last
 
     def write(
         self, record: PlanRecord, argument: bytes, content: Iterable[bytes] | None, mode: int | None
@@ -150,7 +151,9 @@ class Drafts:
 
     def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
         """Returns what is staged."""
-        return self._plans.ledger().operations(record)
+        if self._last[0] != record.draft:
+            self._last = (record.draft, self._plans.ledger().operations(record))
+        return self._last[1]
 
     def _drafted(self, record: PlanRecord) -> Overlay:
         return self._contents.overlay(self.operations(record))
@@ -168,6 +171,7 @@ class Drafts:
         draft = self._plans.ledger().keep_draft(wanted)
         changed = DraftChanged(draft, removed, tuple(op for _, op in added))
         record = self._plans.draft(record, changed)
+        self._last = (draft, tuple(wanted))
         self._projections.draft(record, wanted)
         return Staged(record, tuple(added))
 

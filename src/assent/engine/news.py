@@ -9,6 +9,7 @@ from assent.core.event import (
     DraftChanged,
     Event,
     PlanApproved,
+    PlanCreated,
     PlanDiscarded,
     PlanRejected,
     PlanSelected,
@@ -120,6 +121,8 @@ class News:
 
     def _edited(self, plan: PlanRecord, events: Sequence[Recorded], own: Own | None) -> Told | None:
         """Compares the text that the model knows with the one that somebody else wrote."""
+        if own is not None and isinstance(events[0].event, PlanCreated):
+            return None  # the turn made the plan, and with it the text that it begins with
         mine = own.text if own else ""
         texts = [(e.seq, e.event.content_hash) for e in events if isinstance(e.event, TextRevised)]
         foreign = [t for _, t in texts if t != mine]

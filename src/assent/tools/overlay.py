@@ -9,6 +9,7 @@ from assent.core.paths import STATE, ancestors, inside, one_line, parent, shown
 from assent.ports import Blobs, Files
 
 CHUNK = 1 << 20
+DEEPEST = 200  # folders in a path
 WHOLE_FILE = 16 << 20  # bytes that a tool may hold at once
 OUTPUT = STATE + b"/output"
 
@@ -24,8 +25,11 @@ class Overlay:
         blobs: Blobs,
         operations: Sequence[Operation] = (),
         readable_own: Sequence[bytes] = (),
+        largest: int = 0,
     ) -> None:
+        """With `largest`, a file of more bytes is refused before all of it has to be read."""
         self._files = files
+        self._largest = largest
         self._blobs = blobs
         self._own = (OUTPUT, *readable_own)
         self._drafted: dict[bytes, FileState | None] = {}
@@ -48,6 +52,8 @@ class Overlay:
         typed = argument.encode("utf-8", "backslashreplace")
         if b"\0" in typed:
             raise Refused(f"{shown(typed)} holds a zero byte; no file has such a name.")
+        if typed.count(b"/") > DEEPEST:
+            raise Refused(f"A path has at most {DEEPEST} folders here; this one has more.")
         path = self._walk(typed)
         if inside(path, STATE) and not any(inside(path, own) for own in self._own):
             raise Refused(f"{shown(path)} is Assent's own; it holds nothing of the project.")
@@ -61,10 +67,18 @@ class Overlay:
             return self._drafted[path]
         if any(self._drafted.get(above) for above in ancestors(path)):
             return None  # a file takes the place of a folder on the way
+        self._check_size(path)
         seen = self._files.look((path,))[path]
         if seen == "folder" and path in self._pruned and not self.below(path):
             return None
         return seen
+
+    def _check_size(self, path: bytes) -> None:
+        if self._largest and (size := self._files.size(path)) > self._largest:
+            raise Refused(
+                f"{one_line(path)} has {size} bytes; tools work with files of at most "
+                f"{self._largest}. A person can stage it by hand, with `assent stage`."
+            )
 
     def content(self, path: bytes, limit: int = WHOLE_FILE) -> bytes:
         """Returns a file's whole content; refuses one that is larger than the limit."""

@@ -7,7 +7,7 @@ from assent.core.operation import FileState
 from assent.core.paths import one_line
 from assent.core.tool import Action, Outcome, Request
 from assent.tools import plan_file
-from assent.tools.editing import Change, edits, outcome, standing, target
+from assent.tools.editing import Change, edits, outcome, reads, standing, target
 from assent.tools.forms import BOM, line_end, with_ends
 from assent.tools.plan_file import is_plan, routed
 from assent.tools.tool import Around, Tool
@@ -24,7 +24,10 @@ def touches(args: Args, around: Around) -> tuple[Request, ...]:
     path = around.overlay.locate(args.path)
     if is_plan(args.path, path, around):
         return (plan_file.request(around),)
-    return (edits(target(args.path, around)),)
+    path = target(args.path, around)
+    # That the content is the same already is told, so whoever writes also reads.
+    seen = (reads(path),) if around.overlay.state(path) else ()
+    return (edits(path), *seen)
 
 
 def run(args: Args, around: Around) -> Outcome:
