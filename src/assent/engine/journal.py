@@ -61,14 +61,8 @@ class StoreJournal:
                 if book.unfinished or self._given is None or self._given.permit.id != permit:
                     raise Moved("Another change is unfinished.", "assent status")
                 return [self._given]
-            case Recovering(way) if book.last and book.last.halted and way != "auto":
-                return [] if way == "accept" else [RunResumed(run, way)]
-            case Halted():
-                return [RunHalted(run)]
-            case Finished(outcome=outcome):
-                return [RunEnded(run, outcome)]
             case _:
-                return []
+                return _run_events(run, entry, halted=bool(book.last and book.last.halted))
 
     def _stream(self, run: str) -> str:
         return f"run/{self._ledger.workspace}/{run}"
@@ -80,7 +74,14 @@ def _plan_events(run: str, entry: Entry, record: PlanRecord) -> list[Event]:
             if any(c.run for c in record.consents if c.approval.id == approval):
                 raise Moved("The approval was used meanwhile.", "assent status")
             return [RunStarted(run, approval, digest)]
-        case Recovering(way) if record.state is State.HALTED and way in ("resume", "roll_back"):
+        case _:
+            return _run_events(run, entry, halted=record.state is State.HALTED)
+
+
+def _run_events(run: str, entry: Entry, *, halted: bool) -> list[Event]:
+    """Returns what an entry means for whatever the run belongs to."""
+    match entry:
+        case Recovering(way) if halted and way in ("resume", "roll_back"):
             return [RunResumed(run, way)]
         case Halted():
             return [RunHalted(run)]

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from assent.core.errors import Refused
-from assent.core.paths import folded, name, parent
 from assent.core.plan import Scope
-from assent.core.secret_names import FOLDERS, secret
+from assent.core.secret_names import why_secret
 from assent.core.tool import Action, Decision, Posture, Request, Verdict
 from assent.gate.careful import careful
 from assent.gate.hosts import host_of, is_near
@@ -79,13 +78,7 @@ def _read(path: str, posture: Posture) -> Decision:
 
 
 def _secret(path: str) -> str:
-    """Returns what makes a path a secret; some names are one only by content: those, too."""
-    whole = path.encode("utf-8", "surrogateescape").rstrip(b"/")
-    folder = parent(whole)
-    if FOLDERS.intersection(folded(whole).split(b"/")):
-        return "It lies among keys."
-    found = secret(name(folder), name(whole))
-    return found.why if found else ""
+    return why_secret(path.encode("utf-8", "surrogateescape"))
 
 
 def _edit(path: str, posture: Posture) -> Decision:
