@@ -42,7 +42,14 @@ def test_a_project_cannot_steer_the_terminal_by_its_instructions() -> None:
 def test_f12_every_tool_is_offered_or_withheld_with_the_reason() -> None:
     row = tools_row("plan", "plan", [READ], {"fetch": "No host may be fetched from."})
     assert row["tools"] == [
-        {"name": "read", "offered": True, "why": "", "tokens": 9},
+        {
+            "name": "read",
+            "offered": True,
+            "why": "",
+            "tokens": 9,
+            "description": "Reads a file.",
+            "schema": {"type": "object"},
+        },
         {
             "name": "fetch",
             "offered": False,

@@ -25,6 +25,7 @@ from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.prompt import Layer, layers
 from assent.drivers.native.purse import Limits
 from assent.engine.engine import Engine
+from assent.engine.reminders import Now, reminder
 from assent.engine.tooling import Tooling
 from assent.gate.gate import ModeGate
 from assent.ports import Asker, Fetch, Opened
@@ -50,7 +51,8 @@ class Work(msgspec.Struct, frozen=True):
 
     def prompt_layers(self, record: SessionRecord) -> tuple[Layer, ...]:
         """Returns what the agent of a session is told before anybody speaks."""
-        return layers(self.tooling.agents[record.agent], self.briefing, record.model)
+        said = reminder(record, None, Now(staging=self.tooling.staging))
+        return layers(self.tooling.agents[record.agent], self.briefing, record.model, said)
 
     def close(self) -> None:
         self.models.close()

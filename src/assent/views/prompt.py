@@ -51,7 +51,14 @@ def prompt_lines(row: Row) -> Iterator[Line]:
 def tools_row(agent: str, mode: str, offers: Sequence[Offer], withheld: Mapping[str, str]) -> Row:
     """Returns every tool: offered, or withheld and why."""
     given = [
-        {"name": offer.name, "offered": True, "why": "", "tokens": tokens(_spelled(offer))}
+        {
+            "name": offer.name,
+            "offered": True,
+            "why": "",
+            "tokens": tokens(_spelled(offer)),
+            "description": offer.description,
+            "schema": offer.schema,
+        }
         for offer in offers
     ]
     kept = [{"name": n, "offered": False, "why": w, "tokens": 0} for n, w in withheld.items()]
