@@ -30,8 +30,8 @@ from assent.models.accounts import PROVIDERS
 from assent.models.catalog import Catalog
 from assent.sandbox.trial.attempts import APPROVE, TRIALS, UNCHANGED
 from assent.sandbox.trial.boundaries import CHECKS
-from assent.tools.aliases import ALIASES
-from assent.tools.schema import offer
+from assent.tools.calling.aliases import ALIASES
+from assent.tools.calling.schema import offer
 from assent.tools.table import TOOLS
 from assent.views.protected import PROTECTED
 from assent.views.risks import RISKS

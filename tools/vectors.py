@@ -100,7 +100,8 @@ def plan_of(vector: Json) -> Plan:
     ]
     operations = [_operation(op) for op in vector["operations"]]
     text, workspace = _given(vector, "text"), vector["workspace"]
-    return Plan(text, tuple(operations), scope, tuple(relied_on), workspace)
+    export = _given(vector, "export")
+    return Plan(text, tuple(operations), scope, tuple(relied_on), workspace, export)
 
 
 def approval_of(vector: Json, key: str) -> Approval:
@@ -166,6 +167,8 @@ def _packed(plan: Plan) -> bytes:
         pack(*relied_on),
         plan.workspace.encode(),
     )
+    if plan.export:
+        packed = pack(b"assent.export.1", sha256(packed).encode(), plan.export)
     assert sha256(packed) == plan.digest
     return packed
 

@@ -11,7 +11,7 @@ from tests.agent.stage import Stage, events, final
 from tests.shell.lists import every, filled
 
 from assent.core.paths import refuse_ours
-from assent.tools.aliases import ALIASES, REFUSED
+from assent.tools.calling.aliases import ALIASES, REFUSED
 from assent.tools.table import TOOLS
 
 CONSENT = {"plan_approved", "plan_permitted", "run_started", "mode_changed"}

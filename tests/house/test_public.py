@@ -32,11 +32,11 @@ VERBS = {
         "begin build building end is_prose ledger recover report settle settle_under unfinished"
     ),
     Sessions: (
-        "all delete diary events export find fork last load of_plan restore_todos retitle say "
-        "set_mode start todos_of transcript work"
+        "all delete diary events export find fork held last load of_plan restore_todos retitle say "
+        "set_mode start todos_of transcript work work_held"
     ),
     Facts: "all forget remember",
-    Building: "finish is_over report start",
+    Building: "check events finish held is_over report start work",
     Undoing: "apply preview",
     Shell: "run standing",
 }

@@ -17,7 +17,7 @@ from assent.sandbox.running.plain import Plain
 from assent.sandbox.running.tool import find_tool
 from assent.sandbox.view.sight import Sight
 from assent.store.memory import MemoryBlobs
-from assent.tools.overlay import Overlay
+from assent.tools.looking.overlay import Overlay
 from assent.tools.tool import Around, Tool
 from assent.workspace.local import LocalFiles
 

@@ -8,8 +8,8 @@ from tests.tools.settling import Desk
 from assent.core.message import Call
 from assent.core.session_event import Option, Question, Todo
 from assent.core.tool import Fact, Present, Questions, TodoList
-from assent.tools.aliases import ALIASES, REFUSED, meant
-from assent.tools.foreign import ARGUMENTS, HARMLESS, HARMLESS_AS, WHY, key
+from assent.tools.calling.aliases import ALIASES, REFUSED, meant
+from assent.tools.calling.foreign import ARGUMENTS, HARMLESS, HARMLESS_AS, WHY, key
 from assent.tools.table import TOOLS
 
 BY_NAME = {tool.name: tool for tool in TOOLS}

@@ -10,9 +10,9 @@ from assent.core.errors import Refused, UsageError
 from assent.core.process import Chunk, Ended, Hold
 from assent.gate.readonly.judge import judge
 from assent.sandbox.running.bubblewrap import lacking
-from assent.tools.commands import DISK, gathered, quoted
 from assent.tools.git import GIT
-from assent.tools.limits import REST
+from assent.tools.looking.commands import DISK, gathered, quoted
+from assent.tools.looking.limits import REST
 from assent.tools.shell import SHELL
 
 IDENTITY = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]

@@ -10,7 +10,7 @@ from assent.core.errors import Refused
 from assent.core.tool import Posture
 from assent.ports import Fetched
 from assent.tools.fetch import FETCH
-from assent.tools.reader import readable
+from assent.tools.looking.reader import readable
 
 URL = "https://Docs.example.org/a"
 

@@ -9,8 +9,8 @@ from assent.core.message import Call
 from assent.core.process import Hold
 from assent.core.session_event import Option, Question, Todo
 from assent.core.tool import Questions, TodoList
-from assent.tools.aliases import meant
-from assent.tools.schema import schema
+from assent.tools.calling.aliases import meant
+from assent.tools.calling.schema import schema
 from assent.tools.table import TOOLS
 
 BY_NAME = {tool.name: tool for tool in TOOLS}

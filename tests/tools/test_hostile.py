@@ -10,7 +10,7 @@ from assent.core.mode import MODES
 from assent.core.operation import footprint
 from assent.core.paths import refuse_ours
 from assent.core.tool import Edit, Posture, Verdict
-from assent.tools.aliases import ALIASES, EDITORS, REFUSED
+from assent.tools.calling.aliases import ALIASES, EDITORS, REFUSED
 from assent.tools.table import TOOLS
 from assent.tools.toolbox import Settled
 

@@ -3,16 +3,16 @@
 import msgspec
 import pytest
 
-from assent.tools.expressions import reach
+from assent.tools.calling.schema import offer
 from assent.tools.fetch import FETCH
 from assent.tools.git import GIT
 from assent.tools.glob import GLOB
 from assent.tools.grep import GREP
-from assent.tools.limits import BYTES, LINES, REST, beginning, told
 from assent.tools.list import LIST
-from assent.tools.paging import page
+from assent.tools.looking.expressions import reach
+from assent.tools.looking.limits import BYTES, LINES, REST, beginning, told
+from assent.tools.looking.paging import page
 from assent.tools.read import READ
-from assent.tools.schema import offer
 from assent.tools.search import SEARCH
 from assent.tools.shell import SHELL
 

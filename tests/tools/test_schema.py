@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 import pytest
 
-from assent.tools.schema import offer, schema
+from assent.tools.calling.schema import offer, schema
 from assent.tools.table import TOOLS
 from assent.tools.tool import Tool
 

@@ -109,6 +109,9 @@ def plan(described: Json) -> Json:
         pack(*[pack(path, digest) for path, digest in sorted(relied_on)]),
         described["workspace"].encode("utf-8"),
     )
+    if "export" in described:
+        plain = hashlib.sha256(whole).hexdigest().encode("ascii")
+        whole = pack(b"assent.export.1", plain, given(described, "export"))
     return {
         "content_hash": content_hash,
         "operations": [

@@ -80,6 +80,11 @@ def plan_digest(
     )
 
 
+def export_digest(digest: str, path: bytes) -> str:
+    """Returns the name of a plan whose one operation is its export: a model carries it out."""
+    return sha256(pack(b"assent.export.1", digest.encode(), path))
+
+
 def _state(state: FileState | None) -> bytes:
     if state is None:
         return b""

@@ -47,6 +47,7 @@ class SessionRecord(msgspec.Struct, frozen=True):
     messages: int = 0  # of the person; synthetic ones do not count
     waiting: bool = False  # something was said that no step has read yet
     working: bool = False  # a turn began and did not come to its end
+    build: str = ""  # the run of prose that this turn carries out, and no other turn
     usage: Usage = Usage()
     cost: float | None = 0.0  # dollars; None: part of it is not known
     deleted: bool = False
@@ -84,14 +85,14 @@ def _changes(record: SessionRecord, event: Event) -> dict[str, object]:
 
 def _work_changes(record: SessionRecord, event: Event) -> dict[str, object]:
     match event:
-        case TurnStarted(turn):
-            return {"turns": turn, "working": True}
+        case TurnStarted(turn, build):
+            return {"turns": turn, "working": True, "build": build}
         case StepStarted(step):
             return {"steps": step, "waiting": False}
         case StepEnded(usage=usage, cost=cost) | Compacted(usage=usage, cost=cost):
             return {"usage": added(record.usage, usage), "cost": _sum(record.cost, cost)}
         case TurnEnded():
-            return {"working": False}
+            return {"working": False, "build": ""}
         case SessionDeleted():
             return {"deleted": True}
         case _:

@@ -95,9 +95,10 @@ class MessageAdded(msgspec.Struct, frozen=True, tag="message_added"):
 
 
 class TurnStarted(msgspec.Struct, frozen=True, tag="turn_started"):
-    """Work on everything unanswered began."""
+    """Work on everything unanswered began; `build` names the run of prose that it carries out."""
 
     turn: int
+    build: str = ""
 
 
 class StepStarted(msgspec.Struct, frozen=True, tag="step_started"):

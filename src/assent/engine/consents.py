@@ -6,6 +6,7 @@ from assent.core.approval import Approval, Approver, signed_bytes
 from assent.core.errors import (
     BadPlan,
     Expired,
+    IllegalStep,
     NotApproved,
     NotFound,
     OtherDigest,
@@ -58,8 +59,10 @@ class Consents:
         """Returns the immutable plan that the text and the draft make."""
         relied_on = sorted(map(self._relied_on, set(map(normal, declared_reliance(text)))))
         scope = declared_scope(text)
-        operations = self._exports.added(text, self._plans.ledger().operations(record))
-        return Plan(text, operations, scope, tuple(relied_on), record.workspace)
+        drafted = self._plans.ledger().operations(record)
+        operations = self._exports.added(text, drafted)
+        export = self._exports.path() if operations and not drafted else b""
+        return Plan(text, operations, scope, tuple(relied_on), record.workspace, export)
 
     def proposal(self, plan: Plan) -> PlanProposed:
         """Keeps the plan as a blob and returns the event that names it."""
@@ -112,6 +115,8 @@ class Consents:
 
     def usable(self, record: PlanRecord) -> Approval:
         """Returns the approval that a build would spend, or says why there is none."""
+        if record.state is State.DISCARDED:
+            raise IllegalStep("The plan was discarded; it cannot be built.", "assent plan list")
         approval = record.usable(self._doors.clock.now())
         if approval is not None:
             return approval

@@ -7,7 +7,7 @@ from assent.core.errors import Drift, StoreError
 from assent.core.operation import FileState, MoveFile, Operation, RunCommand, footprint
 from assent.core.paths import shown
 from assent.engine.doors import Doors
-from assent.tools.overlay import Overlay
+from assent.tools.looking.overlay import Overlay
 
 
 class Contents:

@@ -24,7 +24,7 @@ from assent.engine.doors import Doors, Place
 from assent.engine.plans import Plans
 from assent.engine.projections import Projections
 from assent.engine.repositories import refuse_repositories
-from assent.tools.overlay import Overlay
+from assent.tools.looking.overlay import Overlay
 
 DEFAULT_MODE = 0o644
 TRIES = 20  # at a draft that others are changing, too

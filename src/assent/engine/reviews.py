@@ -23,7 +23,7 @@ from assent.ports import Facts
 from assent.views.diff import LIMIT, operation_diff
 from assent.views.lookalike import NOBODY, Siblings, skeletons
 from assent.views.review import OperationReview, Review
-from assent.views.risks import RiskInput, risks, text_risks
+from assent.views.risks import RiskInput, risks, scope_risks, text_risks
 
 
 class Reviews:
@@ -64,6 +64,7 @@ class Reviews:
     def _review(self, record: PlanRecord, plan: Plan, digest: str) -> Review:
         ids = plan.ids
         around = _Around(self._doors, plan)
+        prose = bool(digest) and plan.prose and not record.undoes
         awaited = record.state is State.AWAITING_APPROVAL
         approved = awaited and record.usable(self._doors.clock.now()) is not None
         return Review(
@@ -80,7 +81,8 @@ class Reviews:
             plan.scope,
             plan.relied_on,
             tuple(around.review(i, op) for i, op in zip(ids, plan.operations, strict=True)),
-            text_risks(plan.text),
+            (*(scope_risks(plan.scope) if prose else ()), *text_risks(plan.text)),
+            prose,
         )
 
 

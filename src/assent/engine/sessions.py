@@ -1,6 +1,7 @@
 """Sessions: starting, finding and continuing conversations; one worker at a time drives one."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 
 from assent.core.errors import AssentError, NotFound, UsageError
 from assent.core.event import Recorded
@@ -181,10 +182,21 @@ class Sessions:
     ) -> Iterator[Recorded | Delta]:
         """Drives a session until it is at rest; raises Busy if somebody else does so already."""
         self._require(record)
-        lock = self._desk.doors.locks.hold(f"session-{record.session}", f"session {record.slug}")
-        with lock, self._desk.projections.now_and_then():
+        with self.held(record, f"session {record.slug}"):
+            yield from self.work_held(record, driver, tooling)
+
+    def held(self, record: SessionRecord, owner: str) -> AbstractContextManager[None]:
+        """Keeps everybody else from working in a session."""
+        return self._desk.doors.locks.hold(f"session-{record.session}", owner)
+
+    def work_held(
+        self, record: SessionRecord, driver: Driver, tooling: Tooling, build: str = ""
+    ) -> Iterator[Recorded | Delta]:
+        """Drives a session that the caller holds; `build` is the run that the turn carries out."""
+        self._require(record)
+        with self._desk.projections.now_and_then():
             finished(self._desk.runs.settle())
-            turn = SessionTurn(self._desk, self.diary(), record.session, tooling)
+            turn = SessionTurn(self._desk, self.diary(), record.session, tooling, build)
             yield from turn.open()
             try:
                 yield from driver.drive(turn)

@@ -44,10 +44,13 @@ LATER = "asked later"
 class SessionTurn:
     """Implements ports.Turn over a session's stream. The session's lock is held meanwhile."""
 
-    def __init__(self, desk: Desk, diary: Diary, session: str, tooling: Tooling) -> None:
+    def __init__(
+        self, desk: Desk, diary: Diary, session: str, tooling: Tooling, build: str = ""
+    ) -> None:
         self._desk = desk
         self._diary = diary
         self._tooling = tooling
+        self._build = build
         self._effects = Effects(desk, tooling)
         self._surroundings = Surroundings(desk, tooling)
         self._transcript = Transcript()
@@ -148,7 +151,7 @@ class SessionTurn:
         """Ends what a process that died left open, and starts the turn."""
         lost = [_given_up(call, LOST) for call in self._transcript.unsettled]
         dead = [TurnEnded("interrupted", "Its process ended.")] if self._record.working else []
-        yield from self.note(*lost, *dead, TurnStarted(self._record.turns + 1))
+        yield from self.note(*lost, *dead, TurnStarted(self._record.turns + 1, self._build))
         if self._record.todos:
             self._desk.show_todos(self._record, self._record.todos)
         if self._surroundings.is_stranger(self._record):

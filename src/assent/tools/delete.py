@@ -6,7 +6,7 @@ from assent.core.errors import NotFound, Refused
 from assent.core.operation import DeleteFile, FileState
 from assent.core.paths import one_line
 from assent.core.tool import Action, Edit, Outcome, Request
-from assent.tools.editing import MOST_FILES, check_ours, edits, entry, standing
+from assent.tools.changing.editing import MOST_FILES, check_ours, edits, entry, standing
 from assent.tools.tool import Around, Tool
 
 

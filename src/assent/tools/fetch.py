@@ -8,8 +8,8 @@ import msgspec
 from assent.core.errors import Refused
 from assent.core.tool import Action, Outcome, Request
 from assent.ports import Fetched
-from assent.tools.limits import told
-from assent.tools.reader import readable
+from assent.tools.looking.limits import told
+from assent.tools.looking.reader import readable
 from assent.tools.tool import Around, Tool
 
 LIMIT = 5 << 20  # bytes

@@ -9,8 +9,8 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.paths import shown
 from assent.core.tool import Action, Outcome, Request
-from assent.tools.commands import gathered, of_the_disk, quoted
-from assent.tools.places import located
+from assent.tools.looking.commands import gathered, of_the_disk, quoted
+from assent.tools.looking.places import located
 from assent.tools.tool import Around, Tool
 
 MOST = 200  # commits of a log

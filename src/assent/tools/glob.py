@@ -7,12 +7,12 @@ import msgspec
 
 from assent.core.paths import one_line, shown
 from assent.core.tool import Action, Outcome, Request
-from assent.tools.limits import told
-from assent.tools.listing import MORE, MOST, listed
-from assent.tools.near import standing
-from assent.tools.patterns import Pattern
-from assent.tools.places import located
-from assent.tools.schema import UNOFFERED
+from assent.tools.calling.schema import UNOFFERED
+from assent.tools.looking.limits import told
+from assent.tools.looking.listing import MORE, MOST, listed
+from assent.tools.looking.near import standing
+from assent.tools.looking.patterns import Pattern
+from assent.tools.looking.places import located
 from assent.tools.tool import Around, Tool
 
 

@@ -10,12 +10,12 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.paths import one_line, shown
 from assent.core.tool import Action, Outcome, Request
-from assent.tools.limits import told
-from assent.tools.near import standing
-from assent.tools.places import located
-from assent.tools.prefixes import numbered
-from assent.tools.schema import UNOFFERED
-from assent.tools.searching import Hit, Query, Searched, searched
+from assent.tools.calling.schema import UNOFFERED
+from assent.tools.changing.prefixes import numbered
+from assent.tools.looking.limits import told
+from assent.tools.looking.near import standing
+from assent.tools.looking.places import located
+from assent.tools.looking.searching import Hit, Query, Searched, searched
 from assent.tools.tool import Around, Tool
 
 MOST_CONTEXT = 20

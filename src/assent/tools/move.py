@@ -6,8 +6,8 @@ from assent.core.errors import Impossible
 from assent.core.operation import MoveFile
 from assent.core.paths import folded, inside, name, one_line, parent, shown
 from assent.core.tool import Action, Edit, Outcome, Request
+from assent.tools.changing.editing import check_ours, edits, entry, reads
 from assent.tools.delete import files, stated
-from assent.tools.editing import check_ours, edits, entry, reads
 from assent.tools.tool import Around, Tool
 
 

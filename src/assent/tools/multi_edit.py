@@ -5,11 +5,11 @@ import msgspec
 from assent.core.errors import NoMatch, UsageError
 from assent.core.paths import one_line
 from assent.core.tool import Action, Outcome, Request
-from assent.tools import plan_file
-from assent.tools.editing import Change, edits, excerpt, loaded, outcome, reads, target
-from assent.tools.forms import Form, decoded, encoded, line_of, spelling
-from assent.tools.matching import Place, places, replaced
-from assent.tools.plan_file import is_plan, routed
+from assent.tools.changing import plan_file
+from assent.tools.changing.editing import Change, edits, excerpt, loaded, outcome, reads, target
+from assent.tools.changing.forms import Form, decoded, encoded, line_of, spelling
+from assent.tools.changing.matching import Place, places, replaced
+from assent.tools.changing.plan_file import is_plan, routed
 from assent.tools.tool import Around, Tool
 
 

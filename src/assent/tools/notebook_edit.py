@@ -8,9 +8,9 @@ from assent.core.digest import sha256
 from assent.core.errors import NotFound, UsageError
 from assent.core.paths import one_line
 from assent.core.tool import Action, Outcome, Request
-from assent.tools.editing import Change, edits, loaded, outcome, reads, target
-from assent.tools.forms import decoded, encoded
-from assent.tools.spans import Span, elements, members
+from assent.tools.changing.editing import Change, edits, loaded, outcome, reads, target
+from assent.tools.changing.forms import decoded, encoded
+from assent.tools.changing.spans import Span, elements, members
 from assent.tools.tool import Around, Tool
 
 ENDING = b".ipynb"

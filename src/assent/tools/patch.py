@@ -6,7 +6,7 @@ from assent.core.errors import Impossible, NoMatch, NotFound
 from assent.core.operation import DeleteFile, FileOperation, MoveFile
 from assent.core.paths import one_line
 from assent.core.tool import Action, Outcome, Request
-from assent.tools.editing import (
+from assent.tools.changing.editing import (
     Change,
     edits,
     entry,
@@ -17,9 +17,9 @@ from assent.tools.editing import (
     standing,
     target,
 )
-from assent.tools.forms import decoded, encoded, line_of
-from assent.tools.hunks import patched
-from assent.tools.patching import FilePatch, parsed
+from assent.tools.changing.forms import decoded, encoded, line_of
+from assent.tools.changing.hunks import patched
+from assent.tools.changing.patching import FilePatch, parsed
 from assent.tools.tool import Around, Tool
 
 

@@ -11,13 +11,13 @@ from assent.core.message import Image
 from assent.core.operation import FileState
 from assent.core.paths import one_line, shown
 from assent.core.tool import Action, Outcome, Request
-from assent.tools.instructions import instructions
-from assent.tools.limits import LINES, told
-from assent.tools.near import standing
-from assent.tools.paging import Page, page
-from assent.tools.places import located
-from assent.tools.schema import UNOFFERED
-from assent.tools.searching import BINARY
+from assent.tools.calling.schema import UNOFFERED
+from assent.tools.looking.instructions import instructions
+from assent.tools.looking.limits import LINES, told
+from assent.tools.looking.near import standing
+from assent.tools.looking.paging import Page, page
+from assent.tools.looking.places import located
+from assent.tools.looking.searching import BINARY
 from assent.tools.tool import Around, Tool
 
 LARGEST_IMAGE = 3_750_000  # bytes; what the wires carry grows by a third

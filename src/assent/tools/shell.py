@@ -8,9 +8,9 @@ import msgspec
 from assent.core.errors import NotFound, Refused
 from assent.core.paths import one_line, shown
 from assent.core.tool import Action, Outcome, Request
-from assent.tools.commands import gathered, of_the_disk, quoted
-from assent.tools.places import located
-from assent.tools.schema import UNOFFERED
+from assent.tools.calling.schema import UNOFFERED
+from assent.tools.looking.commands import gathered, of_the_disk, quoted
+from assent.tools.looking.places import located
 from assent.tools.tool import Around, Tool
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.tool import Action, Outcome, Posture, Request
 from assent.ports import Fetch, Process, Shell
-from assent.tools.overlay import Overlay
+from assent.tools.looking.overlay import Overlay
 
 
 class Around(msgspec.Struct, frozen=True):

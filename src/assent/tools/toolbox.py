@@ -24,11 +24,11 @@ from assent.core.tool import (
     Verdict,
 )
 from assent.ports import Gate
-from assent.tools.aliases import meant
-from assent.tools.arguments import decoded
-from assent.tools.schema import offer
+from assent.tools.calling.aliases import meant
+from assent.tools.calling.arguments import decoded
+from assent.tools.calling.schema import offer
+from assent.tools.calling.withheld import withheld
 from assent.tools.tool import Around, Tool
-from assent.tools.withheld import withheld
 
 Ask: TypeAlias = Callable[[Sequence[Request], Decision, Edit | None], str]
 SIDE_BY_SIDE = (Action.READ, Action.SHELL, Action.FETCH)

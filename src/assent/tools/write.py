@@ -6,10 +6,10 @@ from assent.core.errors import Refused
 from assent.core.operation import FileState
 from assent.core.paths import one_line
 from assent.core.tool import Action, Outcome, Request
-from assent.tools import plan_file
-from assent.tools.editing import Change, edits, outcome, reads, standing, target
-from assent.tools.forms import BOM, line_end, with_ends
-from assent.tools.plan_file import is_plan, routed
+from assent.tools.changing import plan_file
+from assent.tools.changing.editing import Change, edits, outcome, reads, standing, target
+from assent.tools.changing.forms import BOM, line_end, with_ends
+from assent.tools.changing.plan_file import is_plan, routed
 from assent.tools.tool import Around, Tool
 
 BEGINNING = 1 << 16  # bytes that tell how a file is written

@@ -3,7 +3,7 @@
 import msgspec
 
 from assent.core.tool import Action, Outcome, PlanText, Request
-from assent.tools.plan_file import check_text
+from assent.tools.changing.plan_file import check_text
 from assent.tools.tool import Around, Tool
 
 

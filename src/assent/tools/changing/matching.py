@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from assent.core.errors import NoMatch
-from assent.tools.forms import line_end, line_of, with_ends
-from assent.tools.prefixes import HINT, bare, has_numbers, numbered
+from assent.tools.changing.forms import line_end, line_of, with_ends
+from assent.tools.changing.prefixes import HINT, bare, has_numbers, numbered
 
 BREAK = r"\r?\n"
 LAST_BREAK = r"(?:\r?\n|\Z)"

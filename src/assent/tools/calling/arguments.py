@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.message import Call
-from assent.tools.schema import field_schema, required, schema
+from assent.tools.calling.schema import field_schema, required, schema
 from assent.tools.tool import Tool
 
 SHOWN = 200  # characters of what could not be read

@@ -7,7 +7,7 @@ import msgspec
 from assent.core.errors import AssentError
 from assent.core.operation import FileState
 from assent.core.paths import ancestors, one_line, shown
-from assent.tools.places import located
+from assent.tools.looking.places import located
 from assent.tools.tool import Around
 
 NAMES = ("AGENTS.md", "CLAUDE.md")  # the first that is there counts

@@ -10,10 +10,10 @@ import msgspec
 
 from assent.core.errors import AssentError
 from assent.core.paths import STATE, inside
-from assent.tools.ignored import Ignored
-from assent.tools.overlay import Overlay
-from assent.tools.places import is_private
-from assent.tools.ripgrep import ripgrep
+from assent.tools.looking.ignored import Ignored
+from assent.tools.looking.overlay import Overlay
+from assent.tools.looking.places import is_private
+from assent.tools.looking.ripgrep import ripgrep
 from assent.tools.tool import Around
 
 MOST = 100_000  # files

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.tools.commands import quoted
+from assent.tools.looking.commands import quoted
 
 Args: TypeAlias = dict[str, Any]
 Translation: TypeAlias = Callable[[Any], Args | None]

@@ -9,12 +9,12 @@ import msgspec
 from assent.core.errors import AssentError, UsageError
 from assent.core.operation import FileState
 from assent.core.paths import inside
-from assent.tools.expressions import compiled, reach
-from assent.tools.listing import listed
-from assent.tools.overlay import Overlay
-from assent.tools.patterns import Pattern
-from assent.tools.places import is_private
-from assent.tools.ripgrep import Printed, ripgrep
+from assent.tools.looking.expressions import compiled, reach
+from assent.tools.looking.listing import listed
+from assent.tools.looking.overlay import Overlay
+from assent.tools.looking.patterns import Pattern
+from assent.tools.looking.places import is_private
+from assent.tools.looking.ripgrep import Printed, ripgrep
 from assent.tools.tool import Around
 
 LONGEST_LINE = 500  # characters of a line that are shown

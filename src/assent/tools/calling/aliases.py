@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from assent.core.errors import UsageError
 from assent.core.message import Call
-from assent.tools.foreign import ARGUMENTS, Args, key, translated
+from assent.tools.calling.foreign import ARGUMENTS, Args, key, translated
 from assent.tools.tool import Tool
 
 # By name in small letters without `_` and `-`: `write_file`, `WriteFile` and `writeFile` are one.

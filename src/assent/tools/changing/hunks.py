@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from assent.core.errors import NoMatch
-from assent.tools.forms import line_end
-from assent.tools.matching import indentation, indented, nearest
-from assent.tools.patching import Hunk
+from assent.tools.changing.forms import line_end
+from assent.tools.changing.matching import indentation, indented, nearest
+from assent.tools.changing.patching import Hunk
 
 UNCHANGED = "Nothing was changed."
 

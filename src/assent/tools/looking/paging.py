@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from assent.tools.limits import BYTES
-from assent.tools.prefixes import numbered
+from assent.tools.changing.prefixes import numbered
+from assent.tools.looking.limits import BYTES
 
 LONGEST = 2000  # characters of a line that are shown
 _HELD = 4 * LONGEST  # their bytes

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias, get_args, get_type_hints
 import msgspec
 
 from assent.core.errors import UsageError
+from assent.tools.calling.translations import TRANSLATIONS, WHOLE, truth
 from assent.tools.tool import Tool
-from assent.tools.translations import TRANSLATIONS, WHOLE, truth
 
 Args: TypeAlias = dict[str, Any]
 

@@ -6,7 +6,7 @@ import msgspec
 
 from assent.core.process import Chunk, Ended
 from assent.core.tool import Outcome
-from assent.tools.limits import REST, told
+from assent.tools.looking.limits import REST, told
 from assent.tools.tool import Around
 
 DISK = "This is the disk; what is staged is not in it. read, grep and glob see the draft."

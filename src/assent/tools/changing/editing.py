@@ -9,8 +9,8 @@ from assent.core.errors import NotFound, Refused, StaleError
 from assent.core.operation import FileOperation, FileState, WriteFile
 from assent.core.paths import ancestors, folded, inside, one_line, refuse_ours, shown
 from assent.core.tool import Action, Edit, Outcome, Request
-from assent.tools.forms import line_of
-from assent.tools.matching import rows
+from assent.tools.changing.forms import line_of
+from assent.tools.changing.matching import rows
 from assent.tools.tool import Around
 
 NEW_MODE = 0o644

@@ -5,7 +5,7 @@ from typing import Literal
 from assent.core.errors import NotFound
 from assent.core.operation import FileState
 from assent.core.paths import folded, name, one_line, parent
-from assent.tools.listing import listed
+from assent.tools.looking.listing import listed
 from assent.tools.tool import Around
 
 MOST = 3

@@ -6,8 +6,8 @@ import msgspec
 
 from assent.core.errors import AssentError, UsageError
 from assent.core.paths import name, parent
-from assent.tools.overlay import Overlay
-from assent.tools.patterns import Pattern
+from assent.tools.looking.overlay import Overlay
+from assent.tools.looking.patterns import Pattern
 
 FILES = (b".gitignore", b".ignore")
 LARGEST = 1 << 18  # bytes of a file with rules

@@ -2,8 +2,8 @@
 
 from assent.core.agent import Agent
 from assent.core.tool import Action, Posture
-from assent.tools.aliases import other_names
-from assent.tools.foreign import key
+from assent.tools.calling.aliases import other_names
+from assent.tools.calling.foreign import key
 from assent.tools.tool import Tool
 
 ENTER = "enter_plan"

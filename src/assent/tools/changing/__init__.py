@@ -1,0 +1,1 @@
+"""Changing: from what a model typed to exact operations, and nothing else."""
