@@ -191,9 +191,11 @@ def test_recover_names_its_own_ways_and_no_other(talker: Talker) -> None:
 def test_talking_on_during_a_build_names_what_ends_it(talker: Talker) -> None:
     broken(talker)
     plan = turn("A plan.", ("write_plan", {"text": SCOPED})), turn("Here.", PRESENT)
-    talker.script(*plan, GREETS, turn("in vain"), turn("So far, so good."))
+    said = turn("So far, so good."), turn("Done.")
+    talker.script(*plan, GREETS, turn("in vain"), *said)
     assert talker.json("-c", "go on")["next"].endswith(" build")
-    assert talker.world.ok("build")["outcome"] == "done"
+    row = talker.world.ok("build")
+    assert (row["outcome"], row["result"]) == ("done", "Done.")
 
 
 def test_after_a_rejection_the_next_line_reaches_the_model(talker: Talker) -> None:

@@ -1,8 +1,13 @@
 """The plan's text: what it starts with, what it declares, and which files its scope covers."""
 
+from typing import Literal
+
 import pytest
 
-from assent.core.plan import Scope, declared_reliance, declared_scope, template
+from assent.core.digest import sha256
+from assent.core.errors import BadPlan
+from assent.core.operation import FileState, WriteFile
+from assent.core.plan import Plan, Scope, declared_reliance, declared_scope, template
 
 DECLARED = b"""---
 scope: {files: [src/*], commands: [make]}
@@ -41,6 +46,31 @@ def test_a_template_declares_nothing() -> None:
 def test_a_plan_declares_scope_and_reliance() -> None:
     assert declared_scope(DECLARED) == Scope(("src/*",), ("make",))
     assert declared_reliance(DECLARED) == (b"go.mod", "café".encode())
+
+
+@pytest.mark.parametrize("key", ["files", "commands"])
+def test_a_scope_takes_nothing_out(key: str) -> None:
+    with pytest.raises(BadPlan, match="excludes nothing"):
+        declared_scope(f'---\nscope:\n  {key}: [a, "!b"]\n---\n'.encode())
+
+
+@pytest.mark.parametrize(
+    ("export", "content", "kind", "prose"),
+    [
+        (b"PLAN.md", b"# T\n", "file", True),
+        (b"", b"# T\n", "file", False),
+        (b"other.md", b"# T\n", "file", False),
+        (b"PLAN.md", b"# U\n", "file", False),
+        (b"PLAN.md", b"# T\n", "link", False),
+    ],
+)
+def test_only_the_one_export_leaves_a_plan_prose(
+    export: bytes, content: bytes, kind: Literal["file", "link"], prose: bool
+) -> None:
+    op = WriteFile(b"PLAN.md", None, FileState(sha256(content), len(content), 0o644, kind))
+    assert Plan(b"# T\n", (op,), export=export).prose is prose
+    assert not Plan(b"# T\n", (op, op), export=export).prose
+    assert Plan(b"# T\n", ()).prose
 
 
 @pytest.mark.parametrize(

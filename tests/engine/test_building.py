@@ -58,13 +58,21 @@ def said(engine: Engine, session: SessionRecord, about: str = "build") -> list[M
     return [e for e in events if isinstance(e, MessageAdded) and e.synthetic == about]
 
 
+def begin_turn(world: World, session: SessionRecord) -> SessionRecord:
+    """Does what a turn of the build does at its beginning."""
+    diary = Diary(world.engine()._doors, session.workspace)
+    current = diary.load(session.session)
+    building = world.engine().plans.ledger().load(current.plan_id).building
+    assert building is not None
+    begun = TurnStarted(current.turns + 1, building.run)
+    return diary.append(current, begun, StepStarted(1, "build", "m", current.mode))[0]
+
+
 def end_turn(world: World, session: SessionRecord, why: Why = "end") -> SessionRecord:
     """Does what a turn's driver would do at its end."""
     diary = Diary(world.engine()._doors, session.workspace)
-    current = diary.load(session.session)
-    begun = (TurnStarted(current.turns + 1), StepStarted(1, "build", "m", current.mode))
-    record, _ = diary.append(current, *begun, TurnEnded(why))
-    return record
+    begun = diary.load(session.session)
+    return diary.append(begun if begun.working else begin_turn(world, begun), TurnEnded(why))[0]
 
 
 def load(world: World, record: PlanRecord) -> PlanRecord:
@@ -135,8 +143,8 @@ def test_law_3_going_on_needs_no_second_yes(world: World) -> None:
     again = world.engine().building.start(load(world, record))
     assert again == first
     assert len(said(world.engine(), again)) == 1
-    stopped = end_turn(world, again, "limit")
-    assert not world.engine().building.is_over(stopped)
+    end_turn(world, again, "limit")
+    assert not world.engine().building.is_over(load(world, record))
     resumed = world.engine().building.start(load(world, record))
     assert resumed.waiting
     assert len(said(world.engine(), resumed)) == 2
@@ -165,8 +173,9 @@ def test_the_end_completes_the_plan_and_puts_the_mode_back(world: World) -> None
     assert (session.session, session.mode) == (talk.session, "ask")
     changed = [one.event for one in engine.sessions.events(session)]
     assert ModeChanged("ask", f"build of {record.digest}") in changed
-    assert not engine.building.is_over(session)
-    assert engine.building.is_over(end_turn(world, session))
+    assert not engine.building.is_over(load(world, record))
+    end_turn(world, session)
+    assert engine.building.is_over(load(world, record))
     ended = engine.building.finish(load(world, record), "done")
     assert (ended.state, ended.building) == (State.COMPLETED, None)
     assert engine.sessions.load(talk.session).mode == "plan"
@@ -236,7 +245,7 @@ def build_with_edits(world: World) -> PlanRecord:
     world.put({"src/a.py": b"0\n"})
     record = approve(world)
     engine = world.engine()
-    session = engine.building.start(record)
+    session = begin_turn(world, engine.building.start(record))
     for n, edit in enumerate(
         [
             write("src/a.py", b"0\n", b"1\n"),

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.engine.test_building import TEXT, end_turn, load, said
+from tests.engine.test_building import TEXT, begin_turn, end_turn, load, said
 from tests.engine.test_permits import write
 from tests.engine.world import PassedOn, World
 
@@ -33,7 +33,8 @@ def build(world: World, record: PlanRecord, store: Store) -> None:
     """Does what the command line does for a plan of prose, as one process."""
     engine = world.engine(store)
     session = engine.building.start(engine.plans.ledger().load(record.plan_id))
-    if not engine.building.is_over(session):
+    if not engine.building.is_over(load(world, record)):
+        session = begin_turn(world, session)
         if not (world.root / "src/a.py").exists():
             engine.permits.apply(session, "c1", write("src/a.py", None, b"a\n"), "scope", "plan")
         end_turn(world, session)

@@ -5,7 +5,7 @@ from tests.engine.test_building import approve, load
 from tests.engine.test_permits import undo
 from tests.engine.world import World
 
-from assent.core.errors import AssentError, Impossible, Refused
+from assent.core.errors import AssentError, IllegalStep, Impossible, NotApproved, Refused
 from assent.core.lifecycle import State
 from assent.core.operation import WriteFile
 from assent.core.record import PlanRecord
@@ -23,7 +23,8 @@ def propose(world: World, text: bytes = TEXT, files: dict[str, bytes] | None = N
 
 def exported(world: World, record: PlanRecord) -> list[bytes]:
     plan = world.engine().plans.ledger().plan(record)
-    return [op.path for op in plan.operations if isinstance(op, WriteFile) and plan.is_export(op)]
+    writes = [op for op in plan.operations if isinstance(op, WriteFile)]
+    return [op.path for op in writes if op.after.digest == plan.content_hash]
 
 
 def test_the_text_is_an_operation_like_any_other(world: World) -> None:
@@ -115,6 +116,61 @@ def test_an_export_alone_leaves_a_plan_of_prose_what_it_is(world: World) -> None
     assert engine.building.finish(load(world, record), "done").state is State.COMPLETED
     assert undo(engine).outcome == "done"
     assert world.files() == {}
+
+
+@pytest.mark.parametrize(("export", "path"), [(b"", "notes.md"), (b"PLAN.md", "notes.md")])
+def test_a_staged_write_of_the_own_text_is_no_export(
+    world: World, export: bytes, path: str
+) -> None:
+    """Else whoever plans could turn operations that a person sees into a free build by a model."""
+    world.export = export
+    text = b'---\nscope: {files: ["*"]}\n---\n# Notes\n'
+    record = propose(world, text, {path: text})
+    engine = world.engine()
+    assert not engine.runs.is_prose(record)
+    assert engine.reviews.review(record).risks == ()
+    approved = engine.consents.approve(record, record.digest, "", "test")
+    with pytest.raises(IllegalStep):
+        engine.building.start(approved)
+    assert world.build(approved).outcome == "done"
+    assert world.files()[path] == text
+
+
+def test_what_is_staged_where_the_export_goes_stays_an_operation(world: World) -> None:
+    world.export = b"PLAN.md"
+    record = propose(world, files={"PLAN.md": TEXT})
+    assert not world.engine().runs.is_prose(record)
+    assert world.build(world.engine().consents.approve(record, record.digest, "", "t")).outcome == (
+        "done"
+    )
+
+
+@pytest.mark.parametrize(("before", "after"), [(b"", b"PLAN.md"), (b"PLAN.md", b"")])
+def test_another_setting_later_changes_nothing_about_a_frozen_plan(
+    world: World, before: bytes, after: bytes
+) -> None:
+    world.export = before
+    record = propose(world, files={} if before else {"PLAN.md": TEXT})
+    world.export = after
+    engine = world.engine()
+    assert engine.runs.is_prose(record) == bool(before)
+    approved = engine.consents.approve(record, record.digest, "", "test")
+    with pytest.raises(IllegalStep):
+        world.build(approved) if before else engine.building.start(approved)
+
+
+def test_law_2_exported_and_staged_have_different_digests(world: World) -> None:
+    """The same bytes are written; who writes the rest is another matter, and another yes."""
+    staged = propose(world, files={"PLAN.md": TEXT})
+    engine = world.engine()
+    engine.consents.approve(staged, staged.digest, "", "test")
+    world.export = b"PLAN.md"
+    engine = world.engine()
+    drafted = engine.drafts.clear(engine.plans.find(staged.plan_id)).record
+    exported_one = engine.consents.propose(drafted)
+    assert exported_one.digest != staged.digest
+    with pytest.raises(NotApproved):
+        engine.building.start(exported_one)
 
 
 def test_an_undo_plan_exports_nothing(world: World) -> None:

@@ -9,14 +9,31 @@ from assent.ports import Facts
 from assent.views.diff import operation_diff
 from assent.views.lookalike import skeletons
 from assent.views.protected import PROTECTED, leads_away, protected
-from assent.views.risks import _RULES, RISKS, RiskInput, risks
+from assent.views.risks import _RULES, BY_A_MODEL, RISKS, RiskInput, risks, scope_risks
 
 AWS = "AKIA" + "Z7Q4X2M9K1B8W3LP"
 
 
 def test_every_code_has_a_rule_in_the_order_of_severity() -> None:
-    assert list(RISKS) == list(_RULES)
+    assert list(RISKS) == [*BY_A_MODEL, *_RULES]
     assert all(meaning.endswith(".") for meaning in RISKS.values())
+
+
+@pytest.mark.parametrize(
+    ("globs", "codes"),
+    [
+        ((), ()),
+        (("src/*",), ("model_writes",)),
+        (("*.py", "docs/*"), ("model_writes",)),
+        (("*",), BY_A_MODEL),
+        (("src/*", "**"), BY_A_MODEL),
+        (("**/*",), BY_A_MODEL),
+        (("?*",), BY_A_MODEL),
+        (("[!.]*", ".*"), BY_A_MODEL),
+    ],
+)
+def test_what_a_scope_lets_a_model_do(globs: tuple[str, ...], codes: tuple[str, ...]) -> None:
+    assert scope_risks(Scope(globs)) == codes
 
 
 def test_protected_paths_prove_themselves() -> None:

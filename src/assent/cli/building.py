@@ -14,8 +14,7 @@ from assent.core.event import Recorded
 from assent.core.model import Delta
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
-from assent.core.session_event import MessageAdded
-from assent.engine.building import BUILDER, message_of
+from assent.engine.building import BUILDER
 from assent.engine.engine import Engine
 from assent.engine.runs import RunReport
 from assent.views.built import Built, built, built_lines, built_row
@@ -29,19 +28,21 @@ UNSPENT = "The approval is kept; nothing was changed."
 
 def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
     """Carries a plan out, or goes on with it, to its end; without a model nothing is spent."""
-    if not record.building:
-        call.engine.consents.usable(record)
+    call.engine.building.check(record)
     person = asker(may_ask=not call.no_input)
     work = open_work(call.folder, model=None, asker=person, limits=Limits(0, 0))
     with closing(work), interruptible():
         engine = work.engine
         plan = engine.plans.find(record.plan_id)
         name = agent or BUILDER
-        session = engine.building.start(plan, _model(work, plan, model, name), name)
-        if not engine.building.is_over(session):
-            events = engine.sessions.work(session, work.driver, work.tooling)
-            _show(call, session, cast("Generator[Recorded | Delta, None, None]", events))
-        report, told = _ended(engine, session, record.plan_id)
+        asked = _model(work, plan, model, name)
+        with engine.building.held(plan) as current:
+            session = engine.building.start(current, asked, name)
+            plan = engine.plans.find(record.plan_id)
+            if not engine.building.is_over(plan):
+                events = engine.building.work(plan, work.driver, work.tooling)
+                _show(call, session, cast("Generator[Recorded | Delta, None, None]", events))
+            report, told = _ended(engine, plan)
         call.output.warn(engine.warnings)
     return _answer(call, report, told)
 
@@ -91,17 +92,14 @@ def _show(
         raise
 
 
-def _ended(engine: Engine, session: SessionRecord, plan_id: str) -> tuple[RunReport, Built]:
+def _ended(engine: Engine, plan: PlanRecord) -> tuple[RunReport, Built]:
     """Ends the run, if the model says that it is done."""
-    plan = engine.plans.find(plan_id)
-    session = engine.sessions.load(session.session)
-    if not engine.building.is_over(session):
+    if not engine.building.is_over(plan):
         raise AssentError(f"The build stopped before its end. {KEPT}", AGAIN)
     report = engine.building.report(plan)
-    events = [one.event for one in engine.sessions.events(session)]
-    ids = [event.id if isinstance(event, MessageAdded) else "" for event in events]
-    since = events[ids.index(message_of(report.run)) :]
-    told = built(session.session, report.outcome, report.left, since)
+    own = engine.building.events(plan)
+    session = plan.building.session if plan.building else ""
+    told = built(session, report.outcome, report.left, own)
     engine.building.finish(plan, report.outcome)
     return report, told
 

@@ -79,7 +79,8 @@ def recover(call: Call, resume: bool, roll_back: bool, accept: bool, digest: str
     if call.engine.runs.unfinished() is None and (plan := call.engine.runs.building()):
         if way == "resume":
             return build_and_answer(call, plan)
-        return _answer(call, _given_up(call, plan, way, digest))
+        with call.engine.building.held(plan) as held:
+            return _answer(call, _given_up(call, held, way, digest))
     if digest:
         raise UsageError("Only what a model built is taken back by a digest.", "assent recover")
     return _answer(call, _watched(call, call.engine.runs.recover(way)))
@@ -98,19 +99,17 @@ def build_and_answer(call: Call, record: PlanRecord, model: str = "", agent: str
 
 def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
     """Decides a build by a model that has not come to its end: accepted as it is, or taken back."""
-    building, note = call.engine.building, plan.building
-    assert note is not None, "it was found by that"
+    building = call.engine.building
+    report = building.report(plan, kept=way != "roll_back")
     if way == "auto":
         told = f"A model builds plan {plan.name} and has not come to its end."
-        return RunReport(note.run, "needs_you", notes=(told,))
+        return RunReport(report.run, "needs_you", notes=(told,))
     if way == "accept":
-        report = building.report(plan)
         building.finish(plan, report.outcome)
         notes = tuple(f"Not marked as done: {words}" for words in report.left)
         return msgspec.structs.replace(report, notes=notes)
-    report = building.report(plan, kept=False)
     if report.operations:
-        preview = call.engine.undoing.preview(note.run)
+        preview = call.engine.undoing.preview(report.run)
         wanted = preview.plan.digest
         channel = consent(call, wanted, digest, lambda: call.engine.reviews.undo_review(preview))
         _watched(call, call.engine.undoing.apply(preview, channel))

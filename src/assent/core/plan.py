@@ -5,7 +5,14 @@ from functools import cached_property
 
 import msgspec
 
-from assent.core.digest import operation_ids, operations_hash, plan_digest, sha256
+from assent.core.digest import (
+    export_digest,
+    operation_ids,
+    operations_hash,
+    plan_digest,
+    sha256,
+)
+from assent.core.errors import BadPlan
 from assent.core.front_matter import front_matter
 from assent.core.operation import Operation, WriteFile
 
@@ -41,6 +48,7 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
     scope: Scope = Scope()
     relied_on: tuple[ReliedOn, ...] = ()
     workspace: str = ""
+    export: bytes = b""  # the path of the one operation, if that is what plan.export added
 
     @cached_property
     def content_hash(self) -> str:
@@ -56,18 +64,21 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def digest(self) -> str:
-        return plan_digest(
+        plain = plan_digest(
             self.content_hash,
             self.operations_hash,
             (self.scope.files, self.scope.commands),
             [(file.path, file.digest) for file in self.relied_on],
             self.workspace,
         )
+        return export_digest(plain, self.export) if self.export else plain
 
     @property
     def prose(self) -> bool:
-        """Whether a model has to carry it out: it does nothing itself but export its own text."""
-        return all(self.is_export(op) for op in self.operations)
+        """Whether a model has to carry it out: it has no operation but the setting's export."""
+        return not self.operations or (
+            len(self.operations) == 1 and self.is_export(self.operations[0])
+        )
 
     @property
     def covers_nothing(self) -> bool:
@@ -75,13 +86,24 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
         return self.prose and not self.scope.files
 
     def is_export(self, op: Operation) -> bool:
-        """Tells whether an operation writes the plan's own text to a file."""
-        return isinstance(op, WriteFile) and op.after.digest == self.content_hash
+        """Tells whether an operation is the one that the setting added, not one like it."""
+        return (
+            isinstance(op, WriteFile)
+            and op.path == self.export
+            and (op.after.kind, op.after.digest) == ("file", self.content_hash)
+        )
 
 
 def declared_scope(text: bytes) -> Scope:
-    """Reads the scope that the Markdown declares."""
+    """Reads the scope that the Markdown declares; there is no way to take files out of it."""
     declared = front_matter(text)
+    for entry in (*declared.files, *declared.commands):
+        if entry.startswith("!"):
+            raise BadPlan(
+                f"In the front matter, the scope has {entry!a}. A scope only adds, so `!` excludes "
+                "nothing; name what the plan may touch.",
+                "assent plan write FILE",
+            )
     return Scope(declared.files, declared.commands)
 
 

@@ -1,14 +1,18 @@
 """Building a plan of prose: the approved text becomes work for a session, with a contract."""
 
 import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import msgspec
 
 from assent.core.digest import operation_ids
-from assent.core.errors import Busy, Moved
+from assent.core.errors import Busy, IllegalStep, LiveDiffers, Moved
+from assent.core.event import Event, Recorded
 from assent.core.journal import Outcome, Result
 from assent.core.message import Text
 from assent.core.mode import agent_of
+from assent.core.model import Delta
 from assent.core.operation import WriteFile
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord, RunNote
@@ -22,6 +26,7 @@ from assent.core.session_event import (
     Todo,
     TodosChanged,
     TurnEnded,
+    TurnStarted,
 )
 from assent.core.tool import Edit
 from assent.engine.desk import Desk
@@ -31,7 +36,8 @@ from assent.engine.reminders import Switch, mode_events
 from assent.engine.runs import RunReport
 from assent.engine.sessions import Sessions
 from assent.engine.takeback import composed
-from assent.ports import Batch
+from assent.engine.tooling import Tooling
+from assent.ports import Batch, Driver
 
 BUILDER = agent_of("ask")
 ENDED = "The build of the approved plan is over, so the mode is plan again, as before it."
@@ -54,34 +60,78 @@ class Building:
 
     def start(self, plan: PlanRecord, model: str = "", agent: str = "") -> SessionRecord:
         """Spends the approval, once, and hands the approved text to the plan's session."""
+        self.check(plan)
         session = self._session(plan)
         note = self._desk.runs.begin(plan.plan_id, session.session)
-        session = self._sessions.load(note.session)
+        if note.session != session.session:
+            raise _elsewhere(plan)
         frozen = self._desk.plans.ledger().plan(note)
         message = message_of(note.run)
         if not self._said(session, message):
             session = self._hand_over(session, note, frozen, (message, agent or BUILDER, model))
-        elif not (session.waiting or session.working or self.is_over(session)):
-            told = MessageAdded(
-                self._desk.doors.clock.new_id(), agent or BUILDER, (Text(GO_ON),),
-                synthetic="build", model=model,
-            )  # fmt: skip
-            session = self._diary().append(session, told)[0]
-        self._export(session, frozen)
+        elif self._is_idle(session, note):
+            session = self._go_on(session, plan, agent or BUILDER, model)
+        self._export(msgspec.structs.replace(session, build=note.run), frozen)
         return self._sessions.load(session.session)
 
-    def is_over(self, session: SessionRecord) -> bool:
+    def check(self, plan: PlanRecord) -> None:
+        """Refuses what cannot be built, or not gone on with, before anything is asked or spent."""
+        if not plan.building:
+            self._desk.consents.usable(plan)
+        elif difference := self._desk.plans.difference(plan):
+            raise LiveDiffers(
+                f"{difference} The build goes on when its bytes are as they were; or end it with "
+                "`assent recover --accept` or `assent recover --roll-back`.",
+                "assent diff --live",
+            )
+
+    @contextmanager
+    def held(self, plan: PlanRecord) -> Iterator[PlanRecord]:
+        """Keeps everybody else from this build, and yields the plan as it is from then on."""
+        session = self._session(plan)
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self._sessions.held(session, f"build of plan {plan.name}"))
+            except Busy as busy:
+                raise _elsewhere(plan, busy) from busy
+            current = self._desk.plans.ledger().load(plan.plan_id)
+            if current.building and current.building.session != session.session:
+                raise _elsewhere(plan)
+            if plan.building and not current.building:
+                raise _over(current, plan.building.run)
+            yield current
+
+    def work(
+        self, plan: PlanRecord, driver: Driver, tooling: Tooling
+    ) -> Iterator[Recorded | Delta]:
+        """Takes a build that the caller holds one turn forward; in that turn its scope counts."""
+        note = _note(plan)
+        session = self._sessions.load(note.session)
+        return self._sessions.work_held(session, driver, tooling, note.run)
+
+    def events(self, plan: PlanRecord) -> list[Event]:
+        """Returns what happened in the turns of the build, and in no other turn."""
+        note, own, mine = _note(plan), [], False
+        for recorded in self._sessions.events(self._sessions.load(note.session)):
+            event = recorded.event
+            if isinstance(event, TurnStarted):
+                mine = event.build == note.run
+            if mine:
+                own.append(event)
+            mine = mine and not isinstance(event, TurnEnded)
+        return own
+
+    def is_over(self, plan: PlanRecord) -> bool:
         """Tells whether the model has come to its own end of the work."""
-        if session.waiting or session.working:
-            return False
-        events = [one.event for one in self._sessions.events(session)]
-        ends = [event.why for event in events if isinstance(event, TurnEnded)]
-        return bool(ends) and ends[-1] in ("end", "presented")
+        match self.events(plan)[-1:]:
+            case [TurnEnded(why="end" | "presented")]:
+                return True
+            case _:
+                return False
 
     def report(self, plan: PlanRecord, *, kept: bool = True) -> RunReport:
         """Says what a build by a model changed so far, if anything, and which steps it left."""
-        note = plan.building
-        assert note is not None, "the build has begun and not ended"
+        note = _note(plan)
         ledger = self._desk.plans.ledger()
         runs = [one for one in ledger.permit_runs() if one.permit.build == note.run]
         done = [one.operations for one in runs if one.outcome == "done"]
@@ -128,8 +178,11 @@ class Building:
         if found := self._sessions.of_plan(plan):
             return found
         new, diary = self._desk.doors.clock.new_id(), self._diary()
-        begun = SessionStarted(new, diary.workspace, plan.session, "ask", plan.goal)
-        return diary.start(begun, self._desk.link(plan))
+        with self._desk.doors.locks.hold(diary.workspace, f"build of plan {plan.name}"):
+            if found := self._sessions.of_plan(plan):  # somebody else was faster
+                return found
+            begun = SessionStarted(new, diary.workspace, plan.session, "ask", plan.goal)
+            return diary.start(begun, self._desk.link(plan))
 
     def _hand_over(
         self, session: SessionRecord, note: RunNote, plan: Plan, said: tuple[str, str, str]
@@ -146,6 +199,31 @@ class Building:
         events = (self._desk.link(record), *raised, told, TodosChanged(todos))
         self._desk.projections.todos(record, plan.text, todos)
         return self._diary().append(session, *events)[0]
+
+    def _is_idle(self, session: SessionRecord, note: RunNote) -> bool:
+        """Tells whether nothing in the session makes a model go on with the build."""
+        if session.waiting:
+            events = [one.event for one in self._sessions.events(session)]
+            said = [event for event in events if isinstance(event, MessageAdded)]
+            return said[-1].synthetic != "build"
+        if session.working:
+            return session.build != note.run
+        return True
+
+    def _go_on(
+        self, session: SessionRecord, plan: PlanRecord, agent: str, model: str
+    ) -> SessionRecord:
+        current = self._desk.plans.ledger().load(plan.plan_id)
+        if self.is_over(current):
+            return session
+        new = self._desk.doors.clock.new_id()
+        told = MessageAdded(new, agent, (Text(GO_ON),), synthetic="build", model=model)
+        before: list[SessionEvent] = []
+        if session.plan_id != plan.plan_id:
+            before.append(self._desk.link(current))
+        if session.mode == "plan":  # whoever says build again means it
+            before.append(ModeChanged("ask", _reason(_note(current))))
+        return self._diary().append(session, *before, told)[0]
 
     def _export(self, session: SessionRecord, plan: Plan) -> None:
         """Applies the export, all that a plan of prose does by itself, if it is still due."""
@@ -204,6 +282,26 @@ def contract(plan: Plan, todos: tuple[Todo, ...]) -> str:
 def message_of(run: str) -> str:
     """Returns the id of the message with which a session begins to build."""
     return f"build-{run}"
+
+
+def _note(plan: PlanRecord) -> RunNote:
+    """Returns the run of a build that goes on."""
+    if plan.building is None:
+        raise _over(plan, plan.runs[-1].run if plan.runs else "")
+    return plan.building
+
+
+def _over(plan: PlanRecord, run: str) -> IllegalStep:
+    named = f" (run {run})" if run else ""
+    return IllegalStep(f"The build of plan {plan.name}{named} is over.", "assent status")
+
+
+def _elsewhere(plan: PlanRecord, busy: Busy | None = None) -> Busy:
+    """Says that somebody else is at this build, and how to see who."""
+    told = f"Plan {plan.name} is being built elsewhere, or its session is in use."
+    if busy is None:
+        return Busy(f"{told} Nothing was changed.", "assent status")
+    return Busy(f"{told} {busy.message}", busy.next)
 
 
 def _reason(note: RunNote) -> str:

@@ -115,9 +115,10 @@ class Consents:
 
     def usable(self, record: PlanRecord) -> Approval:
         """Returns the approval that a build would spend, or says why there is none."""
-        if record.state is State.DISCARDED:
-            raise IllegalStep("The plan was discarded; it cannot be built.", "assent plan list")
         approval = record.usable(self._doors.clock.now())
+        if record.state is State.DISCARDED:
+            refusal = IllegalStep if approval else NotApproved
+            raise refusal("The plan was discarded; it cannot be built.", "assent plan list")
         if approval is not None:
             return approval
         fitting = [c for c in record.consents if c.approval.digest == record.digest and not c.void]

@@ -22,7 +22,7 @@ class Exports:
         """Returns the operations with the export among them, if it is wanted and not done."""
         if not self._place.export:
             return operations
-        path = self._path()
+        path = self.path()
         before = self._contents.overlay(operations).state(path)
         if before == "folder":
             raise Impossible(f"plan.export names {shown(path)}, which is a folder.")
@@ -36,7 +36,8 @@ class Exports:
         self._contents.keep_all(changed, [op for op in changed if op not in operations])
         return changed
 
-    def _path(self) -> bytes:
+    def path(self) -> bytes:
+        """Returns where the export goes; refuses a path that no plan may touch."""
         try:
             path = normal(self._place.export)
         except Refused as refused:

@@ -49,11 +49,10 @@ class Permits:
             plan = Plan(text, operations, workspace=ledger.workspace)
             self._check_files(plan, operations)
             self._keep(edit)
-            build = self._build(ledger, session)
             clock = self._doors.clock
             permit = Permit(
                 clock.new_id(), session.session, call, source, detail, plan.digest, clock.now(),
-                session.turns, build,
+                session.turns, session.build,
             )  # fmt: skip
             return self._run(ledger, plan, permit)
 
@@ -108,13 +107,6 @@ class Permits:
         except Drift as drift:
             raise Drift(f"{drift.message} {AGAIN}") from drift
         self._doors.blobs.flush()
-
-    def _build(self, ledger: Ledger, session: SessionRecord) -> str:
-        """Returns the run of the plan of prose that this session carries out, if it does."""
-        if not session.plan_id:
-            return ""
-        building = ledger.load(session.plan_id).building
-        return building.run if building and building.session == session.session else ""
 
     def _settle(self, ledger: Ledger) -> None:
         """Recovers what an earlier process left, unless no run was written since the last look."""

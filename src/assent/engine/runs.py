@@ -118,7 +118,7 @@ class Runs:
 
     def is_prose(self, record: PlanRecord) -> bool:
         """Tells whether a model has to carry out a proposed plan."""
-        if not record.frozen or record.undoes:
+        if record.building or not record.frozen or record.undoes:
             return record.building is not None
         return self.ledger().plan(record).prose
 

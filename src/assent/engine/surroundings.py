@@ -10,8 +10,10 @@ from assent.core.session import SessionRecord
 from assent.core.tool import Action, Posture, Request, Verdict
 from assent.engine.desk import Desk
 from assent.engine.tooling import Tooling
-from assent.tools.overlay import Overlay
+from assent.tools.looking.overlay import Overlay
 from assent.tools.tool import Around
+
+LARGEST = 1 << 30  # bytes of a file that a model's call may be about: a second of reading
 
 
 class Surroundings:
@@ -76,13 +78,13 @@ class Surroundings:
         if self._overlay is None or self._overlay[0] != draft:
             operations = self._desk.drafts.operations(plan) if plan else ()
             doors = self._desk.doors
-            self._overlay = (draft, Overlay(doors.files, doors.blobs, operations))
+            self._overlay = (draft, Overlay(doors.files, doors.blobs, operations, largest=LARGEST))
         return self._overlay[1]
 
     def _building(self, record: SessionRecord, plan: PlanRecord | None) -> tuple[str, ...] | None:
-        """Returns the files that an approved plan of prose may touch, while it is carried out."""
+        """Returns the files that an approved plan of prose may touch, in its own turns alone."""
         run = plan.building if plan else None
-        if run is None or run.session != record.session:
+        if run is None or (run.run, run.session) != (record.build, record.session):
             return None
         if self._scope[0] != run.run:
             self._scope = (run.run, self._desk.plans.ledger().plan(run).scope.files)

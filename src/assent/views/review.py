@@ -16,14 +16,13 @@ from assent.core.operation import (
     Operation,
     Reversibility,
     RunCommand,
-    WriteFile,
     footprint,
 )
 from assent.core.paths import ancestors, shown
 from assent.core.plan import ReliedOn, Scope
 from assent.views.commands import command_lines, subject
 from assent.views.lines import BLANK, Line, Style, foreign, table, wrapped
-from assent.views.risks import RISKS
+from assent.views.risks import BY_A_MODEL, RISKS
 from assent.views.rows import Row, kind, operation_row, path_fields
 from assent.views.visible import LONG, fold_long, visible, visible_line, visible_path
 
@@ -54,7 +53,8 @@ class Review(msgspec.Struct, frozen=True):
     scope: Scope = Scope()
     relied_on: tuple[ReliedOn, ...] = ()
     operations: tuple[OperationReview, ...] = ()
-    risks: tuple[str, ...] = ()  # of the text
+    risks: tuple[str, ...] = ()  # of the text, and of a model that carries it out
+    prose: bool = False  # a model carries it out
 
 
 NEXT: Final[dict[State, str]] = {
@@ -160,14 +160,15 @@ def _risks(review: Review) -> Iterator[Line]:
     operations = review.operations
     risky: dict[str, list[str]] = {code: [] for code in RISKS}
     for code in review.risks:
-        risky[code].append("the plan's text")
+        risky[code].append(_globs(review) if code in BY_A_MODEL else "the plan's text")
     for number, operation in enumerate(operations, 1):
         for code in operation.risks:
             risky[code].append(f"{number}. {subject(operation.op)}")
     count = sum(1 for operation in operations if operation.risks)
     found = f"{count} of {len(operations)}" if count else f"none found in {len(operations)}"
-    text = ", and the plan's text" if review.risks else ""
-    yield Line("heading", f"Risks: {found} operations{text}")
+    text = ", and the plan's text" if set(review.risks) - set(BY_A_MODEL) else ""
+    model = "what a model will do, and " if set(review.risks) & set(BY_A_MODEL) else ""
+    yield Line("heading", f"Risks: {model}{found} operations{text}")
     for code, places in risky.items():
         for place in places:
             yield from wrapped("risk", f"{code:<{_WIDEST}}  {place}: {RISKS[code]}")
@@ -183,7 +184,7 @@ def _declared(review: Review) -> Iterator[Line]:
     ]
     yield from table("plain", rows)
     warnings = [f"`{key}` is not read; `{ours}` is." for key, ours in _misspelt(review.text)]
-    if review.digest and review.path and _covers_nothing(review):
+    if review.prose and not review.scope.files:
         warnings.append(COVERS_NOTHING)
     for warning in warnings:
         yield from wrapped("risk", visible_line(warning))
@@ -198,11 +199,8 @@ def _misspelt(text: bytes) -> list[tuple[str, str]]:
         return []
 
 
-def _covers_nothing(review: Review) -> bool:
-    """Tells whether a model will build it, and is to ask about each of its changes."""
-    exports = [op.op for op in review.operations if isinstance(op.op, WriteFile)]
-    own = [op for op in exports if op.after.digest == review.content_hash]
-    return len(own) == len(review.operations) and not review.scope.files
+def _globs(review: Review) -> str:
+    return ", ".join(map(visible_line, review.scope.files))
 
 
 def _operation(number: int, operation: OperationReview) -> Iterator[Line]:

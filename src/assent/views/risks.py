@@ -28,6 +28,8 @@ from assent.views.visible import BOM, hidden, hidden_path, mixed_endings
 
 # code: meaning. The order is the order of severity, in which risks are listed and shown.
 RISKS: Final[dict[str, str]] = {
+    "any_file": "The scope is the WHOLE WORKSPACE: a model may change any file in it.",
+    "model_writes": "A model may change any file in its scope without a further question.",
     "deletes": "Removes a file.",
     "protected": "Touches a file that other programs obey or that holds secrets.",
     "irreversible": "Cannot be undone.",
@@ -43,6 +45,9 @@ RISKS: Final[dict[str, str]] = {
     "unshown": "Is not shown: its content is binary or too large.",
 }
 
+BY_A_MODEL: Final = ("any_file", "model_writes")  # of a plan that a model carries out
+# Names of many kinds: a scope that covers them all is no bound.
+_ANY: Final = ("a", ".env", "Makefile", "src/main.py", "a/b/c.tar.gz", "\u00e9/Z-9", "_/_", "0")
 _SET_ID: Final = 0o6000
 _RUNNABLE: Final = 0o111
 # A script with one of these does more than its first words say.
@@ -84,6 +89,14 @@ def text_risks(text: bytes) -> tuple[str, ...]:
     told = text.decode("utf-8", "backslashreplace")
     found = {"secret": secret(told) is not None, "hidden_text": bool(hidden(told))}
     return tuple(code for code, applies in found.items() if applies)
+
+
+def scope_risks(scope: Scope) -> tuple[str, ...]:
+    """Returns what a plan of prose lets a model do in its scope; nothing where that is empty."""
+    if not scope.files:
+        return ()
+    wide = all(map(scope.covers, _ANY)) or not all(glob.strip("*?/.") for glob in scope.files)
+    return BY_A_MODEL if wide else ("model_writes",)
 
 
 def _deletes(case: _Case) -> bool:
