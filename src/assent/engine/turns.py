@@ -22,7 +22,7 @@ from assent.core.session_event import (
     TurnEnded,
     TurnStarted,
 )
-from assent.core.tool import Carried, Decision, Edit, Posture, Request
+from assent.core.tool import Carried, Decision, Edit, Posture, Request, Verdict
 from assent.core.transcript import LOST, Transcript
 from assent.engine.asking import asked, drained, permission, refusal
 from assent.engine.desk import Desk
@@ -185,10 +185,10 @@ class SessionTurn:
         ended: list[SessionEvent] = []
         for call, one in zip(batch, settled, strict=True):
             ended += yield from self._end(call, one, seconds)
-        if any(one.outcome.effect for one in settled):
-            yield from self.note(*ended)
-        else:  # what was only read can be read again: no need to wait for the disk here
+        if all(map(_can_wait, settled)):
             self.hold(*ended)
+        else:
+            yield from self.note(*ended)
 
     def _settled(
         self, batch: Sequence[Call], around: Around, pending: list[Recorded]
@@ -314,6 +314,16 @@ class SessionTurn:
                 self._seen.update(metadata.get("seen", {}))
             case _:
                 pass
+
+
+def _can_wait(settled: Settled) -> bool:
+    """Tells whether the end of a call may become durable together with the step after it.
+
+    What was only read can be read again, and what was staged is durable in the draft: after a crash
+    in between, the model is told of it as news.
+    """
+    staged = settled.decision is not None and settled.decision.verdict is Verdict.STAGE
+    return settled.outcome.effect is None or (staged and isinstance(settled.outcome.effect, Edit))
 
 
 def _batches(calls: Sequence[Call], reads: Callable[[Call], bool]) -> Iterator[list[Call]]:
