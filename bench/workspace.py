@@ -13,7 +13,7 @@ from assent.core.digest import sha256
 from assent.core.operation import FileState, WriteFile
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
-from assent.engine.runs import RunReport
+from assent.engine.run.runs import RunReport
 from assent.store.blobs import FileBlobs
 
 MODE = 0o644

@@ -11,7 +11,7 @@ from tests.crash.trees import look
 from assent.core.errors import AssentError
 from assent.core.journal import Way, finished
 from assent.engine.engine import Engine
-from assent.engine.runs import RunReport
+from assent.engine.run.runs import RunReport
 from assent.ports import Batch, Store
 from assent.store.memory import MemoryStore
 from assent.store.sqlite import SqliteStore

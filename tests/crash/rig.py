@@ -16,7 +16,7 @@ from assent.core.errors import AssentError
 from assent.core.journal import finished
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
-from assent.engine.runs import RunReport
+from assent.engine.run.runs import RunReport
 from assent.testing.engines import Site, open_site
 from assent.testing.watched import Listener, silent
 

@@ -38,7 +38,7 @@ from assent.core.tool import (
     TodoList,
     Verdict,
 )
-from assent.engine.tooling import Tooling
+from assent.engine.session.tooling import Tooling
 from assent.ports import Fetched, Turn
 from assent.tools.tool import Around, Tool
 from assent.tools.toolbox import Toolbox

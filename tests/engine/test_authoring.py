@@ -7,9 +7,9 @@ from tests.engine.world import World
 
 from assent.core.operation import WriteFile
 from assent.core.record import PlanRecord
-from assent.engine.authoring import NO_TEXT
-from assent.engine.consents import COVERS_NOTHING
-from assent.engine.reminders import Now, Switch, mode_words, reminder
+from assent.engine.plan.consents import COVERS_NOTHING
+from assent.engine.session.authoring import NO_TEXT
+from assent.engine.session.reminders import Now, Switch, mode_words, reminder
 
 GOAL = "Greet"
 SCOPED = "---\nscope: {files: [src/*]}\n---\n# Words\n"

@@ -28,9 +28,9 @@ from assent.core.session_event import (
     TurnStarted,
     Why,
 )
-from assent.engine.building import BUILDS, ENDED, contract, steps
-from assent.engine.diary import Diary
 from assent.engine.engine import Engine
+from assent.engine.session.building import BUILDS, ENDED, contract, steps
+from assent.engine.session.diary import Diary
 
 TEXT = b"""---
 scope:

@@ -13,7 +13,7 @@ from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.core.session_event import TurnEnded, TurnStarted
 from assent.engine.engine import Engine
-from assent.engine.tooling import Tooling
+from assent.engine.session.tooling import Tooling
 from assent.gate.gate import ModeGate
 from assent.store.locks import FileLocks
 from assent.tools.toolbox import Toolbox

@@ -17,8 +17,8 @@ from assent.core.session_event import (
     SessionStarted,
     Todo,
 )
-from assent.engine.effects import UNANSWERED
-from assent.engine.plans import MAX_TEXT
+from assent.engine.plan.plans import MAX_TEXT
+from assent.engine.session.effects import UNANSWERED
 from assent.ports import Batch
 
 GOAL = "Greet"

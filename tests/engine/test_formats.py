@@ -7,7 +7,7 @@ from assent.core.errors import Refused
 from assent.core.operation import DeleteFile, FileState, MoveFile, WriteFile
 from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
 from assent.core.tool import Edit
-from assent.engine.formats import LIMITS, Formats, formatted
+from assent.engine.session.formats import LIMITS, Formats, formatted
 
 UPPER = {"*.txt": ("upper", "--name", "{path}", "-")}
 

@@ -12,8 +12,8 @@ from assent.core.process import Chunk, Ended, Limits, Program
 from assent.core.session import SessionRecord
 from assent.core.session_event import Question, QuestionAsked
 from assent.core.tool import Action, Decision, Request, Verdict
-from assent.engine.asking import permission, refusal
-from assent.engine.shaping import LONGEST
+from assent.engine.session.asking import permission, refusal
+from assent.engine.session.shaping import LONGEST
 
 GOAL = "Greet"
 YES: Answers = (("Yes",),)

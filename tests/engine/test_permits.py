@@ -15,7 +15,7 @@ from assent.core.permit import PermitSource
 from assent.core.session import SessionRecord
 from assent.core.tool import Edit
 from assent.engine.engine import Engine
-from assent.engine.runs import RunReport
+from assent.engine.run.runs import RunReport
 from assent.workspace.disk import Disk
 
 AT = "2026-01-01T12:00:00.000Z"

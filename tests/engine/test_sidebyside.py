@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from assent.engine.sidebyside import MOST, side_by_side
+from assent.engine.session.sidebyside import MOST, side_by_side
 
 
 @pytest.mark.parametrize("count", [1, 2, MOST, 3 * MOST])

@@ -40,7 +40,7 @@ from assent.core.session_event import (
 )
 from assent.core.tool import Action, Outcome, Request
 from assent.core.transcript import LOST
-from assent.engine.turns import AFTER_THE_END, INTERRUPTED
+from assent.engine.session.turns import AFTER_THE_END, INTERRUPTED
 from assent.ports import Batch, Turn
 from assent.tools.tool import Around, Tool
 

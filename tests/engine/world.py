@@ -14,7 +14,7 @@ from assent.core.journal import finished
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
-from assent.engine.runs import RunReport
+from assent.engine.run.runs import RunReport
 from assent.execute.executor import Executor
 from assent.ports import Batch, Locks, Projection, Signer, Store
 from assent.store.memory import MemoryBlobs, MemoryStore

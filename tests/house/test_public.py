@@ -5,17 +5,17 @@ import inspect
 import pytest
 
 from assent import ports
-from assent.engine.building import Building
-from assent.engine.consents import Consents
-from assent.engine.drafts import Drafts
 from assent.engine.engine import Engine
-from assent.engine.facts import Facts
-from assent.engine.plans import Plans
-from assent.engine.reviews import Reviews
-from assent.engine.runs import Runs
-from assent.engine.sessions import Sessions
+from assent.engine.plan.consents import Consents
+from assent.engine.plan.drafts import Drafts
+from assent.engine.plan.plans import Plans
+from assent.engine.plan.reviews import Reviews
+from assent.engine.run.runs import Runs
+from assent.engine.run.undoing import Undoing
+from assent.engine.session.building import Building
+from assent.engine.session.facts import Facts
+from assent.engine.session.sessions import Sessions
 from assent.engine.shell import Shell
-from assent.engine.undoing import Undoing
 
 VERBS = {
     Engine: "close init log status warnings",

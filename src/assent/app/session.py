@@ -25,8 +25,8 @@ from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.prompt import Layer, layers
 from assent.drivers.native.purse import Limits
 from assent.engine.engine import Engine
-from assent.engine.reminders import Now, reminder
-from assent.engine.tooling import Tooling
+from assent.engine.session.reminders import Now, reminder
+from assent.engine.session.tooling import Tooling
 from assent.gate.gate import ModeGate
 from assent.ports import Asker, Fetch, Opened
 from assent.tools.table import TOOLS

@@ -14,9 +14,9 @@ from assent.core.event import Recorded
 from assent.core.model import Delta
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
-from assent.engine.building import BUILDER
 from assent.engine.engine import Engine
-from assent.engine.runs import RunReport
+from assent.engine.run.runs import RunReport
+from assent.engine.session.building import BUILDER
 from assent.views.built import Built, built, built_lines, built_row
 from assent.views.rows import run_row
 

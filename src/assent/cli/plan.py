@@ -8,7 +8,7 @@ from assent.cli.source import text, whole
 from assent.core.errors import UsageError
 from assent.core.paths import shown
 from assent.core.record import PlanRecord
-from assent.engine.plans import MAX_TEXT
+from assent.engine.plan.plans import MAX_TEXT
 from assent.views.diff import text_diff
 from assent.views.lines import BLANK, foreign
 from assent.views.rows import plan_row

@@ -11,8 +11,8 @@ from assent.cli.call import Call, examples, takes_call
 from assent.core.errors import UsageError
 from assent.core.journal import Outcome, Progress, Way
 from assent.core.record import PlanRecord
-from assent.engine.runs import RunReport
-from assent.engine.undoing import Undo
+from assent.engine.run.runs import RunReport
+from assent.engine.run.undoing import Undo
 from assent.views.rows import operation_row, run_row
 from assent.views.status import run_lines, undo_lines
 

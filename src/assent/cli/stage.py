@@ -10,7 +10,7 @@ from assent.cli.source import chunks
 from assent.core.digest import operation_ids
 from assent.core.errors import UsageError
 from assent.core.operation import Operation
-from assent.engine.drafts import Staged
+from assent.engine.plan.drafts import Staged
 from assent.views.lines import Line
 from assent.views.rows import operation_row
 from assent.views.status import operation_lines

@@ -9,7 +9,7 @@ from assent.config.places import Places
 from assent.core.journal import finished
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
-from assent.engine.runs import RunReport
+from assent.engine.run.runs import RunReport
 from assent.sandbox.trial.scratch import Scratch, scratch
 
 PROJECT = "project"

@@ -6,19 +6,19 @@ from assent.core.errors import AssentError
 from assent.core.event import Recorded
 from assent.core.record import PlanRecord, RunNote
 from assent.engine.agent_file import AgentFile, sync_agent
-from assent.engine.building import Building
-from assent.engine.consents import Consents
-from assent.engine.desk import Desk
 from assent.engine.doors import Doors, Place
-from assent.engine.drafts import Drafts
-from assent.engine.facts import Facts
-from assent.engine.permits import Permits
-from assent.engine.plans import Plans
+from assent.engine.plan.consents import Consents
+from assent.engine.plan.drafts import Drafts
+from assent.engine.plan.plans import Plans
+from assent.engine.plan.reviews import Reviews
 from assent.engine.projections import Projections
-from assent.engine.reviews import Reviews
-from assent.engine.runs import Runs
-from assent.engine.sessions import Sessions
-from assent.engine.undoing import Undoing
+from assent.engine.run.permits import Permits
+from assent.engine.run.runs import Runs
+from assent.engine.run.undoing import Undoing
+from assent.engine.session.building import Building
+from assent.engine.session.desk import Desk
+from assent.engine.session.facts import Facts
+from assent.engine.session.sessions import Sessions
 from assent.engine.workspaces import Workspaces
 
 NOUNS = ("workspace", "session", "plan", "run", "permit")

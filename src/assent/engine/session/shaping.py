@@ -8,9 +8,9 @@ from assent.core.errors import AssentError
 from assent.core.operation import FileOperation, FileState, WriteFile, footprint
 from assent.core.paths import one_line, shown
 from assent.core.tool import Edit
-from assent.engine.desk import Desk
-from assent.engine.formats import formatted
-from assent.engine.tooling import Tooling
+from assent.engine.session.desk import Desk
+from assent.engine.session.formats import formatted
+from assent.engine.session.tooling import Tooling
 from assent.views.commands import subject
 from assent.views.diff import LIMIT, operation_diff
 from assent.views.rows import kind

@@ -15,7 +15,7 @@ from assent.core.lifecycle import State
 from assent.core.permit_book import PermitBook
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors
-from assent.engine.ledger import Ledger
+from assent.engine.plan.ledger import Ledger
 from assent.ports import Batch
 
 

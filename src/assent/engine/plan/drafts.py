@@ -19,11 +19,11 @@ from assent.core.operation import (
 from assent.core.paths import folded, inside, name, parent, refuse_ours, shown
 from assent.core.record import PlanRecord
 from assent.core.search import matches, spliced
-from assent.engine.contents import Contents
 from assent.engine.doors import Doors, Place
-from assent.engine.plans import Plans
+from assent.engine.plan.contents import Contents
+from assent.engine.plan.plans import Plans
+from assent.engine.plan.repositories import refuse_repositories
 from assent.engine.projections import Projections
-from assent.engine.repositories import refuse_repositories
 from assent.tools.looking.overlay import Overlay
 
 DEFAULT_MODE = 0o644

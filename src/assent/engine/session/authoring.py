@@ -10,7 +10,7 @@ from assent.core.plan import template
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.core.session_event import SessionEvent
-from assent.engine.desk import Desk
+from assent.engine.session.desk import Desk
 
 OVER = (State.COMPLETED, State.DISCARDED)
 NO_PLAN = (

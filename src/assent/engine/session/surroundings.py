@@ -8,8 +8,8 @@ from assent.core.paths import shown
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.core.tool import Action, Posture, Request, Verdict
-from assent.engine.desk import Desk
-from assent.engine.tooling import Tooling
+from assent.engine.session.desk import Desk
+from assent.engine.session.tooling import Tooling
 from assent.tools.looking.overlay import Overlay
 from assent.tools.tool import Around
 

@@ -12,8 +12,8 @@ from assent.core.operation import FileOperation, Operation
 from assent.core.permit_book import PermitRun
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors
-from assent.engine.journal import StoreJournal
-from assent.engine.ledger import Ledger
+from assent.engine.plan.ledger import Ledger
+from assent.engine.run.journal import StoreJournal
 
 COUNTS = ("done", "unknown")  # results of operations that may have changed something
 

@@ -22,12 +22,12 @@ from assent.core.session_event import (
     TodosChanged,
 )
 from assent.core.transcript import Transcript
-from assent.engine.copies import exported, fork_mode, words_of
-from assent.engine.desk import Desk
-from assent.engine.diary import Diary
-from assent.engine.reminders import Now, Switch, fork_words, mode_events, reminder
-from assent.engine.tooling import Tooling
-from assent.engine.turns import SessionTurn
+from assent.engine.session.copies import exported, fork_mode, words_of
+from assent.engine.session.desk import Desk
+from assent.engine.session.diary import Diary
+from assent.engine.session.reminders import Now, Switch, fork_words, mode_events, reminder
+from assent.engine.session.tooling import Tooling
+from assent.engine.session.turns import SessionTurn
 from assent.ports import Driver
 
 TITLE_LENGTH = 200

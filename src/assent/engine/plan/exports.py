@@ -4,8 +4,8 @@ from assent.core.draft import check_tree, stage
 from assent.core.errors import Impossible, Refused
 from assent.core.operation import FileState, Operation, WriteFile
 from assent.core.paths import normal, refuse_ours, shown
-from assent.engine.contents import Contents
 from assent.engine.doors import Doors, Place
+from assent.engine.plan.contents import Contents
 
 MODE = 0o644
 

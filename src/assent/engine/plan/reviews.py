@@ -17,8 +17,8 @@ from assent.core.paths import name, parent
 from assent.core.plan import Plan, Scope, declared_scope
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors
-from assent.engine.plans import Plans
-from assent.engine.undoing import Undo
+from assent.engine.plan.plans import Plans
+from assent.engine.run.undoing import Undo
 from assent.ports import Facts
 from assent.views.diff import LIMIT, operation_diff
 from assent.views.lookalike import NOBODY, Siblings, skeletons

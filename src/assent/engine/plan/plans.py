@@ -15,7 +15,7 @@ from assent.core.paths import shown
 from assent.core.plan import template
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors
-from assent.engine.ledger import Ledger
+from assent.engine.plan.ledger import Ledger
 from assent.engine.projections import Projections
 from assent.engine.workspaces import Workspaces
 from assent.ports import PlanFile

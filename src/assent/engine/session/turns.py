@@ -24,15 +24,15 @@ from assent.core.session_event import (
 )
 from assent.core.tool import Carried, Decision, Edit, Posture, Request, Verdict
 from assent.core.transcript import LOST, Transcript
-from assent.engine.asking import asked, drained, permission, refusal
-from assent.engine.desk import Desk
-from assent.engine.diary import Diary, folded
-from assent.engine.effects import Done, Effects, Wish
-from assent.engine.news import News, Own
-from assent.engine.reminders import Now, reminder
-from assent.engine.sidebyside import side_by_side
-from assent.engine.surroundings import Surroundings
-from assent.engine.tooling import Tooling
+from assent.engine.session.asking import asked, drained, permission, refusal
+from assent.engine.session.desk import Desk
+from assent.engine.session.diary import Diary, folded
+from assent.engine.session.effects import Done, Effects, Wish
+from assent.engine.session.news import News, Own
+from assent.engine.session.reminders import Now, reminder
+from assent.engine.session.sidebyside import side_by_side
+from assent.engine.session.surroundings import Surroundings
+from assent.engine.session.tooling import Tooling
 from assent.tools.tool import Around
 from assent.tools.toolbox import Settled
 

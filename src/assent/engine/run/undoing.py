@@ -15,11 +15,11 @@ from assent.core.paths import ancestors
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord
 from assent.core.undo import Inversion, invert, undo_text
-from assent.engine.consents import Consents
-from assent.engine.contents import Contents
 from assent.engine.doors import Doors
-from assent.engine.runs import RunReport, Runs, Working
-from assent.engine.takeback import Takeback, Target
+from assent.engine.plan.consents import Consents
+from assent.engine.plan.contents import Contents
+from assent.engine.run.runs import RunReport, Runs, Working
+from assent.engine.run.takeback import Takeback, Target
 
 
 class Undo(msgspec.Struct, frozen=True):

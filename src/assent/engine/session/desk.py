@@ -6,14 +6,14 @@ from assent.core.lifecycle import State
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.core.session_event import PlanLinked, Todo
-from assent.engine.consents import Consents
 from assent.engine.doors import Doors, Place
-from assent.engine.drafts import Drafts
-from assent.engine.facts import Facts
-from assent.engine.permits import Permits
-from assent.engine.plans import Plans
+from assent.engine.plan.consents import Consents
+from assent.engine.plan.drafts import Drafts
+from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
-from assent.engine.runs import Runs
+from assent.engine.run.permits import Permits
+from assent.engine.run.runs import Runs
+from assent.engine.session.facts import Facts
 from assent.engine.workspaces import Workspaces
 
 

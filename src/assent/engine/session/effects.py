@@ -24,14 +24,14 @@ from assent.core.tool import (
     TodoList,
     Verdict,
 )
-from assent.engine.asking import Answers, asked, is_answered, refusal, yes_or_no
-from assent.engine.authoring import NO_PLAN, Authoring
-from assent.engine.consents import COVERS_NOTHING
-from assent.engine.desk import Desk
-from assent.engine.plans import check_length
-from assent.engine.reminders import Switch, mode_events
-from assent.engine.shaping import Shaping
-from assent.engine.tooling import Tooling
+from assent.engine.plan.consents import COVERS_NOTHING
+from assent.engine.plan.plans import check_length
+from assent.engine.session.asking import Answers, asked, is_answered, refusal, yes_or_no
+from assent.engine.session.authoring import NO_PLAN, Authoring
+from assent.engine.session.desk import Desk
+from assent.engine.session.reminders import Switch, mode_events
+from assent.engine.session.shaping import Shaping
+from assent.engine.session.tooling import Tooling
 from assent.views.commands import subject
 from assent.views.rows import kind
 

@@ -20,8 +20,8 @@ from assent.core.paths import normal, shown
 from assent.core.plan import Plan, ReliedOn, declared_reliance, declared_scope
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
-from assent.engine.exports import Exports
-from assent.engine.plans import Plans
+from assent.engine.plan.exports import Exports
+from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
 from assent.execute.check import check_disk, file_operations
 

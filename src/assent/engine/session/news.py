@@ -26,9 +26,9 @@ from assent.core.operation import Operation
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.core.session_event import MessageAdded, PlanLinked, SessionEvent
-from assent.engine import telling
-from assent.engine.desk import Desk
-from assent.engine.journal import StoreJournal
+from assent.engine.run.journal import StoreJournal
+from assent.engine.session import telling
+from assent.engine.session.desk import Desk
 from assent.views.diff import text_diff
 
 Told = tuple[str, str]  # what a message is about, and its words

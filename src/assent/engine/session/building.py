@@ -29,14 +29,14 @@ from assent.core.session_event import (
     TurnStarted,
 )
 from assent.core.tool import Edit
-from assent.engine.desk import Desk
-from assent.engine.diary import TRIES, Diary
 from assent.engine.projections import tasks
-from assent.engine.reminders import Switch, mode_events
-from assent.engine.runs import RunReport
-from assent.engine.sessions import Sessions
-from assent.engine.takeback import composed
-from assent.engine.tooling import Tooling
+from assent.engine.run.runs import RunReport
+from assent.engine.run.takeback import composed
+from assent.engine.session.desk import Desk
+from assent.engine.session.diary import TRIES, Diary
+from assent.engine.session.reminders import Switch, mode_events
+from assent.engine.session.sessions import Sessions
+from assent.engine.session.tooling import Tooling
 from assent.ports import Batch, Driver
 
 BUILDER = agent_of("ask")

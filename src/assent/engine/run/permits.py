@@ -13,12 +13,12 @@ from assent.core.permit import Permit, PermitSource, permit_text, permitted
 from assent.core.plan import Plan
 from assent.core.session import SessionRecord
 from assent.core.tool import Edit
-from assent.engine.contents import Contents
 from assent.engine.doors import Doors, Place
-from assent.engine.journal import StoreJournal
-from assent.engine.ledger import Ledger
-from assent.engine.repositories import refuse_repositories
-from assent.engine.runs import NOTHING, RunReport, Runs
+from assent.engine.plan.contents import Contents
+from assent.engine.plan.ledger import Ledger
+from assent.engine.plan.repositories import refuse_repositories
+from assent.engine.run.journal import StoreJournal
+from assent.engine.run.runs import NOTHING, RunReport, Runs
 from assent.execute.check import differences
 
 AGAIN = "Nothing was changed; read it again and repeat the edit."

@@ -27,12 +27,12 @@ from assent.core.paths import shown
 from assent.core.permit import permitted_plan
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord, RunNote
-from assent.engine.consents import Consents
 from assent.engine.doors import Doors
-from assent.engine.journal import StoreJournal
-from assent.engine.ledger import Ledger
-from assent.engine.plans import Plans
+from assent.engine.plan.consents import Consents
+from assent.engine.plan.ledger import Ledger
+from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
+from assent.engine.run.journal import StoreJournal
 from assent.execute.check import check_disk, file_operations
 from assent.execute.executor import Executor
 from assent.ports import Batch

@@ -1,0 +1,1 @@
+"""Plans: documents, drafts, consents and reviews of what a person approves."""
