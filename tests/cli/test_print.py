@@ -1,10 +1,12 @@
 """`assent -p` in text: what is said, staged, asked and ended, with scripted models."""
 
+import os
 import re
+import subprocess
 
 import msgspec
 import pytest
-from tests.cli.scripts import PLAN_TEXT, PLANS, PRESENT, WRITE_PLAN, Talker, turn, write
+from tests.cli.scripts import MODEL, PLAN_TEXT, PLANS, PRESENT, WRITE_PLAN, Talker, turn, write
 from tests.cli.world import PROGRAM, World
 from tests.models.server import Turn, serving
 from tests.models.speech import Reply
@@ -240,3 +242,23 @@ PROGRAM_LINE = (
     '"$0"', "-c", "'from assent.cli import main; main()'",
     "-p", "Go", "--model", "scripted:script.json",
 )  # fmt: skip
+
+
+def test_a_pipe_that_nobody_closes_is_not_waited_for(talker: Talker) -> None:
+    talker.script(turn("Hello."))
+    reader, writer = os.pipe()
+    try:
+        done = subprocess.run(
+            [*PROGRAM, "-p", "Hi there", "--model", MODEL],
+            cwd=talker.world.root,
+            env=talker.world.env,
+            stdin=reader,
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+    finally:
+        os.close(reader)
+        os.close(writer)
+    assert (done.returncode, done.stdout) == (0, b"Hello.\n")
+    assert b"Nothing came on stdin in 3 seconds" in done.stderr

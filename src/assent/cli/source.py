@@ -45,6 +45,18 @@ def piped(limit: int) -> tuple[str, bool]:
     return content[:limit].decode("utf-8", "backslashreplace"), len(content) > limit
 
 
+def silent(seconds: float) -> bool:
+    """Tells whether stdin is a pipe that nobody writes to and nobody closes for that long."""
+    from select import select
+
+    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+        return False
+    try:
+        return not select([sys.stdin.fileno()], [], [], seconds)[0]
+    except (OSError, ValueError):
+        return False  # it is no file of the system's, and is just read
+
+
 def _opened(folder: str, source: str) -> BinaryIO:
     return stdin() if source == "-" else open(os.path.join(folder, source), "rb")
 

@@ -8,13 +8,14 @@ from assent.cli.goal import Goal
 from assent.cli.interrupts import interruptible
 from assent.cli.output import Output
 from assent.cli.slash import is_slash, mode_of
-from assent.cli.source import piped
+from assent.cli.source import piped, silent
 from assent.core.errors import UsageError
 from assent.core.mode import agent_of
 from assent.views.lines import Line
 from assent.views.visible import visible_line
 
 MOST_CONTEXT = 1 << 20  # bytes of stdin
+PATIENCE_S = 3.0  # for a first byte of it
 CUT = f"\n(There was more; these are the first {MOST_CONTEXT:,} bytes.)"
 NOTHING = "There is nothing to say: no text, and nothing on stdin."
 
@@ -37,7 +38,7 @@ def _talked(goal: Goal, output: Output) -> int:
     from assent.cli.asker import asker
     from assent.cli.conversation import Conversation
 
-    words = with_context(goal.words.strip(), *piped(MOST_CONTEXT))
+    words = _said(goal.words.strip(), output)
     going_on = bool(goal.going_on or goal.resume or goal.plan)
     if not words and not going_on:
         raise UsageError(NOTHING, 'assent -p "what should be done"')
@@ -52,6 +53,14 @@ def _talked(goal: Goal, output: Output) -> int:
     with closing(work):
         shown = shown_as(goal.form, output)
         return Conversation(goal, work, shown, output).turn(words)
+
+
+def _said(words: str, output: Output) -> str:
+    """Returns the words with what is piped in; a pipe that is merely open is not waited for."""
+    if words and silent(PATIENCE_S):
+        output.warn([f"Nothing came on stdin in {PATIENCE_S:g} seconds; it is left out."])
+        return words
+    return with_context(words, *piped(MOST_CONTEXT))
 
 
 def with_context(words: str, context: str, more: bool = False) -> str:
