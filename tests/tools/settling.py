@@ -42,7 +42,7 @@ class Desk:
             self.place.around,
             posture=self.posture,
             plan=PLAN.encode(),
-            plan_text=self.plan_text,
+            plan_text=lambda: self.plan_text,
             seen=self.seen,
         )
 

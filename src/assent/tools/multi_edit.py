@@ -48,7 +48,7 @@ def changed(argument: str, pieces: list[Piece], around: Around) -> Outcome:
     """Returns a file with pieces replaced, one after the other."""
     path = around.overlay.locate(argument)
     if is_plan(argument, path, around):
-        plan, form = decoded(around.plan_text, one_line(path))
+        plan, form = decoded(around.plan_text(), one_line(path))
         return routed(_edited(plan, form, pieces)[0], around)
     path = target(argument, around)
     before, content = loaded(path, around)

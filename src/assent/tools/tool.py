@@ -20,7 +20,7 @@ class Around(msgspec.Struct, frozen=True):
     posture: Posture
     root: bytes  # of the workspace, absolute
     plan: bytes = b""  # the plan file's path in the workspace
-    plan_text: bytes = b""
+    plan_text: Callable[[], bytes] = bytes
     plan_dir: bytes = b".opencode/plans"
     private: tuple[bytes, ...] = ()  # further places of Assent's own in the workspace
     seen: Mapping[str, str] = {}  # digests of files as the model last saw them, by path

@@ -28,6 +28,7 @@ class Plans:
         self._doors = doors
         self._workspaces = workspaces
         self._projections = projections
+        self._ledger: Ledger | None = None
 
     def new(self, name: str, session: str = "", goal: str = "") -> PlanRecord:
         """Makes a plan with its Markdown file and makes it the current one."""
@@ -181,8 +182,12 @@ class Plans:
 
     def ledger(self) -> Ledger:
         """Returns the plans of this workspace: none, in a folder that is no workspace yet."""
-        home = self._workspaces.find()
-        return Ledger(self._doors, home.workspace if home else "")
+        if self._ledger is None:
+            home = self._workspaces.find()
+            if home is None:
+                return Ledger(self._doors, "")
+            self._ledger = Ledger(self._doors, home.workspace)  # which never changes for a folder
+        return self._ledger
 
     def _create(self, ledger: Ledger, file: PlanFile, text: bytes, goal: str = "") -> PlanRecord:
         plan_id = self._doors.clock.new_id()

@@ -1,6 +1,7 @@
 """Surroundings: who works in a session, in which posture, and what a call may look at."""
 
 from collections.abc import Mapping
+from functools import partial
 
 from assent.core.agent import Agent
 from assent.core.mode import agent_of
@@ -65,12 +66,15 @@ class Surroundings:
             posture,
             place.root,
             plan.path if plan else b"",
-            (self._desk.plans.live(plan) or b"") if plan else b"",
+            partial(self._text, plan),
             place.plan_dir,
             place.private,
             seen,
             is_readable,
         )
+
+    def _text(self, plan: PlanRecord | None) -> bytes:
+        return (self._desk.plans.live(plan) or b"") if plan else b""
 
     def _files(self, plan: PlanRecord | None) -> Overlay:
         """Returns the files with a plan's draft on top; the same draft is put there once."""
