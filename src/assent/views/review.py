@@ -168,7 +168,8 @@ def _risks(review: Review) -> Iterator[Line]:
     found = f"{count} of {len(operations)}" if count else f"none found in {len(operations)}"
     text = ", and the plan's text" if set(review.risks) - set(BY_A_MODEL) else ""
     model = "what a model will do, and " if set(review.risks) & set(BY_A_MODEL) else ""
-    yield Line("heading", f"Risks: {model}{found} operations{text}")
+    noun = "operation" if len(operations) == 1 else "operations"
+    yield Line("heading", f"Risks: {model}{found} {noun}{text}")
     for code, places in risky.items():
         for place in places:
             yield from wrapped("risk", f"{code:<{_WIDEST}}  {place}: {RISKS[code]}")
