@@ -253,7 +253,10 @@ OUTSIDE = (
     "grep -R one .", "find -L . -type f", "head folder-outside/canary.txt", "tree -l",
     "diff link-to-outside src/app.py", "git diff --no-index link-to-outside src/app.py",
     "grep -f link-to-outside src/app.py", "diff -r folder-outside src", "du -L", "stat /etc/passwd",
-    "git -C {0} log", "readlink -f link-to-outside", "sort -m link-to-outside",
+    "git -C {0} log", "git -C {0} grep --no-index one canary.txt",
+    "git -C / -C {0} diff --no-index /dev/null canary.txt",
+    "git --no-pager -C folder-outside grep --no-index one canary.txt",
+    "readlink -f link-to-outside", "sort -m link-to-outside",
 )  # fmt: skip
 
 
@@ -291,6 +294,18 @@ def test_a_huge_file_is_refused_before_it_is_read(victim: Stage) -> None:
     settled = victim.called(*calls)
     assert [end["result"]["failed"] for end in settled] == [True] * 5
     assert "tools work with files of at most 1073741824" in settled[0]["result"]["text"]
+
+
+@pytest.mark.parametrize("folder", ["", "docs/"])
+def test_no_folder_becomes_a_repository_of_a_models_making(tmp_path: Path, folder: str) -> None:
+    """A folder with these names is one to git, and its configuration starts programs."""
+    stage = Stage(tmp_path)
+    config = '[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = "touch pwned"\n'
+    files = {"config": config, "objects/x": "x", "refs/x": "x", "HEAD": "ref: refs/heads/main\n"}
+    calls = [("write", {"path": folder + name, "content": text}) for name, text in files.items()]
+    for mode in ("plan", "auto-edit"):
+        settled = stage.called(*calls, options=("--mode", mode))
+        assert [end["result"]["failed"] for end in settled] == [False, False, False, True], mode
 
 
 def test_what_a_model_says_changes_no_mode(victim: Stage) -> None:

@@ -142,11 +142,19 @@ def test_one_word_can_deny_everything(desk: Desk) -> None:
 
 
 def test_agents_can_be_disabled_but_not_those_of_the_modes(desk: Desk) -> None:
-    desk.write(desk.project / "explore.md", "disable: true")
+    desk.write(desk.user / "explore.md", "disable: true")
     desk.write(desk.project / "plan.md", "disable: true")
     agents, warnings = desk.load()
     assert list(agents) == ["plan", "build"]
     assert "disables plan, which a mode needs" in warnings[0]
+
+
+def test_a_project_disables_nobodys_agent_but_its_own(desk: Desk) -> None:
+    """In a missing agent's place the plan agent works, which may have more tools."""
+    desk.write(desk.project / "explore.md", "disable: true")
+    agents, warnings = desk.load()
+    assert list(agents) == ["plan", "build", "explore"]
+    assert "disables explore, which only the user may" in warnings[0]
 
 
 def test_what_init_wrote_for_opencode_does_not_replace_our_plan_agent(desk: Desk) -> None:

@@ -86,6 +86,21 @@ def test_f142_the_last_copy_of_what_cannot_go_back_stays() -> None:
     assert inverted(run, {b"f": B, b"g": A}).conflicts == ()
 
 
+def test_f142_halves_of_a_swap_stay_together() -> None:
+    run: list[FileOperation] = [WriteFile(b"f", A, B), WriteFile(b"g", B, A)]
+    found = inverted(run, {b"g": A})
+    assert found.operations == ()
+    assert found.conflicts[1] == (1, "g holds what stood in f")
+
+
+def test_f142_what_is_kept_nowhere_is_named_and_the_rest_is_taken_back() -> None:
+    run: list[FileOperation] = [WriteFile(b"f", A, B), WriteFile(b"o", None, C)]
+    seen: dict[bytes, Seen] = {b"f": B, b"o": C}
+    found = invert(run, (), seen, lambda folder: (), lambda digest: digest != A.digest)
+    reason = "what stood in f before is kept nowhere"
+    assert found == Inversion(((1, DeleteFile(b"o", C)),), ((0, reason),))
+
+
 def test_f142_an_empty_folder_of_somebody_else_is_a_conflict_too() -> None:
     found = inverted(RUN, END, (b"new",), {b"gone": "folder"})
     assert found.conflicts == ((2, "gone stands in the way"),)

@@ -146,6 +146,37 @@ def test_f63_one_operation_taken_out_while_the_session_works(world: World) -> No
     assert "- write a" in told(world, record, "declined")[0]
 
 
+@pytest.mark.parametrize("act", ["clear", "stage", "delete", "build"])
+def test_what_a_person_does_before_a_call_stages_more_is_told(world: World, act: str) -> None:
+    """The next call of the same turn must not swallow it, nor the plan that it then begins."""
+
+    def interfere() -> None:
+        engine = world.engine()
+        plan = engine.plans.find()
+        match act:
+            case "clear":
+                engine.drafts.clear(plan)
+            case "stage":
+                engine.drafts.write(plan, b"mine", [b"x"], None)
+            case "delete":
+                engine.plans.delete([plan])
+            case _:
+                plan = engine.consents.propose(plan)
+                world.build(engine.consents.approve(plan, plan.digest, "", "test"))
+
+    record = world.engine().sessions.start(GOAL, "plan")
+    script = Script([write("a")], [write("b")], "Done.")
+    working = world.engine().sessions.work(record, script, tooling())
+    for recorded in working:
+        if getattr(getattr(recorded, "event", None), "call", "") == "2.1":
+            interfere()
+            break
+    for _ in working:
+        pass
+    about = {"clear": "declined", "stage": "staged", "delete": "deleted", "build": "run"}[act]
+    assert len(told(world, record, about)) == 1
+
+
 def test_what_a_person_stages_is_told(world: World) -> None:
     record = turn(world, GOAL, [write("a")], "Well?")
     engine = world.engine()

@@ -71,6 +71,8 @@ def _take(agents: dict[str, Agent], path: Path, file: AgentFile, *, trusted: boo
         return []  # it tells OpenCode how to plan with Assent
     if file.disable and name in NEEDED:
         return [f"{_named(path)} disables {name}, which a mode needs; that is ignored."]
+    if file.disable and not trusted and name in agents:
+        return [f"{_named(path)} disables {name}, which only the user may; that is ignored."]
     if file.disable:
         agents.pop(name, None)
         return []

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from assent.core.motion import Seen
-from assent.core.operation import FileOperation, FileState, footprint, inverse
+from assent.core.operation import FileOperation, FileState, MoveFile, footprint, inverse
 from assent.core.paths import ancestors, one_line
 
 
@@ -21,13 +21,17 @@ def invert(
     made: Iterable[bytes],
     seen: Mapping[bytes, Seen],
     files_below: Callable[[bytes], Iterable[bytes]],
+    kept: Callable[[str], bool] = lambda digest: True,
 ) -> Inversion:
     """Inverts a run against the disk: a path that changed since is left alone and named.
 
-    What `seen` says about folders above the paths is used too: a file there is in the way.
+    What `seen` says about folders above the paths is used too: a file there is in the way. `kept`
+    tells whether a content that would come back still exists anywhere.
     """
     conflicts = {
-        index: reason for index, op in enumerate(operations) if (reason := _changed(op, seen))
+        index: reason
+        for index, op in enumerate(operations)
+        if (reason := _changed(op, seen) or _lost(op, kept))
     }
     while more := {
         **_blocked(operations, conflicts, seen, files_below),
@@ -66,6 +70,16 @@ def _changed(op: FileOperation, seen: Mapping[bytes, Seen]) -> str:
     return ""
 
 
+def _lost(op: FileOperation, kept: Callable[[str], bool]) -> str:
+    """Says what cannot come back because nobody has it any more; a rename needs no copy."""
+    if isinstance(op, MoveFile):
+        return ""
+    for path, before, _ in footprint(op):
+        if before is not None and not kept(before.digest):
+            return f"what stood in {one_line(path)} before is kept nowhere"
+    return ""
+
+
 def _blocked(
     operations: Sequence[FileOperation],
     conflicts: Mapping[int, str],
@@ -93,7 +107,7 @@ def _blocked(
 def _last_copies(
     operations: Sequence[FileOperation], conflicts: Mapping[int, str], seen: Mapping[bytes, Seen]
 ) -> dict[int, str]:
-    """Finds files that would be removed and are the last to hold what cannot go back to its place.
+    """Finds files that would go, and are the last to hold what cannot go back to its place.
 
     So the halves of a move stay together: one that stays keeps the other.
     """
@@ -105,7 +119,7 @@ def _last_copies(
     return {
         i: f"{one_line(path)} holds what stood in {one_line(homeless[after.digest])}"
         for i, (path, before, after) in steps
-        if i not in conflicts and before is None and after and after.size
+        if i not in conflicts and after != before and after and after.size
         if after.digest in homeless and after.digest not in safe
     }
 

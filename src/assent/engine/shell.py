@@ -149,6 +149,9 @@ class _Call:
         """Refuses what lies, or leads, out of the folder that all must stay in."""
         if not self._within:
             return
+        base = os.path.realpath(self._base(reading))
+        if self._leaves(base):
+            raise _NotRun(f"{shown(base)} {OUTSIDE}", FORBIDDEN)
         if reading.strays:
             message = "follows symlinks, which may lead out of the workspace; leave the option out"
             raise _NotRun(f"{reading.command.name} {message}", FORBIDDEN)
@@ -183,7 +186,17 @@ class _Call:
 
     def _named(self, reading: Reading) -> list[bytes]:
         names = [_encoded(word.text) for word in reading.reads if word.text != "-"]
-        return [os.path.join(self._folder, name) for name in names]
+        base = self._base(reading)
+        return [os.path.join(base, name) for name in names]
+
+    def _base(self, reading: Reading) -> bytes:
+        """Returns the folder that a command's files are named from: git has an option for it."""
+        folder, words = self._folder, [word.text for word in reading.command.words[1:]]
+        while reading.command.name == "git" and words and words[0].startswith("-"):
+            option = words.pop(0)
+            if option == "-C" and words:
+                folder = os.path.join(folder, _encoded(words.pop(0)))
+        return folder
 
     def _check_below(self, reading: Reading, folder: bytes) -> None:
         if reading.follows and os.path.isdir(folder):

@@ -7,7 +7,12 @@ from assent.core.paths import folded
 
 # why: names at any depth, in small letters; a folder stands for everything below it.
 CAREFUL: Final[dict[str, tuple[str, ...]]] = {
-    "it says how agents and Assent work here": (".opencode", "opencode.json", "opencode.jsonc"),
+    "it says how agents and Assent work here": (
+        ".opencode", "opencode.json", "opencode.jsonc", "agents.md", "claude.md", "gemini.md",
+        ".claude", ".cursor", ".cursorrules", ".mcp.json", ".windsurfrules", ".clinerules",
+        ".github/copilot-instructions.md",
+    ),
+    "editors run what it says": (".vscode/tasks.json", ".vscode/launch.json", ".devcontainer"),
     "git runs what it says": (
         ".githooks", ".git-hooks", "githooks", "git-hooks", ".husky", ".hooks", "lefthook.y*ml",
         ".lefthook.y*ml", ".pre-commit-config.y*ml", ".pre-commit-hooks.y*ml", ".lintstagedrc*",
@@ -19,7 +24,7 @@ CAREFUL: Final[dict[str, tuple[str, ...]]] = {
         "jenkinsfile*", "azure-pipelines.y*ml", ".azure-pipelines", ".travis.y*ml", ".drone.y*ml",
         "bitbucket-pipelines.y*ml", ".buildkite", ".woodpecker", ".woodpecker.y*ml",
         ".forgejo/workflows", ".gitea/workflows", "appveyor.y*ml", ".appveyor.y*ml",
-        ".cirrus.y*ml", ".ci",
+        ".cirrus.y*ml", ".ci", "cloudbuild.y*ml",
     ),
 }  # fmt: skip
 

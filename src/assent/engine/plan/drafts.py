@@ -164,7 +164,7 @@ class Drafts:
         known, kept = set(old), set(new)
         added = [(i, op) for i, op in zip(new, wanted, strict=True) if i not in known]
         removed = tuple(i for i in old if i not in kept)
-        refuse_repositories(self._doors.files, [op for _, op in added])
+        refuse_repositories(self._doors.files, [op for _, op in added], wanted)
         self._contents.keep_all(wanted, [op for _, op in added])
         if not added and not removed:
             return Staged(self._plans.draft(record), ())

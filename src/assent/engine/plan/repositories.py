@@ -1,4 +1,4 @@
-"""Repositories: git's own folders under any name, which no operation may touch.
+"""Repositories: git's own folders under any name, which no operation may touch or make.
 
 `.git` may be a file or a symlink that leads to a folder with quite another name. A hook or a line
 of configuration there makes git run a program.
@@ -11,22 +11,36 @@ from assent.core.operation import Operation, footprint
 from assent.core.paths import ancestors, shown
 from assent.ports import Files
 
-_PARTS = {b"objects", b"refs"}
+_PARTS = (b"objects", b"refs")
 
 
-def refuse_repositories(files: Files, operations: Iterable[Operation]) -> None:
-    """Refuses operations on what lies in a folder that git would take for a repository."""
+def refuse_repositories(
+    files: Files, operations: Iterable[Operation], draft: Iterable[Operation] = ()
+) -> None:
+    """Refuses operations on what git would take for a repository, now or with the draft applied."""
+    added = list(operations)
+    coming = {
+        path for op in (*draft, *added) for path, _, after in footprint(op) if after is not None
+    }
     known: dict[bytes, bool] = {}
-    for path in [path for op in operations for path, *_ in footprint(op)]:
-        for folder in ancestors(path):
+    for path in [path for op in added for path, *_ in footprint(op)]:
+        for folder in (*ancestors(path), b""):
             if folder not in known:
-                known[folder] = _is_repository(files, folder)
+                known[folder] = _is_repository(files, folder, coming)
             if known[folder]:
+                where = shown(folder) or "the workspace"
                 raise Refused(
-                    f"{shown(path)} lies in {shown(folder)}, which is git's own; a plan never "
+                    f"{shown(path)} lies in {where}, which is git's own, or would be; a plan never "
                     "touches it."
                 )
 
 
-def _is_repository(files: Files, folder: bytes) -> bool:
-    return files.is_file(folder + b"/HEAD") and set(files.names(folder)) >= _PARTS
+def _is_repository(files: Files, folder: bytes, coming: set[bytes]) -> bool:
+    prefix = folder + b"/" if folder else b""
+    if prefix + b"HEAD" not in coming and not (folder and files.is_file(prefix + b"HEAD")):
+        return False
+    there = set(files.names(folder))
+    return all(
+        part in there or any(path.startswith(prefix + part + b"/") for path in coming)
+        for part in _PARTS
+    )

@@ -61,7 +61,15 @@ class Undoing:
         applied = back.applied(target)
         operations, ids = applied.operations, operation_ids(applied.operations)
         seen = self._seen(operations)
-        inversion = invert(operations, applied.made, seen, self._doors.files.below)
+        there = {state.digest for state in seen.values() if isinstance(state, FileState)}
+        blobs = self._doors.blobs
+        inversion = invert(
+            operations,
+            applied.made,
+            seen,
+            self._doors.files.below,
+            lambda digest: digest in there or blobs.has(digest),
+        )
         text = undo_text(" ".join(target.runs), target.record.name, inversion, ids)
         inverses = tuple(op for _, op in inversion.operations)
         inverse = Plan(text, inverses, workspace=ledger.workspace)

@@ -66,6 +66,7 @@ class Done(msgspec.Struct, frozen=True):
     events: tuple[SessionEvent, ...] = ()
     changed: bool = False  # the plan is another than before
     wrote: str = ""  # the hash of the plan's text, if it was written
+    draft: str = ""  # the draft that is left, if something was staged
 
 
 Doing = Generator[SessionEvent, None, Done]
@@ -153,7 +154,7 @@ class Effects:
         text = f"{wish.text}{shaped.notes}\nStaged in the plan, not on disk: {told}{further}."
         ids = [name for name, _ in staged.added]
         metadata = {"operations": ids, "plan": plan.plan_id, **shaped.metadata}
-        return Done(Carried(text, metadata=metadata), changed=True)
+        return Done(Carried(text, metadata=metadata), changed=True, draft=staged.record.draft)
 
     def _apply(self, wish: Wish, wanted: Edit) -> Done:
         shaped = self.shaping.shaped(wanted)
@@ -176,7 +177,7 @@ class Effects:
         has = f" {staged} operation{'' if staged == 1 else 's'} staged in it." if staged else ""
         told = f"{wish.text} It is in {one_line(plan.path)}.{has}"
         carried = Carried(told, metadata={"plan": plan.plan_id})
-        return Done(carried, changed=True, wrote=sha256(text))
+        return Done(carried, changed=True, wrote=sha256(text), draft=plan.draft)
 
     def _present(self, record: SessionRecord) -> Done:
         if record.mode != "plan":

@@ -38,6 +38,7 @@ class Own(msgspec.Struct, frozen=True):
     """What a turn did to the plan itself, which is no news to it."""
 
     text: str = ""  # the hash of the text that it wrote
+    draft: str = ""  # the draft that its staging left
 
 
 class News:
@@ -69,12 +70,15 @@ class News:
         if plan.state is not State.DRAFTING:
             return False
         live = self._desk.plans.live(plan)
+        if live is not None and sha256(live) == plan.content_hash:
+            return False
+        plan = self._ledger.load(plan.plan_id)  # somebody may have recorded it themselves
+        if plan.state is not State.DRAFTING:
+            return False
         if live is None:
             self._desk.plans.delete([plan])
-        elif sha256(live) != plan.content_hash:
-            self._desk.plans.write(plan, None)
         else:
-            return False
+            self._desk.plans.write(plan, None)
         return True
 
     def _before(self, record: SessionRecord, position: int) -> list[Recorded]:
@@ -110,7 +114,7 @@ class News:
             yield text
         for recorded in events:
             match recorded.event:
-                case DraftChanged() as change if own is None:
+                case DraftChanged() as change if own is None or change.draft != own.draft:
                     yield self._draft(recorded, change)
                 case RunEnded(run, outcome):
                     yield "run", self._ran(plan, run, outcome)

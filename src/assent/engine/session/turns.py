@@ -239,6 +239,7 @@ class SessionTurn:
         outcome = settled.outcome
         done = Done(Carried(outcome.text, outcome.failed))
         if outcome.effect is not None and settled.decision is not None and not outcome.failed:
+            yield from self.catch_up()  # what others did comes before what this call does
             planning = self._posture().mode == "plan"
             about = (outcome.effect, settled.decision, outcome.text)
             done = yield from self._carry(Wish(self._record, call, *about, planning))
@@ -251,7 +252,11 @@ class SessionTurn:
             call.id, settled.tool, result, outcome.title, seconds, verdict, {**metadata, **kept}
         )
         self._over = self._over or carried.ends
-        news = self._news.read(self._record, self._reached, Own(done.wrote)) if done.changed else []
+        news = (
+            self._news.read(self._record, self._reached, Own(done.wrote, done.draft))
+            if done.changed
+            else []
+        )
         return [ended, *done.events, *news]
 
     def _carry(self, wish: Wish) -> Generator[Recorded, None, Done]:
