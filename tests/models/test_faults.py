@@ -138,3 +138,14 @@ class First:
     def stream(self, prompt: Prompt) -> Answers:
         model = self._waiting.pop(0) if len(self._waiting) > 1 else self._waiting[0]
         return model.stream(prompt)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_f112_a_request_that_is_sent_again_at_once_is_told_too(name: str) -> None:
+    """A kept connection that turns out to be closed needs no wait, and is an event all the same."""
+    with serving(Turn(), Turn(fault="reset_before"), Turn()) as server:
+        asked = model(server, name)
+        first, second = list(asked.stream(HELLO)), list(asked.stream(HELLO))
+    told = [[each for each in answers if isinstance(each, Retried)] for answers in (first, second)]
+    assert told[0] == []
+    assert [(each.attempt, each.wait) for each in told[1]] == [(1, 0.0)]
