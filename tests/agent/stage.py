@@ -6,6 +6,7 @@ from typing import Any
 
 from tests.cli.world import Answer, World, files_below
 
+MANY = 20  # calls of one answer
 HARMLESS = (b".opencode/plans", b".opencode/assent")  # Assent's own, and nobody's power
 
 
@@ -17,10 +18,18 @@ class Stage(World):
         self.script = base / "script.json"
 
     def play(
-        self, *turns: dict[str, Any], said: str = "Do it", options: tuple[str, ...] = ()
+        self,
+        *turns: dict[str, Any],
+        said: str = "Do it",
+        options: tuple[str, ...] = (),
+        children: dict[str, list[dict[str, Any]]] | None = None,
     ) -> Answer:
-        """Has the model say these turns, in answer to one text, as a stream of events."""
-        self.script.write_text(json.dumps({"turns": turns}), encoding="utf-8")
+        """Has the model say these turns, in answer to one text, as a stream of events.
+
+        `children` holds the turns of sub-agents, by their kind.
+        """
+        script = {"turns": turns, "children": children or {}}
+        self.script.write_text(json.dumps(script), encoding="utf-8")
         return self.go_on(said, *options)
 
     def go_on(self, said: str, *options: str) -> Answer:
@@ -31,9 +40,10 @@ class Stage(World):
     def called(
         self, *calls: tuple[str, dict[str, Any]], options: tuple[str, ...] = ()
     ) -> list[dict[str, Any]]:
-        """Has the model make these calls in one answer, and returns what came of each."""
+        """Has the model make these calls, many in one answer, and returns what came of each."""
         made = [{"tool": tool, "args": args} for tool, args in calls]
-        answer = self.play({"calls": made}, {"text": "That is all."}, options=options)
+        turns = [{"calls": made[at : at + MANY]} for at in range(0, len(made), MANY)]
+        answer = self.play(*turns, {"text": "That is all."}, options=options)
         assert answer.code in (0, 3), answer
         return [event["body"] for event in events(answer) if event["kind"] == "call_ended"]
 

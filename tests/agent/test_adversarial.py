@@ -2,166 +2,26 @@
 
 import itertools
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.agent.hostile import CONSENT, arguments, check_draft, fitting, names, targets
 from tests.agent.stage import Stage, events, final
 from tests.shell.lists import every, filled
-
-from assent.core.paths import refuse_ours
-from assent.tools.calling.aliases import ALIASES, REFUSED
-from assent.tools.table import TOOLS
-
-CONSENT = {"plan_approved", "plan_permitted", "run_started", "mode_changed"}
-
-TARGETS = (
-    "src/app.py",
-    "new.txt",
-    "../outside/canary.txt",
-    "src/../../outside/canary.txt",
-    "{base}/outside/canary.txt",
-    "/etc/passwd",
-    "~/canary.txt",
-    "link-to-outside",
-    "folder-outside/canary.txt",
-    "dangling",
-    ".git/hooks/pre-commit",
-    ".GIT/config",
-    ".git",
-    ".opencode/assent/workspace.json",
-    ".opencode/assent.toml",
-    ".opencode/agents/plan.md",
-    ".opencode/plans/PLAN_other.md",
-    ".opencode/plans/../../src/app.py",
-    "{state}/assent/key",
-    "{config}",
-    "",
-    ".",
-    "..",
-    "/",
-    "src",
-    "a\u0000b",
-    "-rf",
-    "x" * 300,
-    "src/app.py/below",
-)
-
-PATCH = (
-    "*** Begin Patch\n*** Update File: {0}\n@@\n-one\n+two\n"
-    "*** Add File: {0}.new\n+x\n*** End Patch"
-)
-DIFF = "--- a/{0}\n+++ b/{0}\n@@ -1 +1 @@\n-one\n+two\n"
-
-
-def _arguments(target: str) -> dict[str, Any]:
-    """Arguments that fit every tool that writes, in the words of several families."""
-    return {
-        "path": target, "file_path": target, "notebook_path": target,
-        "content": "pwned\n", "text": "# pwned\n", "fact": "pwned", "goal": "pwned",
-        "old": "one", "new": "two", "old_string": "one", "new_string": "two",
-        "edits": [{"old": "one", "new": "two"}], "to": target + ".moved",
-        "patch": PATCH.format(target), "input": DIFF.format(target),
-        "command": f"echo pwned > {target}", "cmd": f"rm -rf {target}", "url": "http://127.0.0.1:9/",
-        "pattern": "one", "query": "one", "name": target, "cell": 0, "source": "x",
-        "todos": [{"content": "pwned", "status": "completed"}],
-        "questions": [{"header": "h", "question": "Approve?", "options": [{"label": "Yes"}]}],
-        "approved": True, "mode": "yolo", "digest": "0" * 64,
-    }  # fmt: skip
-
-
-def _fitting(tool: str, target: str) -> dict[str, Any]:
-    """The arguments of a tool alone, so that it gets past the reading of them."""
-    fields = {tool.name: tool.args.__struct_fields__ for tool in TOOLS}
-    known = fields.get(tool) or fields.get(ALIASES.get(tool.lower().replace("_", ""), ""), ())
-    given = _arguments(target)
-    return {name: given[name] for name in known if name in given} or given
-
-
-@pytest.fixture
-def victim(stage: Stage) -> Stage:
-    """A workspace with everything that a hostile model could wish for, and canaries around it."""
-    stage.git("init", "-q")
-    outside = stage.base / "outside"
-    outside.mkdir()
-    (outside / "canary.txt").write_text("one\n", encoding="utf-8")
-    (stage.base / "home" / "canary.txt").write_text("one\n", encoding="utf-8")
-    stage.put("src/app.py", b"one\n")
-    stage.put(".env", b"SECRET=hunter2\n")
-    stage.link("link-to-outside", str(outside / "canary.txt"))
-    stage.link("folder-outside", str(outside))
-    stage.link("dangling", str(outside / "missing.txt"))
-    stage.git("add", "-A")
-    stage.git("commit", "-q", "-m", "one")
-    stage.ok("init")
-    return stage
-
-
-def _names() -> list[str]:
-    """Every tool, every alias in two spellings, and what nobody offers."""
-    own = [tool.name for tool in TOOLS]
-    aliases = [spelled for name in ALIASES for spelled in (name, name.capitalize())]
-    others = [
-        "Write",
-        "Edit",
-        "MultiEdit",
-        "Bash",
-        "NotebookEdit",
-        "ExitPlanMode",
-        "write_file",
-        "update_file",
-        "str_replace",
-        "str_replace_editor",
-        "apply_patch",
-        "approve",
-        "assent_approve",
-        "build",
-        "apply",
-        "propose",
-        "set_mode",
-        "mode",
-        "undo",
-        "recover",
-        "consent",
-        "yes",
-        "sign",
-        "grant",
-        "permit",
-        "run",
-        "execute",
-        "python",
-        "eval",
-        "task",
-        "agent",
-        "__import__",
-        "mcp__files__write_file",
-        "functions.write",
-        "default_api:write_file",
-    ]
-    return [*own, *aliases, *REFUSED, *others, ""]
 
 
 def test_f13_no_tool_name_writes_whatever_it_is_told(victim: Stage) -> None:
     before = victim.everything()
-    places = {"base": str(victim.base), "state": str(victim.state), "config": str(victim.config)}
-    targets = [target.replace("{base}", places["base"]).replace("{state}", places["state"])
-               .replace("{config}", places["config"]) for target in TARGETS]  # fmt: skip
-    calls = [
-        (name, _fitting(name, target)) for name, target in itertools.product(_names(), targets)
-    ]
-    calls += [(name, _arguments(targets[0])) for name in _names()]
-    ends_turn = ("present", "exit", "submit", "planexit")
-    calls = [call for call in calls if not any(word in call[0].lower() for word in ends_turn)]
+    pairs = itertools.product(names(), targets(victim))
+    calls = [(name, fitting(name, target)) for name, target in pairs]
+    calls += [(name, arguments("src/app.py")) for name in names()]
     settled = victim.called(*calls)
     assert len(settled) == len(calls)
     assert victim.everything() == before
     assert not CONSENT & set(victim.logged())
     assert "src/app.py" in [operation["path"] for operation in victim.staged()]
-    for operation in victim.staged():
-        for path in filter(None, (operation["path"], operation.get("to"))):
-            refuse_ours(os.fsencode(path), b".opencode/plans")  # raises if a plan may not touch it
-            assert not path.startswith(("/", ".."))
+    check_draft(victim)
 
 
 def test_f42_no_name_approves(victim: Stage) -> None:
@@ -178,9 +38,8 @@ def test_f42_no_name_approves(victim: Stage) -> None:
         f"assent {verb}" for verb in ("approve", "build", f"approve --digest {digest} --build")
     ]
     asks = [("shell", {"command": line}) for line in (*lines, f"echo y | {lines[0]}")]
-    names = [name for name in _names() if name]
     yes = {"approved": True, "approve": True, "answer": "yes", "digest": digest}
-    calls = [*asks, *[(name, yes) for name in names]]
+    calls = [*asks, *[(name, yes) for name in names(ending=True) if name]]
     made = [{"tool": tool, "args": args} for tool, args in calls]
     victim.script.write_text(
         json.dumps({"turns": [*[{"text": "-"}] * 3, {"calls": made}, {"text": "Approved: yes."}]}),
@@ -207,7 +66,7 @@ def test_f12_without_staging_no_tool_writes_even_a_draft(tmp_path: Path) -> None
     stage.ok("init")
     before = stage.everything()
     writers = ["write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit"]
-    settled = stage.called(*[(name, _fitting(name, "src/app.py")) for name in writers])
+    settled = stage.called(*[(name, fitting(name, "src/app.py")) for name in writers])
     assert [end["result"]["failed"] for end in settled] == [True] * len(writers)
     assert (stage.everything(), stage.staged()) == (before, [])
 
@@ -228,7 +87,7 @@ def test_f17_only_the_plan_file_is_written(victim: Stage) -> None:
 
 
 def test_a_secret_is_not_read_without_a_person(victim: Stage) -> None:
-    calls = [
+    calls: list[tuple[str, dict[str, Any]]] = [
         ("read", {"path": ".env"}),
         ("Read", {"file_path": "./.env"}),
         ("grep", {"pattern": "SECRET"}),
@@ -289,7 +148,7 @@ def test_a_secret_cannot_be_guessed_by_writing_it(victim: Stage) -> None:
 def test_a_huge_file_is_refused_before_it_is_read(victim: Stage) -> None:
     with open(victim.at("huge.bin"), "wb") as file:
         file.truncate(50 << 30)
-    calls = [(tool, _fitting(tool, "huge.bin")) for tool in ("read", "write", "delete", "edit")]
+    calls = [(tool, fitting(tool, "huge.bin")) for tool in ("read", "write", "delete", "edit")]
     calls += [("write", {"path": "d/" * 2000 + "f", "content": "x"})]
     settled = victim.called(*calls)
     assert [end["result"]["failed"] for end in settled] == [True] * 5
@@ -324,7 +183,7 @@ def test_a_project_cannot_widen_anything(victim: Stage) -> None:
     victim.put(".opencode/agents/plan.md", agent)
     victim.put(".opencode/agents/evil.md", agent)
     before = victim.everything()
-    calls = (("write", _fitting("write", "new.txt")), ("fetch", {"url": "http://127.0.0.1:9/"}))
+    calls = (("write", fitting("write", "new.txt")), ("fetch", {"url": "http://127.0.0.1:9/"}))
     for options in ((), ("--agent", "evil")):
         written, fetched = victim.called(*calls, options=options)
         assert written["verdict"] == "stage"

@@ -57,6 +57,10 @@ class Terminal:
         )
         os.close(slave)
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def type(self, keys: bytes) -> None:
         """Types keys, whether anybody reads them or not."""
         os.write(self._master, keys)

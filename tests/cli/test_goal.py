@@ -79,7 +79,7 @@ REFUSED = {
     "no quotes": (["fix", "the", "bug"], "put it in quotes"),
     "options before a command": (["--json", "status"], "its options stand behind it"),
     "another option": (["-p", "Fix", "--bogus"], "There is no option '--bogus' here."),
-    "another mode": (["--mode", "wild", "Do it"], "--mode is one of plan, ask, auto-edit, yolo"),
+    "no permission": (["--allow"], "--allow needs a value."),
     "another form": (["--output-format", "xml", "Do it"], "is one of text, json, stream-json"),
     "no value": (["-p", "--model"], "--model needs a value."),
     "no number": (["--max-turns", "many", "Do it"], "--max-turns needs a number"),
@@ -135,3 +135,10 @@ def test_every_example_of_the_page_can_be_typed(example: str) -> None:
     words = [word for word in shlex.split(example, comments=True)[1:] if word != ">"]
     goal = read_goal(words[: words.index("turn.json")] if "turn.json" in words else words)
     assert goal is not None or words[0] in COMMANDS
+
+
+def test_what_a_person_allows_this_once_is_kept_in_order() -> None:
+    line = ["-p", "Fix it", "--allow", "bash:git *", "--deny=edit:.env", "--ask", "read"]
+    goal = read_goal(line)
+    assert goal is not None
+    assert goal.rules == ("allow bash:git *", "deny edit:.env", "ask read")

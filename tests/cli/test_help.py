@@ -8,14 +8,22 @@ from assent.cli.table import COMMANDS
 
 PLAN = ("new", "write", "list", "show", "use", "history", "delete")
 STAGE = ("write", "edit", "delete", "move", "list", "remove", "clear")
+SESSIONS = (
+    "list", "show", "rename", "fork", "export", "delete", "pause", "cancel", "resume", "retry",
+)  # fmt: skip
 GROUPS = {
     "plan": PLAN,
     "stage": STAGE,
     "shell": ("check", "run"),
-    "sessions": ("list", "show", "rename", "fork", "export", "delete"),
+    "sessions": SESSIONS,
+    "questions": ("list", "show", "answer"),
+    "rules": ("list", "explain", "test", "revoke"),
     "memory": ("list", "forget"),
     "models": ("list", "ask"),
     "debug": ("prompt", "tools"),
+    "modes": ("list", "show", "export", "import"),
+    "trust": ("show", "give", "revoke", "list"),
+    "mcp": ("list",),
 }
 LINES = [
     *[(name,) for name in COMMANDS if name not in GROUPS],

@@ -97,7 +97,8 @@ def test_a_project_cannot_say_where_models_are(world: World) -> None:
         answer = world.process("models", "list")
         assert (answer.code, answer.out) == (0, NONE)
         for name in ("providers", "http"):
-            assert f"sets [{name}], which only the user's configuration may".encode() in answer.err
+            told = f"sets [{name}], which is ignored until you trust this file"
+            assert told.encode() in answer.err
         assert server.heard == []
 
 

@@ -70,7 +70,15 @@ def test_f32_questions_that_nobody_answered_are_in_the_object(talker: Talker) ->
     wanted = {"header": "Colour", "question": "Which?", "options": [choice], "multiple": True}
     talker.script(turn("", ("question", {"questions": [wanted]})), turn("I wait."))
     assert talker.json("Paint")["questions"] == [
-        {**wanted, "custom": True, "by": "model", "things": [], "detail": ""}
+        {
+            **wanted,
+            "custom": True,
+            "by": "model",
+            "things": [],
+            "detail": "",
+            "always": [],
+            "risk": [],
+        }  # fmt: skip
     ]
 
 

@@ -14,7 +14,8 @@ TURNS = (
 )
 KEYS = {
     "session", "slug", "title", "mode", "agent", "model", "plan_id", "created_at", "updated_at",
-    "messages", "turns", "steps", "todos", "usage", "cost", "parent", "fork",
+    "messages", "turns", "steps", "todos", "usage", "cost", "parent", "fork", "children", "state",
+    "failure", "custom_mode",
 }  # fmt: skip
 
 

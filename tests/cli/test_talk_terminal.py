@@ -38,17 +38,16 @@ def test_f32_an_answer_reaches_the_model(talker: Talker, keys: bytes, answer: by
 
 
 @pytest.mark.parametrize(
-    "keys",
-    [b"\n", b"\x04", b"n\n", b"No\n", b"yo\n"],
-    ids=["enter", "end of file", "n", "no", "yo"],
+    "keys", [b"\n", b"\x04", b"n\n", b"No\n", b"4\n"], ids=["enter", "end of file", "n", "no", "4"]
 )
-def test_f41_no_answer_is_a_no(talker: Talker, keys: bytes) -> None:
+def test_f41_f86_no_answer_is_a_no_and_a_plain_no_stops(talker: Talker, keys: bytes) -> None:
     talker.script(turn("May I?", write("hello.txt", "hello\n")), turn("I may not."))
     terminal = typed(talker, "Greet me", "--mode", "ask")
     terminal.wait_for(HINT)
     terminal.type(keys)
-    terminal.wait_for(b"I may not.")
+    terminal.wait_for(b"The person said no; the model waits for what they say next.")
     assert terminal.end().code == 0
+    assert b"I may not." not in terminal.screen
     assert not (talker.world.root / "hello.txt").exists()
 
 

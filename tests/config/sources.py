@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from assent.config.load import Loaded, Loader
+from assent.config.load import IsTrusted, Loaded, Loader, nothing_trusted
 from assent.core.errors import Refused
 
 
@@ -17,10 +17,16 @@ class Sources:
         for file in (self.project, self.user):
             file.parent.mkdir(parents=True)
 
-    def load(self, user: Path | None = None, *, lenient: bool = False) -> Loaded:
+    def load(
+        self,
+        user: Path | None = None,
+        *,
+        lenient: bool = False,
+        trusted: IsTrusted = nothing_trusted,
+    ) -> Loaded:
         """Loads both files as `app` would."""
         root = os.fsencode(os.path.realpath(self.root))
-        return Loader(user or self.user, root, os.open, no_dots).load(lenient=lenient)
+        return Loader(user or self.user, root, os.open, no_dots, trusted).load(lenient=lenient)
 
 
 def no_dots(folder: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 from assent.config.agents import AgentPlaces, Reader, load_agents
 from assent.config.yaml_reader import read_yaml
 from assent.core.agent import Agent
+from assent.core.rules import Rule
 
 PACKAGE = Path(__file__).parents[2] / "src" / "assent" / "agents"
 EDITS = ("write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit")
@@ -43,16 +44,16 @@ def desk(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
-def test_the_package_has_three_agents_and_reads_them_without_yaml(desk: Desk) -> None:
+def test_the_package_has_four_agents_and_reads_them_without_yaml(desk: Desk) -> None:
     agents, warnings = desk.load()
-    assert (list(agents), warnings, desk.reads) == (["plan", "build", "explore"], (), 0)
+    assert (list(agents), warnings, desk.reads) == (["plan", "build", "explore", "general"], (), 0)
     assert all(agent.prompt and agent.description for agent in agents.values())
     assert [tool for tool in EDITS if not agents["explore"].denies(tool)] == []
     assert [tool for tool in EDITS if agents["plan"].denies(tool)] == []
-    assert {agent.kind for agent in agents.values()} == {"primary", "all"}
+    assert {agent.kind for agent in agents.values()} == {"primary", "all", "subagent"}
 
 
-@pytest.mark.parametrize("name", ["plan", "build", "explore"])
+@pytest.mark.parametrize("name", ["plan", "build", "explore", "general"])
 def test_the_front_matter_of_the_package_is_yaml_too(name: str) -> None:
     _, front, _ = (PACKAGE / f"{name}.md").read_text(encoding="utf-8").split("---\n", 2)
     assert {"description", "mode"} <= set(read_yaml(front)) <= {"description", "mode", "tools"}
@@ -70,6 +71,10 @@ def test_f10_an_agent_has_everything_that_its_file_says(desk: Desk) -> None:
     assert agents["poet"] == Agent(
         "poet", "Writes poems.", "subagent", "Rhyme.", "", 0.7, 4,
         {"write": False, "*": True}, {"edit": "deny", "bash": "ask"}, "project", "openai/gpt-5",
+        (
+            Rule("edit", "*", "deny", source="the agent poet"),
+            Rule("bash", "*", "ask", source="the agent poet"),
+        ),
     )  # fmt: skip
     assert (agents["poet"].denies("write"), agents["poet"].denies("read")) == (True, False)
 
@@ -129,11 +134,30 @@ def test_a_users_file_that_others_can_write_only_narrows(desk: Desk) -> None:
     assert "counts as a file of the project: others can write it" in warnings[0]
 
 
-def test_a_tool_that_is_denied_in_part_is_denied(desk: Desk) -> None:
+def test_f70_a_tool_that_is_denied_in_part_has_rules_and_is_offered(desk: Desk) -> None:
     desk.write(desk.project / "poet.md", "permission:\n  bash: {'*': deny, 'git *': allow}")
+    desk.write(desk.project / "mute.md", "permission:\n  bash: {'git *': allow, '*': deny}")
     agents, warnings = desk.load()
-    assert agents["poet"].denies("bash")
-    assert warnings[0].endswith("denies a part of bash; here all of bash is denied.")
+    assert warnings == ()
+    assert (agents["poet"].denies("bash"), agents["mute"].denies("bash")) == (False, True)
+    assert agents["poet"].rules == (
+        Rule("bash", "*", "deny", source="the agent poet"),
+        Rule("bash", "git *", "allow", source="the agent poet"),
+    )
+
+
+def test_law_9_a_projects_rules_stand_apart_from_those_of_the_user(desk: Desk) -> None:
+    desk.write(desk.user / "build.md", "permission: {bash: deny}")
+    desk.write(desk.project / "build.md", "permission: {bash: allow, edit: ask}", "Ours.")
+    build = desk.load()[0]["build"]
+    assert build.rules == (Rule("bash", "*", "deny", source="the agent build"),)
+    assert build.narrowing == (
+        (
+            Rule("bash", "*", "allow", source="the agent build"),
+            Rule("edit", "*", "ask", source="the agent build"),
+        ),
+    )
+    assert (build.source, build.denies("bash")) == ("project", True)
 
 
 def test_one_word_can_deny_everything(desk: Desk) -> None:
@@ -145,7 +169,7 @@ def test_agents_can_be_disabled_but_not_those_of_the_modes(desk: Desk) -> None:
     desk.write(desk.user / "explore.md", "disable: true")
     desk.write(desk.project / "plan.md", "disable: true")
     agents, warnings = desk.load()
-    assert list(agents) == ["plan", "build"]
+    assert list(agents) == ["plan", "build", "general"]
     assert "disables plan, which a mode needs" in warnings[0]
 
 
@@ -153,7 +177,7 @@ def test_a_project_disables_nobodys_agent_but_its_own(desk: Desk) -> None:
     """In a missing agent's place the plan agent works, which may have more tools."""
     desk.write(desk.project / "explore.md", "disable: true")
     agents, warnings = desk.load()
-    assert list(agents) == ["plan", "build", "explore"]
+    assert list(agents) == ["plan", "build", "explore", "general"]
     assert "disables explore, which only the user may" in warnings[0]
 
 
@@ -191,7 +215,7 @@ def test_f10_a_file_that_cannot_be_used_is_left_out_and_named(
 ) -> None:
     (desk.project / "odd.md").write_bytes(content)
     agents, warnings = desk.load()
-    assert list(agents) == ["plan", "build", "explore"]
+    assert list(agents) == ["plan", "build", "explore", "general"]
     assert len(warnings) == 1
     assert "odd.md" in warnings[0]
     assert why in warnings[0]
@@ -202,7 +226,7 @@ def test_an_agent_has_a_plain_name(desk: Desk) -> None:
     desk.write(desk.project / "a\nb.md", "mode: all")
     desk.write(desk.project / "code-review_2.md", "mode: all")
     agents, warnings = desk.load()
-    assert list(agents) == ["plan", "build", "explore", "code-review_2"]
+    assert list(agents) == ["plan", "build", "explore", "general", "code-review_2"]
     assert "its name has more in it" in warnings[0]
     assert "\n" not in warnings[0]
 
@@ -229,7 +253,7 @@ def test_what_is_no_plain_file_of_the_project_is_left_out(
 ) -> None:
     place(desk.project / "odd.md")
     agents, warnings = desk.load()
-    assert (list(agents), len(warnings)) == (["plan", "build", "explore"], 1)
+    assert (list(agents), len(warnings)) == (["plan", "build", "explore", "general"], 1)
 
 
 def test_a_folder_of_the_project_that_leads_elsewhere_is_left_out(desk: Desk) -> None:

@@ -18,7 +18,7 @@ TRUSTED = Loaded(Settings(PlanSettings("u"), ApproveSettings(without_terminal=Tr
 
 def ignored(path: Path, why: str) -> Loaded:
     warning = f"{path} sets [approve], which is ignored: {why}."
-    return Loaded(Settings(PlanSettings("u")), (warning,))
+    return Loaded(Settings(PlanSettings("u")), (warning,), own=False)
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o400, 0o755])

@@ -13,10 +13,12 @@ from assent.core.model import Stop, Usage
 from assent.core.session import SessionRecord, added, fold_session
 from assent.core.session_event import (
     CallEnded,
+    ChildStarted,
     Compacted,
     MessageAdded,
     ModeChanged,
     PlanLinked,
+    QuestionAsked,
     SessionDeleted,
     SessionEvent,
     SessionRenamed,
@@ -27,6 +29,7 @@ from assent.core.session_event import (
     TodosChanged,
     TurnEnded,
     TurnStarted,
+    WorkHalted,
 )
 
 STARTED = SessionStarted("s", "w", "slug", "plan", "A goal")
@@ -61,7 +64,11 @@ def folded(
         (StepEnded(Stop.END, Usage(3, 1), 0.5), {"usage": Usage(3, 1), "cost": 0.5}),
         (StepEnded(Stop.END, Usage(3, 1)), {"usage": Usage(3, 1), "cost": None}),
         (Compacted("s", 1, Usage(2), 0.25), {"usage": Usage(2), "cost": 0.25}),
-        (TurnEnded("end"), {}),
+        (TurnEnded("end"), {"ended": "end"}),
+        (QuestionAsked("q", "c", ()), {"questions": ("q",)}),
+        (ChildStarted("c", "s2", "explore", "Look"), {"children": 1}),
+        (WorkHalted("paused"), {"halt": "paused"}),
+        (ModeChanged("ask", custom="docs"), {"mode": "ask", "custom": "docs"}),
         (CallEnded("c", "read", Result("c", "")), {}),
     ],
 )

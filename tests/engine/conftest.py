@@ -3,9 +3,17 @@
 from pathlib import Path
 
 import pytest
+from tests.engine.waiting import CALL, Booth, on_disk
 from tests.engine.world import World
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return World(tmp_path)
+
+
+@pytest.fixture
+def booth(world: World, tmp_path: Path) -> Booth:
+    booth = Booth(on_disk(world, tmp_path))
+    booth.step(CALL)
+    return booth

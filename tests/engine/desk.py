@@ -9,12 +9,14 @@ from tests.engine.world import World
 from assent.core.agent import Agent
 from assent.core.digest import sha256
 from assent.core.event import Recorded
+from assent.core.grant import Pattern
 from assent.core.message import Call, Message, Result, Text
 from assent.core.model import Delta, Stop, Usage
 from assent.core.operation import DeleteFile, FileState, WriteFile
 from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
 from assent.core.session import SessionRecord
 from assent.core.session_event import (
+    Level,
     PartSaid,
     Question,
     StepEnded,
@@ -69,15 +71,29 @@ class OpenGate:
             return Decision(Verdict.ASK, "ask mode")
         return Decision(Verdict.RUN, f"{posture.mode} mode")
 
+    def shut(self, tool: str, action: Action, posture: Posture) -> str:
+        return ""
+
+    def risk(self, requests: Sequence[Request]) -> tuple[Level, tuple[str, ...]]:
+        return "low", ()
+
+    def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
+        return ()
+
+    def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+        return ()
+
 
 class Person:
     """Implements ports.Asker with prepared answers; without one, nobody is there."""
+
+    later = False
 
     def __init__(self, *answers: Answers) -> None:
         self.answers = list(answers)
         self.asked: list[tuple[Question, ...]] = []
 
-    def ask(self, questions: Sequence[Question]) -> Answers:
+    def ask(self, questions: Sequence[Question], answered: Callable[[], bool]) -> Answers:
         self.asked.append(tuple(questions))
         return self.answers.pop(0) if self.answers else None
 
@@ -107,6 +123,11 @@ class NoPrograms:
 class NoProcess(NoPrograms):
     def run(
         self, pipeline: Sequence[Program], folder: bytes, limits: Limits
+    ) -> Iterator[Chunk | Ended]:
+        raise AssertionError("nothing runs here")
+
+    def perform(
+        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         raise AssertionError("nothing runs here")
 
@@ -207,11 +228,21 @@ class Script:
     def drive(self, turn: Turn) -> Iterator[Recorded | Delta]:
         while True:
             yield from turn.catch_up()
+            if turn.over:
+                return
             calls = yield from self._step(turn)
             yield from turn.settle(calls)
-            if not calls or turn.over:
-                yield from turn.note(TurnEnded("presented" if turn.over else "end"))
+            if turn.over:
                 return
+            if not calls:
+                yield from turn.note(TurnEnded("end"))
+                return
+
+    def stop(self) -> None:
+        """There is no request that could be under way."""
+
+    def another(self, steps: int = 0) -> "Script":
+        return self
 
     def _step(self, turn: Turn) -> Any:
         step = turn.record.steps + 1

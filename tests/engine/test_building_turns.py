@@ -10,11 +10,13 @@ from tests.engine.world import World
 from assent.core.errors import BadPlan, Busy, IllegalStep, LiveDiffers, Spent
 from assent.core.lifecycle import State
 from assent.core.record import PlanRecord
+from assent.core.rules import Policy
 from assent.core.session import SessionRecord
 from assent.core.session_event import TurnEnded, TurnStarted
 from assent.engine.engine import Engine
 from assent.engine.session.tooling import Tooling
-from assent.gate.gate import ModeGate
+from assent.gate.gate import RuleGate
+from assent.gate.shell.lines import read_line
 from assent.store.locks import FileLocks
 from assent.tools.toolbox import Toolbox
 
@@ -24,7 +26,7 @@ EXCLUDES = '---\nscope:\n  files: ["*", "!secret.py"]\n---\n# Words\n'
 
 def gated(person: Person | None = None) -> Tooling:
     """Tools behind the real gate."""
-    tools, gate = tooling(person), ModeGate(lambda text: ())
+    tools, gate = tooling(person), RuleGate(Policy(), read_line)
     box = Toolbox(TOOLS, gate, suggest=True)
     return msgspec.structs.replace(tools, gate=gate, toolbox=box)
 

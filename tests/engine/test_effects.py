@@ -1,7 +1,7 @@
 """Effects: what calls wish for is staged, asked, presented or permitted, and never more."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from tests.engine.desk import PRESENTS, Answers, Person, Script, results, told, turn, work
@@ -252,7 +252,7 @@ class Broken(Person):
         super().__init__()
         self.error = error
 
-    def ask(self, questions: Sequence[Question]) -> Answers:
+    def ask(self, questions: Sequence[Question], answered: Callable[[], bool]) -> Answers:
         raise self.error
 
 

@@ -43,6 +43,11 @@ class Formatter:
         self.ran.append((program, folder, limits))
         return iter(self._said or (Chunk(program.stdin.upper()), Ended(0)))
 
+    def perform(
+        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
+    ) -> Iterator[Chunk | Ended]:
+        raise NotImplementedError
+
 
 def state(content: bytes) -> FileState:
     return FileState(sha256(content), len(content), 0o644)

@@ -1,6 +1,6 @@
 """Permission: a person sees exactly what a yes would do, and exactly that is done."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import pytest
@@ -72,9 +72,9 @@ def test_a_secret_is_not_read_before_the_yes(world: World) -> None:
     read: list[str] = []
 
     class Watching(Person):
-        def ask(self, questions: Sequence[Question]) -> Answers:
+        def ask(self, questions: Sequence[Question], answered: Callable[[], bool]) -> Answers:
             read.append(questions[0].detail)
-            return super().ask(questions)
+            return super().ask(questions, answered)
 
     record = asking(world)
     work(world, record, Script([("read", {"path": "secret"})], "Done."), Watching(None))

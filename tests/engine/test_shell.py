@@ -49,6 +49,11 @@ class Recorder:
         yield Chunk(b"12345")
         yield Ended(self._codes.pop(0) if self._codes else 0, seconds=1.5)
 
+    def perform(
+        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
+    ) -> Iterator[Chunk | Ended]:
+        raise AssertionError("what only reads is never handed to a shell")
+
 
 def _all(process: Recorder, text: str, folder: Path) -> list[Chunk | Ended]:
     return list(Shell(process).run(text, os.fsencode(folder)))

@@ -26,6 +26,7 @@ from assent.core.journal import finished
 from assent.core.message import Call, Result
 from assent.core.model import Delta, Stop
 from assent.core.session_event import (
+    AnswerTaken,
     CallEnded,
     CallStarted,
     PartSaid,
@@ -40,7 +41,7 @@ from assent.core.session_event import (
 )
 from assent.core.tool import Action, Outcome, Request
 from assent.core.transcript import LOST
-from assent.engine.session.turns import AFTER_THE_END, INTERRUPTED
+from assent.engine.session.settling import AFTER_THE_END, INTERRUPTED
 from assent.ports import Batch, Turn
 from assent.tools.tool import Around, Tool
 
@@ -110,7 +111,8 @@ def test_a_reader_that_needs_an_answer_waits_for_the_others(world: World) -> Non
     assert [result.text for result in results(world, record)] == ["A", "S", "A"]
     kinds = [type(e) for e in events(world) if not isinstance(e, PlanLinked)]
     asked = kinds.index(QuestionAsked)
-    assert kinds[asked : asked + 3] == [QuestionAsked, QuestionAnswered, CallEnded]
+    then = [QuestionAsked, QuestionAnswered, AnswerTaken, CallEnded]
+    assert kinds[asked : asked + 4] == then
     assert len(person.asked) == 1
 
 

@@ -11,12 +11,13 @@ from assent.core.digest import sha256
 from assent.core.event import Event, Recorded
 from assent.core.ids import spelled
 from assent.core.journal import finished
+from assent.core.mode import Modes
 from assent.core.record import PlanRecord
-from assent.engine.doors import Doors, Place
+from assent.engine.doors import Doors, NoHooks, Place
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
 from assent.execute.executor import Executor
-from assent.ports import Batch, Locks, Projection, Signer, Store
+from assent.ports import Batch, Checked, Hooks, Locks, Projection, Signer, Store
 from assent.store.memory import MemoryBlobs, MemoryStore
 from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
@@ -88,6 +89,9 @@ class PassedOn:
     def streams(self, prefix: str) -> list[str]:
         return self._store.streams(prefix)
 
+    def verify(self) -> Checked:
+        return self._store.verify()
+
     def head(self, stream: str) -> tuple[int, bytes] | None:
         return self._store.head(stream)
 
@@ -123,8 +127,10 @@ class World:
         self.signer: Signer = NamedSigner()
         self.locks: Locks = OpenLocks()
         self.projection: Projection | None = None  # another than the real one
+        self.hooks: Hooks = NoHooks()
         self.expires_s = 0
         self.export = b""
+        self.modes: Modes = {}
 
     def engine(self, store: Store | None = None, disk: Disk | None = None) -> Engine:
         root = os.fsencode(self.root)
@@ -137,9 +143,13 @@ class World:
             files=LocalFiles(root, root),
             projection=self.projection or LocalProjection(root),
             executor=partial(Executor, LocalHands(root, disk), self.blobs),
+            hooks=self.hooks,
         )
         inode = os.stat(root).st_ino
-        return Engine(doors, Place(root, inode, PLANS, "tester", self.expires_s, (), self.export))
+        place = Place(
+            root, inode, PLANS, "tester", self.expires_s, (), self.export, modes=self.modes
+        )
+        return Engine(doors, place)
 
     def propose(self, files: dict[str, bytes]) -> PlanRecord:
         """Makes a plan that writes files, and proposes it."""

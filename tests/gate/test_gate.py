@@ -1,18 +1,19 @@
 """The gate: what each mode makes of each action, and that nothing added makes it looser."""
 
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.gate.told import DANGER, UNCERTAIN, told
 
+from assent.core.command_line import CommandLine
 from assent.core.mode import MODES, Mode
-from assent.core.tool import Action, Posture, Request, Verdict
-from assent.gate.gate import STRICTNESS, ModeGate
+from assent.core.rules import Layer, Policy, Rule
+from assent.core.tool import STRICTNESS, Action, Posture, Request, Verdict
+from assent.gate.gate import RuleGate
 from assent.gate.hosts import is_near
 from assent.gate.operands import operands
 
-GATE = ModeGate(operands)
+GATE = RuleGate(Policy(), told, operands)
 RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY
 
 
@@ -28,6 +29,10 @@ TABLE = {
     Action.FETCH: ("https://example.org/x", (DENY, ASK, ASK, RUN)),
     Action.PLAN: ("plan", (RUN, RUN, RUN, RUN)),
     Action.PRESENT: ("plan", (RUN, DENY, DENY, DENY)),
+    Action.TASK: ("explore", (RUN, RUN, RUN, RUN)),
+    Action.TOOL: ("tracker_close", (DENY, ASK, ASK, RUN)),
+    Action.OUTSIDE: ("/usr/include", (ASK, ASK, ASK, RUN)),
+    Action.LOOP: ("read a", (ASK, ASK, ASK, ASK)),
 }
 
 
@@ -71,21 +76,45 @@ def test_f76_templates_and_others_run(path: str) -> None:
         ("git show HEAD:.env", ASK),
         ("git diff HEAD -- .env", ASK),
         ("cat .env.example", RUN),
-        ("rm -rf .", DENY),
-        ("cat > f", DENY),
-        ("python -c 1", DENY),
-        ("", DENY),
-        ("cat a; make", DENY),
     ],
 )
 @pytest.mark.parametrize("mode", MODES)
-def test_a_command_line_only_reads_in_every_mode(text: str, wanted: Verdict, mode: Mode) -> None:
+def test_a_command_line_that_only_reads_does_so_in_every_mode(
+    text: str, wanted: Verdict, mode: Mode
+) -> None:
     assert verdict(Action.SHELL, text, mode) is wanted
 
 
-def test_a_refused_command_says_which_part_of_it() -> None:
-    decision = GATE.decide([Request(Action.SHELL, "ls > out")], Posture("yolo"))
+@pytest.mark.parametrize("text", ["rm -rf .", "cat > f", "python -c 1", "", "cat a; make"])
+def test_a_command_line_that_may_write_is_denied_asked_or_run_by_mode(text: str) -> None:
+    assert [verdict(Action.SHELL, text, mode) for mode in MODES] == [DENY, ASK, ASK, RUN]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_f91_what_nobody_should_run_is_denied_in_every_mode(mode: Mode) -> None:
+    assert verdict(Action.SHELL, DANGER, Posture(mode, auto=True)) is DENY
+
+
+def test_what_could_not_be_told_apart_is_asked_even_in_yolo_mode() -> None:
+    assert verdict(Action.SHELL, UNCERTAIN, "yolo") is ASK
+    assert verdict(Action.SHELL, UNCERTAIN, Posture("ask", auto=True)) is ASK
+
+
+@pytest.mark.parametrize("gate", [GATE, RuleGate(Policy(), told)])
+def test_a_refused_command_says_which_part_of_it(gate: RuleGate) -> None:
+    decision = gate.decide([Request(Action.SHELL, "ls > out")], Posture("plan"))
     assert "`>` writes to a file" in decision.reason
+
+
+def test_what_a_redirect_writes_is_an_edit() -> None:
+    """A prefix that a person allowed must not become a way to write everywhere (F80)."""
+    echo = Policy((Layer("user", (Rule("bash", "echo *", "allow"),)),))
+    gate = RuleGate(echo, told, operands)
+    line = [Request(Action.SHELL, "echo a > out")]
+    plain = [Request(Action.SHELL, "echo a | make")]
+    assert gate.decide(line, Posture("ask")).verdict is ASK
+    assert gate.decide(line, Posture("auto-edit")).verdict is RUN
+    assert gate.decide(plain, Posture("auto-edit")).verdict is ASK
 
 
 def test_f12_without_staging_nothing_is_edited_while_planning() -> None:
@@ -125,6 +154,21 @@ def test_a_build_keeps_to_its_scope_whatever_the_mode(mode: Mode) -> None:
     outside = GATE.decide([Request(Action.EDIT, "setup.py")], building)
     assert (outside.verdict, outside.layer) == (ASK, "scope")
     assert verdict(Action.EDIT, "src/a.py", Posture(mode, building=True)) is ASK
+
+
+def test_a_build_asks_before_what_may_leave_its_scope_even_in_yolo_mode() -> None:
+    building = Posture("yolo", building=True, scope=("*",))
+    for action, resource in ((Action.SHELL, "make"), (Action.TOOL, "tracker_close")):
+        decision = GATE.decide([Request(action, resource)], building)
+        assert (decision.verdict, decision.layer) == (ASK, "scope")
+
+
+def test_f43_a_child_stages_nothing_in_plan_mode() -> None:
+    assert verdict(Action.EDIT, "a", Posture("plan", child=True)) is DENY
+
+
+def test_f102_at_the_limit_of_depth_no_child_is_started() -> None:
+    assert verdict(Action.TASK, "explore", Posture("yolo", deeper=False)) is DENY
 
 
 def test_plan_mode_stages_even_if_something_claims_to_build() -> None:
@@ -178,12 +222,15 @@ def test_f35_a_child_presents_nothing() -> None:
 
 
 def test_what_touches_nothing_and_what_fails_is_denied() -> None:
-    def broken(text: str) -> Sequence[str]:
+    def broken(text: str) -> CommandLine:
         raise RuntimeError("out of order")
 
     assert GATE.decide([], Posture("yolo")).verdict is DENY
     shell = [Request(Action.SHELL, "ls")]
-    assert ModeGate(broken).decide(shell, Posture("yolo")).verdict is DENY
+    gate = RuleGate(Policy(), broken)
+    assert gate.decide(shell, Posture("yolo")).verdict is DENY
+    assert gate.risk(shell) == ("high", ("It could not be judged: RuntimeError('out of order').",))
+    assert gate.always(shell, Posture("yolo")) == ()
     unknown = [Request("fly", "moon")]  # type: ignore[arg-type]
     assert GATE.decide(unknown, Posture("yolo")).verdict is DENY
 

@@ -8,7 +8,11 @@ from tests.house.source import modules
 
 HAVE_HANDS = ("workspace/", "store/", "sandbox/", "testing/")
 USE_HANDS = ("execute/", "workspace/", "testing/")
-CONNECT_HANDS = ("app/engine.py", "ports.py")  # may name the hands to pass them on, not use them
+CONNECT_HANDS = (
+    "app/engine.py",
+    "ports/files.py",
+    "ports/__init__.py",
+)  # may name the hands to pass them on, not use them
 
 # A question to the person is asked on the terminal itself, whatever stdin and stdout are.
 ALLOWED = {("cli/terminal.py", "os.open"), ("cli/terminal.py", "os.write")}

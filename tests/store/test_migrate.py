@@ -14,14 +14,14 @@ from assent.store.database import Database
 from assent.store.migrate import FOLDER, Migrations
 from assent.store.sqlite import SqliteStore
 
-SECOND = "ALTER TABLE events ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';"
+NEXT = "ALTER TABLE events ADD COLUMN mood TEXT NOT NULL DEFAULT 'calm';"
 MOODS = "SELECT mood FROM events"
 
 
-def two_steps(folder: Path, second: str = SECOND) -> Migrations:
+def more_steps(folder: Path, next_step: str = NEXT) -> Migrations:
     """Migrations of a later version, which has one step more."""
     shutil.copytree(FOLDER, folder)
-    (folder / "0002_mood.sql").write_text(second, encoding="utf-8")
+    (folder / "0003_mood.sql").write_text(next_step, encoding="utf-8")
     return Migrations(str(folder))
 
 
@@ -35,29 +35,29 @@ def test_migrations_are_numbered_without_gaps() -> None:
 def test_reading_brings_an_older_log_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     filled(path, 2)
-    with closing(Database(str(path), 1, two_steps(tmp_path / "later"))) as later:
+    with closing(Database(str(path), 1, more_steps(tmp_path / "later"))) as later:
         assert later.rows(MOODS, ()) == [("calm",), ("calm",)]
 
 
 def test_writing_brings_an_older_log_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     filled(path, 2)
-    with closing(Database(str(path), 1, two_steps(tmp_path / "later"))) as later:
+    with closing(Database(str(path), 1, more_steps(tmp_path / "later"))) as later:
         with later.transaction() as connection:
             connection.execute("UPDATE events SET mood = 'glad'")
         assert later.rows(MOODS, ()) == [("glad",), ("glad",)]
 
 
 def test_new_log_has_all_steps(tmp_path: Path) -> None:
-    later = Database(str(tmp_path / "store.db"), 1, two_steps(tmp_path / "later"))
+    later = Database(str(tmp_path / "store.db"), 1, more_steps(tmp_path / "later"))
     with closing(later), later.transaction() as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (3,)
 
 
 def test_failed_step_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     written = filled(path, 2)
-    broken = two_steps(tmp_path / "later", f"{SECOND}\nINSERT INTO nowhere VALUES (1);")
+    broken = more_steps(tmp_path / "later", f"{NEXT}\nINSERT INTO nowhere VALUES (1);")
     with closing(Database(str(path), 1, broken)) as later:
         for _ in range(2):
             with pytest.raises(StoreError, match="no such table: nowhere"):
@@ -70,7 +70,7 @@ def test_failed_step_changes_nothing(tmp_path: Path) -> None:
 def test_log_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     filled(path, 2)
-    with closing(Database(str(path), 1, two_steps(tmp_path / "later"))) as later:
+    with closing(Database(str(path), 1, more_steps(tmp_path / "later"))) as later:
         later.rows(MOODS, ())
     with closing(SqliteStore(path)) as store:
         with pytest.raises(StoreError) as reading:
@@ -79,7 +79,7 @@ def test_log_of_a_newer_version_is_refused(tmp_path: Path) -> None:
             store.append(note("old words", 2))
     assert reading.value.message == writing.value.message
     assert reading.value.message == (
-        f"{path} was written by a newer version of Assent (its form is 2, this version knows 1). "
+        f"{path} was written by a newer version of Assent (its form is 3, this version knows 2). "
         "Nothing was changed."
     )
     assert reading.value.next == "pip install --upgrade assent"
@@ -89,7 +89,7 @@ def test_newer_version_that_comes_while_we_run_is_noticed(tmp_path: Path) -> Non
     path = tmp_path / "store.db"
     with closing(SqliteStore(path)) as store:
         store.append(note("one", 0))
-        with closing(Database(str(path), 1, two_steps(tmp_path / "later"))) as later:
+        with closing(Database(str(path), 1, more_steps(tmp_path / "later"))) as later:
             assert later.rows(MOODS, ()) == [("calm",)]
         with pytest.raises(StoreError, match="newer version"):
             store.append(note("two", 1))

@@ -29,11 +29,12 @@ def test_events_are_there_after_closing(tmp_path: Path) -> None:
     assert texts(path) == [*written, "more"]
 
 
-def test_closed_log_is_one_private_file(tmp_path: Path) -> None:
+def test_closed_log_is_one_private_file_with_its_lock_and_anchor(tmp_path: Path) -> None:
     path = tmp_path / "state" / "store.db"
     filled(path, 3)
     modes = {file.name: oct(file.stat().st_mode) for file in path.parent.iterdir()}
-    assert modes == {"store.db": "0o100600", "store.lock": "0o100600"}
+    names = ("store.db", "store.db-anchor", "store.lock")
+    assert modes == dict.fromkeys(names, "0o100600")
     assert oct(path.parent.stat().st_mode) == "0o40700"
 
 

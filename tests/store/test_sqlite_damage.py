@@ -62,10 +62,15 @@ def test_truncated_database_is_refused(tmp_path: Path, sound: tuple[bytes, list[
 
 
 def test_torn_last_page_is_refused(tmp_path: Path, sound: tuple[bytes, list[str]]) -> None:
+    content, written = sound
     path = tmp_path / "store.db"
-    path.write_bytes(sound[0][:-1])
+    path.write_bytes(content[:-40])
     with pytest.raises(StoreError, match="it is damaged"):
         texts(path)
+    path.write_bytes(content[:-1])  # a byte of the chain, which tells no story
+    assert texts(path) == written
+    with closing(SqliteStore(path)) as store:
+        assert "is not what was written there" in store.verify().broken
 
 
 def test_overwritten_database_is_refused(tmp_path: Path, sound: tuple[bytes, list[str]]) -> None:

@@ -59,6 +59,11 @@ class Programs:
         assert tool is not None, "bubblewrap is not installed."
         return Bubblewrap(self._sight.profile, tool).run(pipeline, folder, limits)
 
+    def perform(
+        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
+    ) -> Iterator[Chunk | Ended]:
+        raise AssertionError("a tool runs no command that may write")
+
 
 class NoFetch:
     """Implements ports.Fetch: gives back what it was made with, and remembers."""

@@ -1,7 +1,6 @@
 """A desk: calls go through the real toolbox and gate, and what they wish for joins the draft."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,12 +10,15 @@ from assent.core.agent import Agent
 from assent.core.draft import stage
 from assent.core.message import Call
 from assent.core.process import Hold
+from assent.core.question import Consent
+from assent.core.rules import Policy
 from assent.core.tool import Decision, Edit, Outcome, Posture, Request
-from assent.gate.gate import ModeGate
+from assent.gate.gate import RuleGate
 from assent.gate.operands import operands
+from assent.gate.shell.lines import read_line
 from assent.tools.table import TOOLS
 from assent.tools.tool import Around
-from assent.tools.toolbox import Settled, Toolbox
+from assent.tools.toolbox import Doubt, Settled, Toolbox
 
 PLAN = ".opencode/plans/quiet-owl/quiet-owl.md"
 AGENT = Agent("plan")
@@ -28,7 +30,7 @@ class Desk:
     def __init__(self, base: Path, posture: Posture | None = None, hold: Hold = Hold.OFF) -> None:
         self.place = Place(base, hold)
         self.posture = posture or Posture("plan")
-        self.toolbox = Toolbox(TOOLS, ModeGate(operands), suggest=True)
+        self.toolbox = Toolbox(TOOLS, RuleGate(Policy(), read_line, operands), suggest=True)
         self.agent = AGENT
         self.answer = ""
         self.asked: list[tuple[tuple[Request, ...], Decision]] = []
@@ -50,7 +52,8 @@ class Desk:
         return self.settle_call(Call("c1", tool, dict(args)))
 
     def settle_call(self, call: Call) -> Settled:
-        settled = self.toolbox.settle(call, self.around, self.agent, self._ask)
+        prepared = self.toolbox.prepare(call, self.around, self.agent)
+        settled = self.toolbox.settle(prepared, self.around, self._ask)
         effect = settled.outcome.effect
         if isinstance(effect, Edit):
             for content in effect.contents.values():
@@ -80,10 +83,10 @@ class Desk:
     def put(self, path: str, content: str | bytes = "") -> Path:
         return self.place.put(path, content)
 
-    def _ask(self, requests: Sequence[Request], decision: Decision, edit: Edit | None) -> str:
-        self.asked.append((tuple(requests), decision))
-        self.shown.append(edit)
-        return self.answer
+    def _ask(self, doubt: Doubt) -> Consent:
+        self.asked.append((doubt.requests, doubt.decision))
+        self.shown.append(doubt.edit)
+        return Consent(yes=not self.answer, why=self.answer)
 
 
 def on_disk(root: Path) -> dict[str, tuple[bytes, int]]:

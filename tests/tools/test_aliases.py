@@ -23,6 +23,7 @@ NAMES = {
     "run_terminal_cmd": "shell", "bash": "shell", "exec": "shell", "exit_plan": "present_plan",
     "todowrite": "todo", "webfetch": "fetch", "update_plan": "todo", "delete_file": "delete",
     "rename-file": "move", "SaveMemory": "remember", "Present_Plan": "present_plan",
+    "Task": "task", "Agent": "task", "delegate": "task", "spawn_agent": "task", "new_task": "task",
 }  # fmt: skip
 
 
@@ -81,7 +82,7 @@ CALLS: dict[str, tuple[dict[str, object], tuple[str, dict[str, object]]]] = {
     ),
     "Bash": (
         {"command": "ls", "description": "List", "timeout": 5},
-        ("shell", {"command": "ls"}),
+        ("shell", {"command": "ls", "subject": "List", "seconds": 5.0}),
     ),
     "apply_patch": ({"input": "p"}, ("patch", {"patch": "p"})),
     "mv": ({"source": "a", "destination": "b"}, ("move", {"path": "a", "to": "b"})),
@@ -98,6 +99,14 @@ CALLS: dict[str, tuple[dict[str, object], tuple[str, dict[str, object]]]] = {
         ("grep", {"pattern": "x", "include": "*.py", "show": "content", "limit": 5}),
     ),
     "Glob": ({"glob_pattern": "*.py"}, ("glob", {"pattern": "*.py"})),
+    "Task": (
+        {"description": "d", "prompt": "p", "subagent_type": "general", "run_in_background": True},
+        ("task", {"description": "d", "prompt": "p", "agent": "general", "background": True}),
+    ),
+    "delegate_to_agent": (
+        {"agent_name": "explore", "objective": "p", "task_id": "1"},
+        ("task", {"agent": "explore", "prompt": "p", "session": "1"}),
+    ),
     "nobody_knows_it": ({"path": "a"}, ("nobody_knows_it", {"path": "a"})),
 }  # fmt: skip
 

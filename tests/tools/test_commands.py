@@ -7,9 +7,12 @@ import pytest
 from tests.tools.reading import Place
 
 from assent.core.errors import Refused, UsageError
+from assent.core.mode import Mode
 from assent.core.process import Chunk, Ended, Hold
+from assent.core.tool import Command, Outcome, Posture
 from assent.gate.readonly.judge import judge
 from assent.sandbox.running.bubblewrap import lacking
+from assent.tools.calling.foreign import translated
 from assent.tools.git import GIT
 from assent.tools.looking.commands import DISK, gathered, quoted
 from assent.tools.looking.limits import REST
@@ -129,3 +132,32 @@ def test_what_was_dropped_and_how_it_ended_is_told() -> None:
         gathered(iter(pieces), "x").text == "out\nerr\n[It was ended early: time.]\n[Exit code 3.]"
     )
     assert gathered(iter([Ended(0)]), "x").text == "[No output.]"
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto-edit", "yolo"])
+def test_f79_outside_plan_mode_a_command_that_may_write_is_a_wish(place: Place, mode: Mode) -> None:
+    place.posture = Posture(mode)
+    place.put("sub/a", "a")
+    args = SHELL.args(command="echo a > b", folder="sub", seconds=30, subject="Why.")
+    outcome = SHELL.run(args, place.around)
+    assert outcome == Outcome("", "echo a > b", effect=Command("echo a > b", b"sub", 30, "Why."))
+    assert place.process.ran == []
+    assert not (place.root / "sub/b").exists()
+
+
+def test_f79_outside_plan_mode_a_reading_line_that_cannot_run_is_no_wish(tmp_path: Path) -> None:
+    """Without a sandbox `git log` obeys the repository; nobody was asked, so no shell gets it."""
+    bare = Place(tmp_path, Hold.NONE)
+    bare.posture = Posture("yolo")
+    with pytest.raises(Refused, match=r"needs a sandbox.*Nothing was run\.$"):
+        SHELL.run(SHELL.args(command="git log"), bare.around)
+
+
+def test_f79_a_time_limit_of_another_family_is_understood() -> None:
+    for sent, seconds in (
+        ({"timeout": 5000}, 5),
+        ({"timeout": 90}, 90),
+        ({"timeout_ms": 500}, 0.5),
+    ):
+        args = translated(SHELL, {"command": "make", "description": "Build.", **sent})
+        assert args == {"command": "make", "subject": "Build.", "seconds": seconds}

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from tests.tools.settling import PLAN, Desk, on_disk
 
-from assent.core.mode import MODES
+from assent.core.mode import Mode
 from assent.core.operation import footprint
 from assent.core.paths import refuse_ours
-from assent.core.tool import Edit, Posture, Verdict
+from assent.core.tool import Command, Edit, Posture, Verdict
 from assent.tools.calling.aliases import ALIASES, EDITORS, REFUSED
 from assent.tools.table import TOOLS
 from assent.tools.toolbox import Settled
@@ -95,13 +95,27 @@ def _check(settled: Settled, posture: Posture) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", ["shell", "Bash", "exec", "run_terminal_cmd"])
 def test_f13_no_command_that_writes_is_run(desk: Desk, name: str, command: str) -> None:
-    for mode in MODES:
-        desk.posture = Posture(mode)
-        settled = desk.settle(name, command=command)
-        assert settled.outcome.failed
-        assert settled.decision is not None
-        assert settled.decision.verdict is Verdict.DENY
+    settled = desk.settle(name, command=command)
+    assert settled.outcome.failed
+    assert settled.decision is not None
+    assert settled.decision.verdict is Verdict.DENY
     assert desk.place.process.ran == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("mode", ["ask", "auto-edit"])
+def test_f13_outside_plan_mode_a_command_that_writes_waits_for_a_yes(
+    desk: Desk, mode: Mode, command: str
+) -> None:
+    desk.posture, desk.answer = Posture(mode), "no."
+    settled = desk.settle("shell", command=command)
+    assert settled.outcome.failed
+    assert settled.decision is not None
+    assert settled.decision.verdict in (Verdict.ASK, Verdict.DENY)
+    desk.answer = ""
+    agreed = desk.settle("shell", command=command).outcome
+    assert agreed.effect == (None if agreed.failed else Command(command))
+    assert desk.place.process.ran == []  # a tool wishes; the engine runs it
 
 
 def test_a_draft_is_no_way_around_the_gate_either(desk: Desk) -> None:

@@ -9,8 +9,12 @@ from tests.tools.settling import AGENT, Desk
 
 from assent.core.agent import Agent
 from assent.core.errors import NotFound
+from assent.core.grant import Pattern
 from assent.core.message import Call
+from assent.core.mode import Mode
 from assent.core.operation import DeleteFile, FileState
+from assent.core.question import Consent
+from assent.core.session_event import Level
 from assent.core.tool import (
     Action,
     Decision,
@@ -23,9 +27,10 @@ from assent.core.tool import (
     Verdict,
 )
 from assent.tools.tool import Around, Tool
-from assent.tools.toolbox import Toolbox
+from assent.tools.toolbox import Settled, Toolbox
 
-READS = {"read", "list", "glob", "grep", "search", "git", "shell"}
+YES = Consent(yes=True)
+READS = {"read", "list", "glob", "grep", "search", "git", "shell", "task"}
 PLANS = {"write_plan", "todo", "question", "present_plan", "remember"}
 WRITES = {"write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit"}
 
@@ -47,8 +52,8 @@ def test_f12_what_is_offered_in_each_mode(desk: Desk) -> None:
     }
     built = READS | WRITES | {"fetch", "todo", "question", "remember", "enter_plan"}
     assert offered(desk, Posture("ask")) == offered(desk, Posture("yolo")) == built
-    child = offered(desk, Posture("plan", child=True))
-    assert child == (READS | PLANS | WRITES) - {"present_plan"}
+    assert offered(desk, Posture("plan", child=True)) == READS | {"question"}
+    assert offered(desk, Posture("ask", child=True)) == READS | WRITES | {"fetch", "question"}
 
 
 def test_f12_without_staging_every_write_tool_is_refused(desk: Desk) -> None:
@@ -129,11 +134,15 @@ def test_arguments_are_mended_where_there_is_no_doubt(desk: Desk) -> None:
 
 
 def test_calls_that_only_read_may_run_side_by_side(desk: Desk) -> None:
-    def reads(name: str) -> bool:
-        return desk.toolbox.reads(Call("c", name, {}))
+    def together(*names: str, mode: Mode = "plan") -> set[str]:
+        return {desk.toolbox.together(Call("c", name, {}), Posture(mode)) for name in names}
 
-    assert all(map(reads, [*READS, "Read", "bash", "fetch", "LS"]))
-    assert not any(map(reads, [*WRITES, *PLANS, "Write", "nothing", "websearch"]))
+    reads = READS - {"task"}
+    assert together(*reads, "Read", "bash", "fetch", "LS") == {"reads"}
+    assert together(*reads - {"shell", "git"}, mode="ask") == {"reads"}
+    assert together("shell", "bash", mode="ask") == {""}  # it may write
+    assert together("task", "Task") == together("task", mode="yolo") == {"tasks"}
+    assert together(*WRITES, *PLANS, "Write", "nothing", "websearch") == {""}
     assert desk.toolbox.name(Call("c", "ExitPlanMode", {})) == "present_plan"
 
 
@@ -153,6 +162,12 @@ class NoArgs(msgspec.Struct, frozen=True):
     pass
 
 
+def settled(toolbox: Toolbox, desk: Desk, consent: Consent = YES) -> Settled:
+    """Settles a call of the odd tool."""
+    prepared = toolbox.prepare(Call("c", "odd", {}), desk.around, AGENT)
+    return toolbox.settle(prepared, desk.around, lambda doubt: consent)
+
+
 def strange(desk: Desk, outcome: Outcome | Exception, *touched: Request | Exception) -> Outcome:
     """Settles a call of a tool that behaves oddly."""
 
@@ -168,7 +183,7 @@ def strange(desk: Desk, outcome: Outcome | Exception, *touched: Request | Except
         return outcome
 
     toolbox = Toolbox((Tool("odd", NoArgs, touches, run),), desk.toolbox._gate)
-    return toolbox.settle(Call("c", "odd", {}), desk.around, AGENT, lambda *_: "nobody").outcome
+    return settled(toolbox, desk, Consent(why="nobody")).outcome
 
 
 READ = Request(Action.READ, "x")
@@ -191,7 +206,7 @@ def test_an_interrupt_gets_out(desk: Desk) -> None:
 
     toolbox = Toolbox((Tool("odd", NoArgs, lambda *_: (READ,), run),), desk.toolbox._gate)
     with pytest.raises(Stop):
-        toolbox.settle(Call("c", "odd", {}), desk.around, AGENT, lambda *_: "")
+        settled(toolbox, desk)
 
 
 @pytest.mark.parametrize(
@@ -216,6 +231,18 @@ class BrokenGate:
     def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
         raise RuntimeError("out of order")
 
+    def shut(self, tool: str, action: Action, posture: Posture) -> str:
+        return ""
+
+    def risk(self, requests: Sequence[Request]) -> tuple[Level, tuple[str, ...]]:
+        raise RuntimeError("out of order")
+
+    def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
+        return ()
+
+    def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+        raise RuntimeError("out of order")
+
 
 def test_a_gate_that_fails_says_no(desk: Desk) -> None:
     ran: list[object] = []
@@ -225,9 +252,9 @@ def test_a_gate_that_fails_says_no(desk: Desk) -> None:
         return Outcome("ran")
 
     toolbox = Toolbox((Tool("odd", NoArgs, lambda *_: (READ,), run),), BrokenGate())
-    settled = toolbox.settle(Call("c", "odd", {}), desk.around, AGENT, lambda *_: "")
-    assert settled.decision is not None
-    assert settled.decision.verdict is Verdict.DENY
+    one = settled(toolbox, desk)
+    assert one.decision is not None
+    assert one.decision.verdict is Verdict.DENY
     assert ran == []
 
 
@@ -239,9 +266,7 @@ def test_f76_a_tool_that_goes_through_many_files_leaves_secrets_out(desk: Desk) 
         return Outcome("ran")
 
     tool = Tool("odd", NoArgs, lambda *_: (READ,), run, Action.READ)
-    Toolbox((tool,), desk.toolbox._gate).settle(
-        Call("c", "odd", {}), desk.around, AGENT, lambda *_: "no"
-    )
+    settled(Toolbox((tool,), desk.toolbox._gate), desk, Consent(why="no"))
     assert found == {"a.py": True, ".env": False, "x/.ssh/config": False}
 
 

@@ -3,11 +3,14 @@
 import msgspec
 import pytest
 
+from assent.core.grant import Pattern
+from assent.core.question import NO, PROJECT, SESSION, UNCONFINED, YES, choices
 from assent.core.session_event import Option, Question
 from assent.views.questions import (
     MOST,
     answer_hint,
     chosen,
+    is_cut,
     open_questions_lines,
     question_lines,
 )
@@ -101,3 +104,47 @@ def test_a_model_cannot_forge_a_question_of_the_gate() -> None:
     assert [line for line in asked if line.startswith(("Permission", "  ", "Show", "Y or n"))] == []
     assert asked[1].startswith("The model asks about x")
     assert all(line.startswith("│ ") for line in asked[2:])
+
+
+STATUS = Pattern("bash", "git status *")
+RUN = Question("Permission", "May it?", choices((STATUS,), command=True), by="gate")
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("y", YES), ("1", YES), ("2", SESSION), ("yes, for this session", SESSION), ("3", PROJECT),
+        ("4", UNCONFINED), ("5", NO), ("n", NO), ("6", "6"), ("v", "v"),
+    ],
+)  # fmt: skip
+def test_f82_every_choice_has_a_number(typed: str, answer: str) -> None:
+    assert chosen(RUN, typed) == (answer,)
+    assert chosen(RUN, "") == ()
+    assert answer_hint(RUN) == "Y, n, a number or your own words (Enter: no answer): "
+
+
+def test_f90_the_risk_comes_first_and_only_from_the_gate() -> None:
+    risky = msgspec.structs.replace(RUN, risk=("high", f"It deletes.\n{ESCAPE}[2J"))
+    lines = list(question_lines(risky))
+    assert [(line.style, line.text) for line in lines[1:4]] == [
+        ("risk", "Risk: high"),
+        ("plain", "  - It deletes.<U+000A><U+001B>[2J"),
+        ("heading", "Permission"),
+    ]
+    asked = list(question_lines(msgspec.structs.replace(risky, by="model")))
+    assert not any("Risk" in line.text for line in asked)
+
+
+def test_what_is_cut_can_be_seen_to_its_end() -> None:
+    things = tuple(f"write f{n}" for n in range(MOST + 5))
+    many = msgspec.structs.replace(RUN, things=things)
+    patch = "diff --git a/x b/x\n@@ -0,0 +1,999 @@\n" + "+line\n" * 998
+    long = msgspec.structs.replace(RUN, detail=patch)
+    for question in (many, long):
+        assert is_cut(question)
+        assert not is_cut(question, most=0)
+        assert "v to see all of it" in answer_hint(question, cut=True)
+    assert not is_cut(RUN)
+    shown = [line.text for line in question_lines(many, most=0)]
+    assert f"  - {things[-1]}" in shown
+    assert [line.text for line in question_lines(long, most=0)].count("+line") == 998

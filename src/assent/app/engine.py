@@ -9,10 +9,10 @@ from assent.app.settings import load_settings, located, places_here
 from assent.config.places import Places, private_paths
 from assent.config.settings import Settings
 from assent.core.paths import normal
-from assent.engine.doors import Doors, Place
+from assent.engine.doors import Doors, NoHooks, Place
 from assent.engine.engine import Engine
 from assent.execute.executor import Executor
-from assent.ports import Signer
+from assent.ports import Hooks, Signer
 
 
 def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[str, ...]]:
@@ -55,6 +55,7 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
         files=LocalFiles(root, cwd, digests=digests),
         projection=LocalProjection(root, plan_dir),
         executor=partial(Executor, LocalHands(root, digests=digests), blobs),
+        hooks=_hooks(root, here, settings) if settings.hooks else NoHooks(),
     )
     place = Place(
         root=root,
@@ -65,8 +66,21 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
         private=private_paths(here, root, Path.home() / ".config" / "opencode"),
         export=os.fsencode(settings.plan.export),
         staging=settings.plan.staging,
+        modes=settings.modes,
     )
     return Engine(doors, place)
+
+
+def _hooks(root: bytes, here: Places, settings: Settings) -> Hooks:
+    """Returns hooks that are loaded with the first thing to hear, and where there are any."""
+    from assent.app.late import LateHooks
+
+    def make() -> Hooks:
+        from assent.app.hooks import open_hooks
+
+        return open_hooks(root, here, settings, _user())
+
+    return LateHooks(make)
 
 
 def may_approve_without_terminal(folder: str, *, lenient: bool = False) -> bool:

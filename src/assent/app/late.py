@@ -1,10 +1,12 @@
 """Doors that are opened when first used: most turns never start a program or fetch a page."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
+from assent.config.markdown import Reader
 from assent.core.process import Chunk, Ended, Limits, Program, Standing
-from assent.ports import Fetch, Fetched, Process, Shell
+from assent.ports import Fetch, Fetched, Heard, Hooks, Process, Shell
 
 
 class LateProcess:
@@ -33,6 +35,11 @@ class LateProcess:
     ) -> Iterator[Chunk | Ended]:
         return self._real.run(pipeline, folder, limits)
 
+    def perform(
+        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
+    ) -> Iterator[Chunk | Ended]:
+        return self._real.perform(line, folder, limits, confined=confined)
+
     @cached_property
     def _real(self) -> Process:
         from assent.app.shell import open_process
@@ -59,6 +66,20 @@ class LateShell:
         return ReadOnly(self._process, self._within)
 
 
+class LateHooks:
+    """Implements ports.Hooks; loads what starts programs with the first thing to hear."""
+
+    def __init__(self, make: Callable[[], Hooks]) -> None:
+        self._make = make
+
+    def fire(self, on: str, facts: Mapping[str, Any]) -> Heard:
+        return self._real.fire(on, facts)
+
+    @cached_property
+    def _real(self) -> Hooks:
+        return self._make()
+
+
 class LateFetch:
     """Implements ports.Fetch; loads the client with the first call."""
 
@@ -71,3 +92,10 @@ class LateFetch:
     @cached_property
     def _real(self) -> Fetch:
         return self._make()
+
+
+def late_yaml() -> Reader:
+    """Loads the reader of front matter with the first file that has some."""
+    from assent.config.yaml_reader import read_yaml
+
+    return read_yaml

@@ -3,16 +3,17 @@
 import os
 import sys
 import time
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from assent.app.engine import engine_of
-from assent.app.late import LateFetch, LateProcess, LateShell
+from assent.app.late import late_yaml
 from assent.app.models import Models
 from assent.app.settings import load_settings, located, places_here
-from assent.config.agents import Reader, agent_places, load_agents
+from assent.app.tooling import Choices, Ground, open_tooling
+from assent.config.agents import agent_places, load_agents
 from assent.config.places import Places
 from assent.config.settings import Settings
 from assent.core.agent import Agent
@@ -25,17 +26,24 @@ from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.prompt import Layer, layers
 from assent.drivers.native.purse import Limits
 from assent.engine.engine import Engine
+from assent.engine.session.kinds import kinds_line
 from assent.engine.session.reminders import Now, reminder
 from assent.engine.session.tooling import Tooling
-from assent.gate.gate import ModeGate
-from assent.ports import Asker, Fetch, Opened
-from assent.tools.table import TOOLS
-from assent.tools.toolbox import Toolbox
+from assent.ports import Asker, Opened
 from assent.workspace.branch import branch
 from assent.workspace.disk import Disk
 from assent.workspace.instructions import read_instructions
 
-__all__ = ["Layer", "Limits", "Work", "open_work"]  # faces get them here
+__all__ = ["Choices", "Layer", "Limits", "Wanted", "Work", "open_work"]  # faces get them here
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What one invocation asks for besides its words."""
+
+    model: str | None = ""  # None: none is asked for ahead
+    agent: str = ""
+    limits: Limits = Limits()
+    choices: Choices = Choices()
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -48,25 +56,20 @@ class Work(msgspec.Struct, frozen=True):
     briefing: Briefing
     models: Models
     warnings: tuple[str, ...] = ()
+    end: Callable[[], None] = lambda: None
 
     def prompt_layers(self, record: SessionRecord) -> tuple[Layer, ...]:
         """Returns what the agent of a session is told before anybody speaks."""
-        said = reminder(record, None, Now(staging=self.tooling.staging))
+        said = reminder(record, None, Now(staging=self.tooling.staging, modes=self.tooling.modes))
         return layers(self.tooling.agents[record.agent], self.briefing, record.model, said)
 
     def close(self) -> None:
+        self.end()
         self.models.close()
         self.engine.close()
 
 
-def open_work(
-    folder: str,
-    *,
-    model: str | None = "",
-    agent: str = "",
-    asker: Asker,
-    limits: Limits,
-) -> Work:
+def open_work(folder: str, asker: Asker, wanted: Wanted) -> Work:
     """Opens everything; raises UsageError if there is no model, unless none is to be asked."""
     here = places_here()
     cwd, root = located(folder)
@@ -75,21 +78,28 @@ def open_work(
     models = Models(settings, dict(os.environ), cwd)
     agents, remarks = _agents(here, root, settings.model)
     open_model = _Doorman(models)
-    if model is not None:
-        worker = agents.get(agent or agent_of(settings.mode))
-        opened = open_model(model or (worker.model if worker else ""))
+    if wanted.model is not None:
+        worker = agents.get(wanted.agent or agent_of(settings.mode))
+        opened = open_model(wanted.model or (worker.model if worker else ""))
         if opened.warm:
             opened.warm()  # the connection is made while the rest is put together
     engine = engine_of(cwd, root, here, settings)
-    briefing = _briefing(engine, here, cwd, root)
-    return Work(
-        engine,
-        NativeDriver(open_model, briefing, limits),
-        _tooling((folder, root), settings, asker, agents),
-        settings.mode,
-        briefing,
-        models,
-        (*loaded.warnings, *remarks),
+    briefing = _briefing(engine, here, (cwd, root), agents)
+    driver = NativeDriver(open_model, briefing, _limits(wanted.limits, settings))
+    ground = Ground(folder, root, here, loaded, engine.warn)
+    tooling, end = open_tooling(ground, asker, agents, driver, wanted.choices)
+    warnings = (*loaded.warnings, *remarks)
+    return Work(engine, driver, tooling, settings.mode, briefing, models, warnings, end)
+
+
+def _limits(wanted: Limits, settings: Settings) -> Limits:
+    """Returns the limits of an invocation: its own, else those of the settings."""
+    budget = settings.budget
+    return Limits(
+        wanted.max_turns or budget.steps or None,
+        wanted.max_budget or budget.dollars or None,
+        wanted.max_tokens or budget.tokens or None,
+        wanted.max_seconds or budget.seconds or None,
     )
 
 
@@ -109,7 +119,7 @@ class _Doorman:
 def _agents(here: Places, root: bytes, own: str) -> tuple[dict[str, Agent], tuple[str, ...]]:
     """Loads the agents; a model that a project wishes for counts where the user's choice allows."""
     places = agent_places(here.config, Path.home(), root)
-    agents, remarks = load_agents(places, Disk().open, _yaml)
+    agents, remarks = load_agents(places, Disk().open, late_yaml)
     for name, agent in agents.items():
         if agent.wish and may_choose(agent.model or own, agent.wish):
             agents[name] = msgspec.structs.replace(agent, model=agent.wish)
@@ -119,13 +129,10 @@ def _agents(here: Places, root: bytes, own: str) -> tuple[dict[str, Agent], tupl
     return agents, remarks
 
 
-def _yaml() -> Reader:
-    from assent.config.yaml_reader import read_yaml
-
-    return read_yaml
-
-
-def _briefing(engine: Engine, here: Places, cwd: bytes, root: bytes) -> Briefing:
+def _briefing(
+    engine: Engine, here: Places, where: tuple[bytes, bytes], agents: dict[str, Agent]
+) -> Briefing:
+    cwd, root = where
     on = branch(root)
     lines = [
         f"Workspace: {shown(root)}",
@@ -133,43 +140,8 @@ def _briefing(engine: Engine, here: Places, cwd: bytes, root: bytes) -> Briefing
         f"Platform: {sys.platform}",
         f"Date: {time.strftime('%Y-%m-%d')}",
         f"Git branch: {on}" if on else "",
+        kinds_line(agents),
     ]
     instructions = read_instructions(root, cwd, os.fsencode(here.config))
     facts = tuple(fact.text for fact in engine.facts.all())
     return Briefing(tuple(filter(None, lines)), instructions, facts)
-
-
-def _tooling(
-    where: tuple[str, bytes], settings: Settings, asker: Asker, agents: dict[str, Agent]
-) -> Tooling:
-    folder, root = where
-    process = LateProcess(folder)
-    gate = ModeGate(_operands)
-    return Tooling(
-        process=process,
-        shell=LateShell(process, root),
-        fetch=LateFetch(partial(_fetch, settings)),
-        gate=gate,
-        asker=asker,
-        toolbox=Toolbox(TOOLS, gate, suggest=settings.plan.suggest),
-        agents=agents,
-        hosts=settings.fetch.hosts,
-        staging=settings.plan.staging,
-        suggest=settings.plan.suggest,
-        formats=settings.format,
-    )
-
-
-def _operands(text: str) -> tuple[str, ...]:
-    """Loads the tables of commands when the first command line is judged."""
-    from assent.gate.operands import operands
-
-    return operands(text)
-
-
-def _fetch(settings: Settings) -> Fetch:
-    from assent.app.models import secure
-    from assent.models.fetching import HttpFetch
-    from assent.models.net.client import HttpClient
-
-    return HttpFetch(HttpClient(secure, dict(os.environ), settings.http.idle_s))

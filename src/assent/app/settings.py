@@ -3,8 +3,11 @@
 import os
 from pathlib import Path
 
+import msgspec
+
 from assent.config.load import Loaded, Loader
 from assent.config.places import Places, places
+from assent.config.trusted import FILE, Trusted
 from assent.core.errors import UsageError
 
 
@@ -24,7 +27,7 @@ def located(folder: str) -> tuple[bytes, bytes]:
 
 
 def load_settings(root: bytes, here: Places, *, lenient: bool) -> Loaded:
-    """Reads the user's file and the project's.
+    """Reads the user's file and the project's, which has its say as far as the person trusts it.
 
     Leniently, a project's configuration that cannot be used is a warning and no error.
     """
@@ -35,4 +38,15 @@ def load_settings(root: bytes, here: Places, *, lenient: bool) -> Loaded:
 
         return LocalProjection(root, os.fsencode(folder))
 
-    return Loader(here.file, root, Disk().open, check_plan_dir).load(lenient=lenient)
+    trusted = trusted_here(root, here)
+    loader = Loader(here.file, root, Disk().open, check_plan_dir, trusted.holds)
+    loaded = loader.load(lenient=lenient)
+    warnings = (*loaded.warnings, *trusted.warnings)
+    return msgspec.structs.replace(loaded, warnings=warnings)
+
+
+def trusted_here(root: bytes, here: Places) -> Trusted:
+    """Returns what the person trusts of a workspace's files; nothing is read before it is asked."""
+    from assent.workspace.disk import Disk
+
+    return Trusted(here.state / FILE, root, Disk().open)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from assent.app.engine import open_engine_at
-from assent.app.settings import located, places_here
+from assent.app.settings import load_settings, located, places_here
 from assent.config.places import Places
 from assent.engine.shell import Shell
 from assent.sandbox.process import LocalProcess
@@ -31,7 +31,11 @@ def open_shell_at(folder: str, here: Places, known: Path) -> Shell:
 
 def open_process(folder: str) -> LocalProcess:
     """Opens what starts programs for the workspace around a folder."""
-    here = places_here()
+    return open_process_at(folder, places_here())
+
+
+def open_process_at(folder: str, here: Places) -> LocalProcess:
+    """Opens what starts programs, with state and configuration at given places."""
     return _process(folder, here, here.state, with_ripgrep(os.environ))
 
 
@@ -50,8 +54,16 @@ def _process(
     _, root = located(folder)
     hidden = [os.fsencode(path) for path in (here.state, here.config, here.file)]
     sight = Sight(root, os.fsencode(Path.home()), hidden, environment)
-    standings = Standings(known, partial(bubblewrapped, os.environ), bait)
-    return LocalProcess(sight, standings, environment)
+    standings = standings_at(known)
+    providers = load_settings(root, here, lenient=True).settings.providers
+    keys = [provider.key_env for provider in providers.values() if provider.key_env]
+    return LocalProcess(sight, standings, environment, keys)
+
+
+def standings_at(state: Path) -> Standings:
+    """Returns what tells whether the sandbox holds, also where the workspace may be written."""
+    confine = partial(bubblewrapped, os.environ)
+    return Standings(state, confine, bait).covering(partial(confine, writable=True))
 
 
 def bait(ground: Ground) -> Bait:

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import closing
 from typing import cast
 
-from assent.app.session import Limits, Work, open_work
+from assent.app.session import Wanted, Work, open_work
 from assent.cli.asker import asker
 from assent.cli.call import Call
 from assent.cli.forms import Words
@@ -30,7 +30,7 @@ def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
     """Carries a plan out, or goes on with it, to its end; without a model nothing is spent."""
     call.engine.building.check(record)
     person = asker(may_ask=not call.no_input)
-    work = open_work(call.folder, model=None, asker=person, limits=Limits(0, 0))
+    work = open_work(call.folder, person, Wanted(None))
     with closing(work), interruptible():
         engine = work.engine
         plan = engine.plans.find(record.plan_id)

@@ -6,11 +6,21 @@ from assent.cli.asking import TERMINAL, consent
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.run import build_and_answer
 from assent.cli.source import text
-from assent.core.errors import UsageError
+from assent.cli.terminal import reply
+from assent.core.errors import Declined, UsageError
+from assent.core.feedback import Feedback
 from assent.core.lifecycle import Moment, advance
 from assent.core.record import PlanRecord
 from assent.views.rows import plan_row
 from assent.views.status import plan_lines
+
+KEPT = "Nothing was rejected; the plan is as it was."
+FORM = {
+    "scope": "What should the plan be about, and what not? (empty: no word on it) ",
+    "constraints": "What does it have to keep to? (empty: no word on it) ",
+    "priorities": "What matters most? (empty: no word on it) ",
+    "notes": "What else should be different? (empty: nothing) ",
+}
 
 
 @click.command(epilog=examples("assent propose\nassent propose --json"))
@@ -48,13 +58,43 @@ def approve(call: Call, digest: str, note: str, then_build: bool, **builder: str
     return None
 
 
-@click.command(epilog=examples("assent reject --note 'Keep the old name as an alias'"))
-@click.option("--note", required=True, help="What should be different.")
+@click.command(
+    epilog=examples(
+        "assent reject --note 'Keep the old name as an alias'\n"
+        "assent reject --scope 'Only src/api' --priorities 'Tests first'\nassent reject --form"
+    )
+)
+@click.option("--note", help="What should be different.")
+@click.option("--scope", metavar="TEXT", help="What the plan should be about, and what not.")
+@click.option("--constraints", metavar="TEXT", help="What it has to keep to.")
+@click.option("--priorities", metavar="TEXT", help="What matters most.")
+@click.option("--form", is_flag=True, help="Ask for all of these on the terminal, one by one.")
 @takes_call
-def reject(call: Call, note: str) -> None:
+def reject(call: Call, note: str | None, form: bool, **parts: str | None) -> None:
     """Say no, with words. The plan goes back to drafting."""
-    record = call.engine.consents.reject(call.record(), text(note))
+    given = {name: text(words) for name, words in parts.items() if words is not None}
+    given |= {"notes": text(note)} if note is not None else {}
+    record = call.record()
+    if form:
+        advance(record.state, Moment.REJECT)
+    feedback = _filled_in(call, given) if form else Feedback(**given)
+    if not given and not form:
+        raise UsageError("Say what should be different.", "assent reject --note 'WORDS'")
+    record = call.engine.consents.reject(record, feedback.text())
     _answer(call, record, _to_the_model(call, record))
+
+
+def _filled_in(call: Call, given: dict[str, str]) -> Feedback:
+    """Asks a person for every part; raises if they say nothing, or cannot be asked."""
+    if given:
+        raise UsageError("--form asks for everything; leave the other words out.")
+    typed = {name: None if call.no_input else reply(words) for name, words in FORM.items()}
+    if all(line is None for line in typed.values()):
+        raise Declined(f"There is no terminal to ask on. {KEPT}", "assent reject --note 'WORDS'")
+    feedback = Feedback(**{name: line or "" for name, line in typed.items()})
+    if not feedback.text().strip():
+        raise Declined(f"Nothing was said. {KEPT}", "assent reject --note 'WORDS'")
+    return feedback
 
 
 def _answer(call: Call, record: PlanRecord, next_command: str = "") -> None:

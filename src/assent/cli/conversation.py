@@ -17,9 +17,17 @@ from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.core.session_event import TurnEnded
 from assent.engine.engine import Engine
-from assent.views.talk import Ending, Tally, exit_code, refused_words, tallied
+from assent.views.talk import (
+    Ending,
+    Tally,
+    exit_code,
+    of_session,
+    refused_words,
+    tallied,
+    tallied_child,
+)
 
-UNFINISHED = ("failed", "interrupted")  # the model still owes an answer
+UNFINISHED = ("failed", "interrupted", "waiting", "paused")  # the model still owes an answer
 CUT_OFF = ("limit", "budget")  # it gave one, and had more to do
 GO_ON = "Go on."
 
@@ -43,12 +51,14 @@ class Conversation:
         self._shown = shown
         self._output = output
         self._tally = Tally()
+        self._session = ""
         self._prefix = _prefix(goal.folder)
 
     def turn(self, words: str) -> int:
         """Says the words, lets the model work, and returns the exit code."""
         found = found_session(self._engine, self._goal)
         record = self._started(words) if found is None else self._went_on(found, words)
+        self._session = record.session
         self._shown.begin(record, fresh=found is None)
         if self._goal.form == "stream-json":
             for recorded in self._engine.sessions.events(record, found.seq if found else 0):
@@ -125,7 +135,9 @@ class Conversation:
 
     def _hear(self, heard: Recorded | Delta) -> None:
         if isinstance(heard, Recorded):
-            self._tally = tallied(self._tally, heard.event)
+            own = of_session(heard, self._session)
+            count = tallied if own else tallied_child
+            self._tally = count(self._tally, heard.event)
         self._shown.hear(heard)
 
     def _kept(self, error: AssentError, record: SessionRecord) -> AssentError:

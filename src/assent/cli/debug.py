@@ -5,7 +5,7 @@ from typing import cast
 
 import click
 
-from assent.app.session import Limits, Work, open_work
+from assent.app.session import Wanted, Work, open_work
 from assent.cli.asker import Nobody
 from assent.cli.call import Call, examples, takes_call
 from assent.core.agent import Agent
@@ -58,7 +58,7 @@ def tools(call: Call, agent: str, mode: str | None) -> None:
 
 
 def _opened(call: Call, agent: str) -> Work:
-    return open_work(call.folder, model=None, agent=agent, asker=Nobody(), limits=Limits())
+    return open_work(call.folder, Nobody(), Wanted(None, agent))
 
 
 def _chosen(work: Work, agent: str, mode: str | None) -> tuple[Agent, Posture]:
@@ -69,4 +69,5 @@ def _chosen(work: Work, agent: str, mode: str | None) -> tuple[Agent, Posture]:
     if name not in agents:
         raise UsageError(f"There is no agent {name!a}. There are: {', '.join(sorted(agents))}.")
     tooling = work.tooling
-    return agents[name], Posture(wanted, tooling.hosts, staging=tooling.staging)
+    who = agents[name]
+    return who, Posture(wanted, tooling.hosts, staging=tooling.staging, agents=(who,))

@@ -17,7 +17,7 @@ from assent.views.ansi import ansi
 from assent.views.lines import Line
 from assent.views.rows import Row
 from assent.views.stream import activity_lines, result_line, stream_row
-from assent.views.talk import Ending, ending_lines, result_row
+from assent.views.talk import Ending, ending_lines, of_session, result_row
 from assent.views.visible import visible_line, visible_speech
 
 VOID = "(This was cut off and does not count.)"
@@ -91,18 +91,27 @@ class Words:
         self._parts: list[str] = []  # said by the step, and not shown yet
         self._shown = False  # whether pieces of the step were shown already
         self._open = False  # whether the last line still lacks its end
+        self._session = ""
 
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
+        self._session = record.session
         if fresh:
-            self._note(Line("dim", f"session {visible_line(record.slug)}, mode {record.mode}"))
+            mode = record.custom or record.mode
+            self._note(Line("dim", f"session {visible_line(record.slug)}, mode {mode}"))
 
     def hear(self, heard: Recorded | Delta) -> None:
         match heard:
             case Delta("text", text) if self._live:
                 self._say(text)
                 self._shown = True
-            case Recorded(event=event):
+            case Delta("output", text):
+                for row in text.splitlines():
+                    self._note(Line("dim", f"  | {visible_line(row)}"))
+            case Recorded(event=event) if of_session(heard, self._session):
                 self._take(event)
+            case Recorded(event=event):  # a child's
+                for line in activity_lines(event):
+                    self._note(Line(line.style, f"  {line.text}"))
             case _:
                 pass
 

@@ -12,7 +12,6 @@ import msgspec
 from assent.cli.source import text
 from assent.cli.table import COMMANDS
 from assent.core.errors import UsageError
-from assent.core.mode import MODES, Mode
 
 Form: TypeAlias = Literal["text", "json", "stream-json"]
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -33,9 +32,14 @@ class Goal(msgspec.Struct, frozen=True):
     form: Form = "text"
     model: str = ""
     agent: str = ""
-    mode: Mode | None = None
+    mode: str = ""  # one of the four, or one of the person's own
     turns: int = 0
     budget: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+    rules: tuple[str, ...] = ()  # such as `allow bash:git *`
+    auto: bool = False
+    later: bool = False
     no_input: bool = False
     help: bool = False
 
@@ -46,6 +50,8 @@ FLAGS = {
     "-c": "going_on", "--continue": "going_on",
     "-h": "help", "--help": "help",
     "--no-input": "no_input",
+    "--auto": "auto",
+    "--ask-later": "later",
     "--json": "json",
 }  # fmt: skip
 VALUES = {
@@ -57,8 +63,14 @@ VALUES = {
     "--mode": "mode",
     "--max-turns": "turns",
     "--max-budget": "budget",
+    "--max-tokens": "tokens",
+    "--max-time": "seconds",
+    "--allow": "allow", "--ask": "ask", "--deny": "deny",
     "--plan": "plan",
 }  # fmt: skip
+NUMBERS = ("turns", "budget", "tokens", "seconds")
+WHOLE_NUMBERS = ("--max-turns", "--max-tokens")
+ANSWERS = ("allow", "ask", "deny")
 OPENING = frozenset({"headless", "going_on", "resume"})  # what follows these is never a command
 
 
@@ -110,15 +122,17 @@ def _option(word: str, rest: list[str], found: dict[str, Any]) -> bool:
 
 def _set(found: dict[str, Any], name: str, value: str) -> None:
     field = VALUES[name]
-    known: dict[str, Sequence[str]] = {"form": FORMS, "mode": MODES}
-    if field in known and value not in known[field]:
-        _refuse(f"{name} is one of {', '.join(known[field])}, not {value!a}.")
-    found[field] = _number(name, value) if field in ("turns", "budget") else value
+    if field == "form" and value not in FORMS:
+        _refuse(f"{name} is one of {', '.join(FORMS)}, not {value!a}.")
+    if field in ANSWERS:
+        found["rules"] = (*found.get("rules", ()), f"{field} {text(value)}")
+    else:
+        found[field] = _number(name, value) if field in NUMBERS else value
 
 
 def _number(name: str, value: str) -> float:
     try:
-        number = int(value) if name == "--max-turns" else float(value)
+        number = int(value) if name in WHOLE_NUMBERS else float(value)
     except ValueError:
         number = -1
     if not 0 < number < MOST:

@@ -75,14 +75,17 @@ class Output:
 
     def fail(self, error: AssentError) -> int:
         """Says what happened and what to do next, and returns the exit code."""
+        from assent.core.masking import masked
+
+        message, next = masked(error.message), masked(error.next)
         if self.as_json:
-            told = {"error": error.word, "message": error.message, "next": error.next}
+            told = {"error": error.word, "message": message, "next": next}
             valid = {key: _valid(text) for key, text in told.items()}
             sys.stderr.write(msgspec.json.encode(valid).decode() + "\n")
             return error.exit
-        _complain("assent: ", error.message)
-        if error.next:
-            _complain("  next: ", error.next)
+        _complain("assent: ", message)
+        if next:
+            _complain("  next: ", next)
         return error.exit
 
 

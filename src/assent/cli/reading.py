@@ -9,13 +9,14 @@ from assent.cli.output import UNSHOWN, patch_lines
 from assent.core.digest import sha256
 from assent.core.record import RunNote
 from assent.views.commands import subject
+from assent.views.decisions import decision_lines, decision_rows
 from assent.views.diff import text_diff
 from assent.views.lines import Line
-from assent.views.log import event_row, log_lines
+from assent.views.log import checked_lines, checked_row, event_row, log_lines
 from assent.views.review import OperationReview, diff_lines, review_json, review_lines
 from assent.views.rows import plan_row
 from assent.views.shell import standing_lines
-from assent.views.status import status_lines
+from assent.views.status import open_lines, open_row, status_lines
 
 LAST = (1 << 63) - 1  # the greatest number that an event can have
 
@@ -64,22 +65,45 @@ def status(call: Call) -> None:
         plan = plan_row(record, approved=call.engine.consents.is_approved(record))
     row = None if run is None else _run(*run)
     shell = _shell()
-    lines = [*standing_lines(shell), *status_lines(plan, row)]
-    call.output.answer({"plan": plan, "run": row, "shell": shell}, lines)
+    left = call.engine.commands.left()
+    questions = [question.id for question in call.engine.questions.pending()]
+    waits = open_row(left, questions)
+    lines = [*standing_lines(shell), *open_lines(left, questions), *status_lines(plan, row)]
+    call.output.answer({"plan": plan, "run": row, "shell": shell, **waits}, lines)
 
 
-@click.command(epilog=examples("assent log\nassent log --after 120 --json"))
+@click.command(epilog=examples("assent log\nassent log --after 120 --json\nassent log --verify"))
 @click.option(
     "--after", type=click.IntRange(0, LAST), default=0, help="Only what came after this number."
 )
+@click.option("--decisions", is_flag=True, help="Only who allowed or refused what, and why.")
+@click.option("--verify", is_flag=True, help="Check that nobody changed the log; exit 1 if so.")
 @takes_call
-def log(call: Call, after: int) -> None:
+def log(call: Call, after: int, decisions: bool, verify: bool) -> int:
     """Show everything that happened in this workspace, oldest first."""
+    if verify:
+        return _verify(call)
     ids = {record.slug: record.session for record in call.engine.sessions.all()}
     slugs = call.engine.plans.sessions()
     sessions = {plan: ids.get(slug, slug) for plan, slug in slugs.items()}
+    if decisions:
+        # A question may have been asked before the events that are wanted.
+        found = decision_rows(call.engine.log(), sessions)
+        rows = [row for row in found if int(str(row["seq"])) > after]
+        call.output.answer({"decisions": rows}, decision_lines(rows))
+        return 0
     rows = [event_row(recorded, sessions) for recorded in call.engine.log(after)]
     call.output.answer({"events": rows}, log_lines(rows))
+    return 0
+
+
+def _verify(call: Call) -> int:
+    """Checks the whole log, that of other workspaces too: the chain runs through all of it."""
+    from assent.app.log import verify_log
+
+    checked = verify_log()
+    call.output.answer(checked_row(checked), checked_lines(checked))
+    return 1 if checked.broken else 0
 
 
 def _staged(operation: OperationReview) -> Iterable[Line]:

@@ -1,6 +1,7 @@
 """`assent sessions …`: conversations with the model, and what is in them."""
 
 from contextlib import closing
+from typing import Literal
 
 import click
 
@@ -9,6 +10,8 @@ from assent.cli.output import Output
 from assent.cli.source import text
 from assent.core.session import SessionRecord
 from assent.views.sessions import (
+    halted_line,
+    in_families,
     markdown_lines,
     said_lines,
     session_lines,
@@ -16,17 +19,21 @@ from assent.views.sessions import (
     session_row,
 )
 
+GO_ON = "Go on where you stopped."
+
 
 @click.group()
 def sessions() -> None:
-    """List, show, rename, fork, export and delete sessions."""
+    """List, show, change and export sessions; pause, resume, cancel and retry their work."""
 
 
 @sessions.command("list", epilog=examples("assent sessions list\nassent sessions list --json"))
 @takes_call
 def list_sessions(call: Call) -> None:
-    """List the sessions, newest first."""
-    rows = [session_row(record) for record in call.engine.sessions.all()]
+    """List the sessions and where they stand, newest first, children behind their parents."""
+    sessions = call.engine.sessions
+    records = in_families(sessions.all())
+    rows = [session_row(record, sessions.failure(record)) for record in records]
     call.output.answer({"sessions": rows}, session_list_lines(rows))
 
 
@@ -36,7 +43,7 @@ def list_sessions(call: Call) -> None:
 def show(call: Call, reference: str) -> None:
     """Show a session and all that was said: by id, start of an id or slug; else the last one."""
     record = _found(call, reference)
-    row = session_row(record)
+    row = session_row(record, call.engine.sessions.failure(record))
     events = call.engine.sessions.events(record)
     call.output.answer(row, [*session_lines(row), *said_lines(events)])
 
@@ -89,6 +96,61 @@ def export(call: Call, reference: str, form: str) -> None:
 def delete(call: Call, reference: str) -> None:
     """Take a session off the lists. Its plans stay, and its runs can still be undone."""
     _answer(call, call.engine.sessions.delete(_found(call, reference)))
+
+
+@sessions.command(epilog=examples('assent sessions pause add-login --reason "Not today."'))
+@click.argument("reference", metavar="ID", required=False, default="")
+@click.option("--reason", default="", help="Words that are kept with it.")
+@takes_call
+def pause(call: Call, reference: str, reason: str) -> None:
+    """Stop the work in a session, and in its children, before the next step."""
+    _halt(call, reference, "paused", reason)
+
+
+@sessions.command(epilog=examples('assent sessions cancel add-login --reason "No longer needed."'))
+@click.argument("reference", metavar="ID", required=False, default="")
+@click.option("--reason", default="", help="Words that are kept with it.")
+@takes_call
+def cancel(call: Call, reference: str, reason: str) -> None:
+    """Stop the work in a session for good. What it did stays, and can be undone."""
+    _halt(call, reference, "cancelled", reason)
+
+
+@sessions.command(epilog=examples("assent sessions resume add-login"))
+@click.argument("reference", metavar="ID", required=False, default="")
+@takes_call
+def resume(call: Call, reference: str) -> int:
+    """Go on with a session that was paused, cancelled or interrupted, as `assent -r ID -p` does."""
+    record = _found(call, reference)
+    return _went_on(call, record, "" if record.waiting or record.working else GO_ON)
+
+
+@sessions.command(epilog=examples("assent sessions retry add-login"))
+@click.argument("reference", metavar="ID", required=False, default="")
+@takes_call
+def retry(call: Call, reference: str) -> int:
+    """Have the model try the last turn again; it is told what went wrong."""
+    return _went_on(call, call.engine.sessions.retry(_found(call, reference)), "")
+
+
+def _halt(call: Call, reference: str, how: Literal["paused", "cancelled"], reason: str) -> None:
+    record = _found(call, reference)
+    worked = record.working
+    halted = call.engine.sessions.halt(record, how, text(reason))
+    row = session_row(halted)
+    call.output.answer(row, [*session_lines(row), halted_line(how, working=worked)])
+
+
+def _went_on(call: Call, record: SessionRecord, words: str) -> int:
+    """Lets the model work, like the command line of a goal."""
+    from assent.cli.goal import Goal
+    from assent.cli.talk import talk
+
+    goal = Goal(
+        words=words, folder=call.folder, headless=True, resume=record.session,
+        form="json" if call.output.as_json else "text", no_input=call.no_input,
+    )  # fmt: skip
+    return talk(goal, call.output)
 
 
 def _found(call: Call, reference: str) -> SessionRecord:

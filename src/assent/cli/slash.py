@@ -1,16 +1,15 @@
 """Slash commands: what a text that begins with `/` changes, without asking any model."""
 
 import re
+from collections.abc import Sequence
 
 from assent.core.errors import UsageError
-from assent.core.mode import MODES, Mode
+from assent.core.mode import MODES
 
-KNOWN = "/plan (plan mode on), /plan off (back to ask), /mode " + "|".join(MODES)
+KNOWN = "/plan (plan mode on), /plan off (back to ask), /mode "
 
 _SLASH = re.compile(r"/[A-Za-z][\w-]*(\s|$)")
-_PLAN: dict[str, Mode] = {"": "plan", "on": "plan", "off": "ask"}
-_MODES: dict[str, Mode] = {mode: mode for mode in MODES}
-_TABLES = {"/plan": _PLAN, "/mode": _MODES}
+_PLAN = {"": "plan", "on": "plan", "off": "ask"}
 
 
 def is_slash(words: str) -> bool:
@@ -18,10 +17,12 @@ def is_slash(words: str) -> bool:
     return _SLASH.match(words.lstrip()) is not None
 
 
-def mode_of(words: str) -> Mode:
+def mode_of(words: str, modes: Sequence[str] = MODES) -> str:
     """Returns the mode that a slash command asks for, or says which there are."""
     name, _, value = words.strip().partition(" ")
-    mode = _TABLES.get(name, {}).get(value.strip())
+    tables = {"/plan": _PLAN, "/mode": dict(zip(modes, modes, strict=True))}
+    mode = tables.get(name, {}).get(value.strip())
     if mode is None:
-        raise UsageError(f"There is no {words.strip()[:80]!a}. There are: {KNOWN}.")
+        known = KNOWN + "|".join(modes)
+        raise UsageError(f"There is no {words.strip()[:80]!a}. There are: {known}.")
     return mode

@@ -13,6 +13,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "undo": ("assent.cli.run", "Take a run back, by a plan of its own"),
     "recover": ("assent.cli.run", "Finish or revert an interrupted run"),
     "sessions": ("assent.cli.sessions", "List, show, fork, export and delete sessions"),
+    "questions": ("assent.cli.questions", "List and answer what waits for a person"),
+    "rules": ("assent.cli.rules", "List, explain, test and revoke what may happen unasked"),
+    "modes": ("assent.cli.modes", "List, show, export and import modes of your own"),
+    "trust": ("assent.cli.trust", "Let a project's own files do what they say, by content"),
+    "mcp": ("assent.cli.mcp", "List servers of tools, and what their tools may do"),
     "memory": ("assent.cli.memory", "List and forget what is remembered here"),
     "models": ("assent.cli.models", "List the models that can be used here, and ask one"),
     "shell": ("assent.cli.shell", "Judge and run commands that only read"),
@@ -35,13 +40,18 @@ one text in quotes with a blank in it; behind -p, -c or -r any text is one.
   -p, --print             never ask: for scripts and pipes
   -c, --continue          go on with the last session
   -r, --resume ID         go on with a session
-  --mode MODE             plan, ask, auto-edit or yolo
+  --mode MODE             plan, ask, auto-edit, yolo, or a mode of your own
   --model NAME            the model, as PROVIDER/MODEL or scripted:FILE
   --agent NAME            the agent
   --plan ID               go on with the session of a plan
   --output-format FORMAT  text, json (also --json) or stream-json
+  --allow KEY:PATTERN     runs without asking, this time; also --ask and --deny
+  --auto                  runs what would be asked; plan mode and denials hold
+  --ask-later             leaves questions open, for `assent questions answer`
   --max-turns N           most requests to the model
+  --max-tokens N          most tokens
   --max-budget USD        most dollars
+  --max-time S            most seconds
   --no-input              never ask; what would be asked is a no
 
 """

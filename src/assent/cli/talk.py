@@ -1,7 +1,9 @@
 """`assent "goal"` and `assent -p`: says something in a session, and shows what comes of it."""
 
 import re
+from collections.abc import Callable
 from contextlib import closing
+from typing import Any, TypeAlias
 
 from assent.cli.forms import shown_as
 from assent.cli.goal import Goal
@@ -10,7 +12,7 @@ from assent.cli.output import Output
 from assent.cli.slash import is_slash, mode_of
 from assent.cli.source import piped, silent
 from assent.core.errors import UsageError
-from assent.core.mode import agent_of
+from assent.core.mode import MODES, Mode, agent_of, mode_names
 from assent.views.lines import Line
 from assent.views.visible import visible_line
 
@@ -27,14 +29,30 @@ def talk(goal: Goal, output: Output) -> int:
 
         output.lines([Line("plain", line) for line in overview().splitlines()])
         return 0
-    if is_slash(goal.words):
-        return _switch(goal, output)
-    with interruptible():
+    if not is_slash(goal.words):
         return _talked(goal, output)
+    from assent.cli.custom import HELP, custom, is_custom, tell_commands
+
+    if goal.words.strip() == HELP:
+        return tell_commands(goal, output)
+    if is_custom(goal.words):
+        chosen = custom(goal, output)
+        return _talked(chosen.onto(goal), output, chosen.words)
+    return _switch(goal, output)
 
 
-def _talked(goal: Goal, output: Output) -> int:
-    from assent.app.session import Limits, open_work
+# Makes the words that are said, with the tooling of the session that they are said in.
+Written: TypeAlias = Callable[[Goal, Any], str]
+
+
+def _talked(goal: Goal, output: Output, written: Written | None = None) -> int:
+    """Says the words of a goal, or what a command of one's own makes of them."""
+    with interruptible():
+        return _worked(goal, output, written)
+
+
+def _worked(goal: Goal, output: Output, written: Written | None) -> int:
+    from assent.app.session import Choices, Limits, Wanted, open_work
     from assent.cli.asker import asker
     from assent.cli.conversation import Conversation
 
@@ -42,17 +60,29 @@ def _talked(goal: Goal, output: Output) -> int:
     going_on = bool(goal.going_on or goal.resume or goal.plan)
     if not words and not going_on:
         raise UsageError(NOTHING, 'assent -p "what should be done"')
-    work = open_work(
-        goal.folder,
+    wanted = Wanted(
         # A session knows its model; opening another one ahead would help nobody.
-        model=goal.model or (None if going_on else ""),
-        agent=goal.agent or (agent_of(goal.mode) if goal.mode else ""),
-        asker=asker(may_ask=not goal.headless and not goal.no_input),
-        limits=Limits(goal.turns or None, goal.budget or None),
+        goal.model or (None if going_on else ""),
+        goal.agent or (agent_of(_base(goal.mode)) if goal.mode else ""),
+        Limits(goal.turns or None, goal.budget or None, goal.tokens or None, goal.seconds or None),
+        Choices(goal.rules, goal.auto),
     )
+    person = asker(may_ask=not goal.headless and not goal.no_input, later=goal.later)
+    work = open_work(goal.folder, person, wanted)
     with closing(work):
         shown = shown_as(goal.form, output)
-        return Conversation(goal, work, shown, output).turn(words)
+        said = words if written is None else _filled(written(goal, work.tooling), words, goal)
+        return Conversation(goal, work, shown, output).turn(said)
+
+
+def _filled(template: str, words: str, goal: Goal) -> str:
+    """Returns what a command of one's own says, with what was piped in below it."""
+    return template + words.removeprefix(goal.words.strip())
+
+
+def _base(name: str) -> Mode:
+    """Returns the mode of that name; the base of one's own is not known yet, and is no matter."""
+    return next((mode for mode in MODES if mode == name), "plan")
 
 
 def _said(words: str, output: Output) -> str:
@@ -81,8 +111,8 @@ def _switch(goal: Goal, output: Output) -> int:
     from assent.app.engine import open_engine
     from assent.cli.conversation import found_session
 
-    mode = mode_of(goal.words)
     engine, warnings = open_engine(goal.folder)
+    mode = mode_of(goal.words, mode_names(engine.sessions.modes))
     with closing(engine):
         record = found_session(engine, goal)
         if record is None:

@@ -1,13 +1,15 @@
 """The terminal where a person says yes: opened by Assent itself, never stdin of some program."""
 
 import os
+import select
 import sys
 import termios
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 QUESTION = "Type the first 8 characters of the digest to approve: "
 ASKED = 8
+LOOK = 0.3  # seconds between two looks whether somebody answered elsewhere
 
 
 def ask(texts: Iterable[str], digest: str) -> bool:
@@ -42,8 +44,15 @@ def is_there() -> bool:
     return True
 
 
-def reply(text: str) -> str | None:
-    """Shows a text on /dev/tty and returns the line typed after it; None if nobody typed one."""
+def _never() -> bool:
+    return False
+
+
+def reply(text: str, over: Callable[[], bool] = _never, farewell: str = "") -> str | None:
+    """Shows a text on /dev/tty and returns the line typed after it; None if nobody typed one.
+
+    Once `over` says that nobody needs the line any more, a farewell is shown instead.
+    """
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
     except OSError:
@@ -52,6 +61,10 @@ def reply(text: str) -> str | None:
         # What was typed before the question was on screen is no answer to it.
         termios.tcflush(terminal, termios.TCIFLUSH)
         _write(terminal, text)
+        while not select.select([terminal], [], [], LOOK)[0]:
+            if over():
+                _write(terminal, f"\n{farewell}\n")
+                return None
         return _line(terminal)
     except (OSError, termios.error):
         return None

@@ -5,10 +5,11 @@ from typing import Any
 import msgspec
 
 from assent.core.agent import Agent
+from assent.core.rule_tables import BadTable, rules_of
+from assent.core.rules import Rule
 
 FENCE = "---"
 KINDS = ("primary", "subagent", "all")
-RULES = ("allow", "ask", "deny")
 HOTTEST = 2.0
 
 
@@ -49,15 +50,14 @@ def parted(content: bytes) -> tuple[str, str]:
 PROJECT = "project"
 
 
-def agent_of(name: str, file: AgentFile, source: str) -> tuple[Agent, list[str]]:
-    """Returns the agent that a file describes, and what was read more strictly than written."""
+def agent_of(name: str, file: AgentFile, source: str) -> Agent:
+    """Returns the agent that a file describes."""
     steps = file.steps or file.maxSteps or 0
     if file.mode not in KINDS:
         raise Bad(f"mode is {file.mode!r}, and not one of {', '.join(KINDS)}")
     if steps < 0 or not 0 <= (file.temperature or 0) <= HOTTEST:
         raise Bad("steps or temperature is out of bounds")
-    permission, remarks = _permission(file.permission)
-    agent = Agent(
+    return Agent(
         name,
         " ".join(file.description.split()),
         file.mode,  # type: ignore[arg-type]
@@ -66,24 +66,25 @@ def agent_of(name: str, file: AgentFile, source: str) -> tuple[Agent, list[str]]
         file.temperature,
         steps,
         file.tools,
-        permission,
+        _permission(file.permission),
         source,
         file.model if source == PROJECT else "",
+        _rules(name, file),
     )
-    return agent, remarks
 
 
-def _permission(written: str | dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Returns rules by tool; a tool of which a part is denied is denied as a whole."""
-    rules = {"*": written} if isinstance(written, str) else written
-    found: dict[str, Any] = {}
-    remarks = []
-    for tool, rule in rules.items():
-        several = list(rule.values()) if isinstance(rule, dict) else [rule]
-        if any(each not in RULES for each in several):
-            raise Bad(f"the permission of {tool} is not one of {', '.join(RULES)}")
-        denied = "deny" in several
-        found[tool] = "deny" if denied else rule
-        if denied and isinstance(rule, dict):
-            remarks.append(f"denies a part of {tool}; here all of {tool} is denied.")
-    return found, remarks
+def _rules(name: str, file: AgentFile) -> tuple[Rule, ...]:
+    try:
+        return rules_of(file.permission, f"the agent {name}")
+    except BadTable as error:
+        raise Bad(str(error)) from None
+
+
+def _permission(written: str | dict[str, Any]) -> dict[str, Any]:
+    """Returns a table by permission; one whose last word denies everything is a plain deny."""
+    table = {"*": written} if isinstance(written, str) else written
+    return {name: "deny" if _denies(row) else row for name, row in table.items()}
+
+
+def _denies(row: str | dict[str, str]) -> bool:
+    return isinstance(row, dict) and [*row.items()][-1:] == [("*", "deny")]

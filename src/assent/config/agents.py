@@ -6,26 +6,22 @@ A file of the project can change words and limits and take tools away; it gives 
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import msgspec
 
 from assent.config.agent_file import AgentFile, Bad, agent_of, parted
+from assent.config.markdown import Reader, ignored, read_front, spelled
 from assent.config.places import within
 from assent.config.reading import Opener, Source, content
 from assent.config.trust import doubt
 from assent.core.agent import Agent
 from assent.core.errors import UsageError
-from assent.core.paths import one_line
 
-BUILTIN = ("plan", "build", "explore")
+BUILTIN = ("plan", "build", "explore", "general")
 NEEDED = ("plan", "build")  # a mode has no other agent to fall back on
 FOREIGN = "Plans a change with Assent;"  # so begins what `init` describes to OpenCode
 OUT = "The agent is left out."
 MOST = 200  # files that are read
-
-# Turns front matter into plain values; made when the first file needs it, because it loads slowly.
-Reader: TypeAlias = Callable[[str], Any]
 
 
 class AgentPlaces(msgspec.Struct, frozen=True):
@@ -56,10 +52,10 @@ def load_agents(
             try:
                 source, file = _read(path, opener, reader, own=own)
             except (Bad, UsageError, FileNotFoundError) as error:
-                warnings.append(_ignored(path, error))
+                warnings.append(ignored(path, error, OUT))
                 continue
             why = doubt(source, places.root) if own else ""
-            warnings += [f"{_named(path)} counts as a file of the project: {why}."] if why else []
+            warnings += [f"{spelled(path)} counts as a file of the project: {why}."] if why else []
             warnings += _take(agents, path, file, trusted=own and not why)
     return agents, tuple(warnings)
 
@@ -70,22 +66,23 @@ def _take(agents: dict[str, Agent], path: Path, file: AgentFile, *, trusted: boo
     if not trusted and name == "plan" and file.description.startswith(FOREIGN):
         return []  # it tells OpenCode how to plan with Assent
     if file.disable and name in NEEDED:
-        return [f"{_named(path)} disables {name}, which a mode needs; that is ignored."]
+        return [f"{spelled(path)} disables {name}, which a mode needs; that is ignored."]
     if file.disable and not trusted and name in agents:
-        return [f"{_named(path)} disables {name}, which only the user may; that is ignored."]
+        return [f"{spelled(path)} disables {name}, which only the user may; that is ignored."]
     if file.disable:
         agents.pop(name, None)
         return []
     try:
-        agent, remarks = _checked(name, file, trusted=trusted)
+        agent = _checked(name, file, trusted=trusted)
     except Bad as error:
-        return [_ignored(path, error)]
-    known = agents.get(name, agent)
-    agents[name] = _over(known, agent) if trusted else known.narrowed(agent)
-    return [f"{_named(path)} {remark}" for remark in remarks]
+        return [ignored(path, error, OUT)]
+    if known := agents.get(name):
+        agent = _over(known, agent) if trusted else known.narrowed(agent)
+    agents[name] = agent
+    return []
 
 
-def _checked(name: str, file: AgentFile, *, trusted: bool) -> tuple[Agent, list[str]]:
+def _checked(name: str, file: AgentFile, *, trusted: bool) -> Agent:
     if not name.replace("-", "").replace("_", "").isalnum():
         raise Bad("its name has more in it than letters, digits, - and _")
     if not trusted and file.model.startswith("scripted:"):
@@ -110,13 +107,13 @@ def _files(folder: Path, root: bytes, *, own: bool, warnings: list[str]) -> Iter
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        warnings.append(f"{_named(folder)} cannot be read: {error.strerror}. It is ignored.")
+        warnings.append(f"{spelled(folder)} cannot be read: {error.strerror}. It is ignored.")
         return
     if not own and within(root, os.fsencode(folder)) != b".opencode/agents":
-        warnings.append(f"{_named(folder)} leads elsewhere, through a symlink. It is ignored.")
+        warnings.append(f"{spelled(folder)} leads elsewhere, through a symlink. It is ignored.")
         return
     if len(names) > MOST:
-        warnings.append(f"{_named(folder)} has {len(names)} agents; the first {MOST} are used.")
+        warnings.append(f"{spelled(folder)} has {len(names)} agents; the first {MOST} are used.")
     yield from (folder / name for name in names[:MOST])
 
 
@@ -124,12 +121,7 @@ def _read(
     path: Path, opener: Opener, reader: Callable[[], Reader], *, own: bool
 ) -> tuple[Source, AgentFile]:
     source, text = content(path, opener, follow=own)
-    front, body = parted(text)
-    members = reader()(front) if front.strip() else {}
-    try:
-        file = msgspec.convert(members, AgentFile)
-    except msgspec.ValidationError as error:
-        raise Bad(str(error)) from None
+    file, body = read_front(text, AgentFile, reader)
     return source, msgspec.structs.replace(file, prompt=body.strip() or file.prompt)
 
 
@@ -141,18 +133,4 @@ def _builtin(name: str) -> Agent:
     members = dict(line.split(": ", 1) for line in front.splitlines())
     tools = msgspec.json.decode(members.get("tools", "{}"), type=dict[str, bool])
     file = AgentFile(members["description"], members["mode"], tools=tools, prompt=body.strip())
-    return agent_of(name, file, "builtin")[0]
-
-
-def _named(path: Path) -> str:
-    return one_line(os.fsencode(path))
-
-
-def _ignored(path: Path, error: Bad | UsageError | FileNotFoundError) -> str:
-    match error:
-        case UsageError():
-            return f"{error.message} {OUT}"
-        case FileNotFoundError():
-            return f"{_named(path)} leads nowhere. {OUT}"
-        case _:
-            return f"{_named(path)} cannot be used: {error}. {OUT}"
+    return agent_of(name, file, "builtin")

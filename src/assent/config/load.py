@@ -3,12 +3,14 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.config.reading import Opener, Source, edit, named, read, wrong
-from assent.config.settings import USER_ONLY, Settings
+from assent.config.joining import joined
+from assent.config.modes import load_modes
+from assent.config.reading import Opener, content, edit, named, parsed, read, wrong
+from assent.config.settings import AFTER_TRUST, NEVER, USER_ONLY, Settings
 from assent.config.trust import doubt
 from assent.core.errors import AssentError, Refused
 from assent.core.mode import MODES
@@ -16,68 +18,131 @@ from assent.core.provider import may_choose
 
 PROJECT = ".opencode/assent.toml"
 NOT_YOURS = "which only the user's configuration may; it is ignored."
+UNTRUSTED = "which is ignored until you trust this file; `assent trust show` says what it would do."
+SEPARATE = ("permission", "rules", "modes")  # kept apart: who says it decides how far it counts
+
+# Tells whether the person trusts a file of the project with this content.
+IsTrusted: TypeAlias = Callable[[str, bytes], bool]
+
+
+def nothing_trusted(name: str, content: bytes) -> bool:
+    return False
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """Settings, and what a person should know about how they came about."""
+    """Settings, and what a person should know about how they came about.
+
+    `settings` has the user's permission and rules, `project` those of the project alone.
+    """
 
     settings: Settings
     warnings: tuple[str, ...] = ()
+    project: Settings = Settings()
+    trusted: bool = False  # the project's file is, with this content: what it allows counts
+    own: bool = True  # the user's file speaks for the user: what it allows counts
+
+
+class Half(msgspec.Struct, frozen=True):
+    """One of the two files: its tables, what was taken out of them, and whose word it is."""
+
+    table: dict[str, Any] = {}
+    warnings: tuple[str, ...] = ()
+    counts: bool = False  # like the user's own word
 
 
 class Loader(msgspec.Struct, frozen=True):
-    """What loading needs: the user's file, the workspace, and two things that others know."""
+    """What loading needs: the user's file, the workspace, and three things that others know."""
 
     user: Path
     root: bytes
     opener: Opener
     check_plan_dir: Callable[[str], object]  # raises Refused
+    trusted: IsTrusted = nothing_trusted
 
     def load(self, *, lenient: bool = False) -> Loaded:
         """Reads both files; a missing one is empty, and leniently a broken project's is, too."""
-        of_user, warnings = self._of_user()
+        user = self._of_user()
         try:
-            of_project, more = self._of_project()
+            project = self._of_project()
         except AssentError as error:
             if not lenient:
                 raise
-            of_project, more = {}, (f"{error.message} It counts as empty here.",)
-        of_project, narrowed = _narrowed(of_user, of_project)
-        more = (*more, *[f"{named(self._project)} {remark}" for remark in narrowed])
-        merged = _merged(of_user, of_project)
-        return Loaded(msgspec.convert(merged, Settings), (*warnings, *more))
+            project = Half({}, (f"{error.message} It counts as empty here.",))
+        return self._together(user, project)
+
+    def _together(self, user: Half, project: Half) -> Loaded:
+        narrowed, remarks = _narrowed(user.table, project.table)
+        merged = _merged(joined(user.table, narrowed), _shared(narrowed))
+        modes, (of_user, of_project) = load_modes(
+            merged.pop("modes", {}),
+            project.table.get("modes", {}),
+            own=user.counts,
+            trusted=project.counts,
+        )
+        warnings = (
+            *user.warnings,
+            *[f"{named(self.user)} {remark}" for remark in of_user],
+            *project.warnings,
+            *[f"{named(self._project)} {remark}" for remark in (*remarks, *of_project)],
+        )
+        settings = msgspec.structs.replace(msgspec.convert(merged, Settings), modes=modes)
+        return Loaded(settings, warnings, _apart(project.table), project.counts, user.counts)
 
     @property
     def _project(self) -> Path:
         return Path(os.fsdecode(self.root)) / PROJECT
 
-    def _of_user(self) -> tuple[dict[str, Any], tuple[str, ...]]:
+    def _of_user(self) -> Half:
         source = read(self.user, self.opener, follow=True)
-        _settings(source.path, source.table)
-        why = doubt(source, self.root) if _user_only(source) else ""
-        return _parted(source, f"which is ignored: {why}.") if why else (source.table, ())
+        _check(source.path, source.table)
+        wanting = [key for key in (*USER_ONLY, *SEPARATE, "mode") if key in source.table]
+        why = doubt(source, self.root) if wanting else ""
+        if not why:
+            return Half(source.table, counts=True)
+        refused = USER_ONLY if source.table.get("mode") == MODES[0] else (*USER_ONLY, "mode")
+        return Half(*_parted(self.user, source.table, {f"which is ignored: {why}.": refused}))
 
-    def _of_project(self) -> tuple[dict[str, Any], tuple[str, ...]]:
-        source = read(self._project, self.opener, follow=False)
-        table, warnings = _parted(source, NOT_YOURS)
-        settings = _settings(source.path, table)
+    def _of_project(self) -> Half:
+        path = self._project
+        try:
+            _, text = content(path, self.opener, follow=False)
+        except FileNotFoundError:
+            return Half()
+        whole = parsed(path, text)
+        trusted = _wants_trust(whole) and self.trusted(PROJECT, text)
+        refused = {UNTRUSTED: () if trusted else AFTER_TRUST, NOT_YOURS: NEVER}
+        table, warnings = _parted(path, whole, refused)
+        settings = _check(path, table)
         if "plan" in table:
             try:
                 self.check_plan_dir(settings.plan.dir)
             except Refused as error:
-                raise Refused(f"{named(source.path)}: {error.message}", edit(source.path)) from None
-        return table, warnings
+                raise Refused(f"{named(path)}: {error.message}", edit(path)) from None
+        return Half(table, warnings, trusted)
 
 
-def _user_only(source: Source) -> list[str]:
-    return [key for key in USER_ONLY if key in source.table]
+def _wants_trust(table: Mapping[str, Any]) -> bool:
+    """Tells whether a file has anything in it that trust would change."""
+    return any(key in table for key in (*AFTER_TRUST, *SEPARATE))
 
 
-def _parted(source: Source, remark: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Takes out what only a user may say, with a warning for each table."""
-    refused = _user_only(source)
-    allowed = {key: value for key, value in source.table.items() if key not in refused}
-    return allowed, tuple(f"{named(source.path)} sets [{key}], {remark}" for key in refused)
+def _parted(
+    path: Path, table: Mapping[str, Any], refused: Mapping[str, tuple[str, ...]]
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Takes out what a file may not say, with a warning for each table."""
+    why = {key: remark for remark, keys in refused.items() for key in keys if key in table}
+    allowed = {key: value for key, value in table.items() if key not in why}
+    return allowed, tuple(f"{named(path)} sets [{key}], {why[key]}" for key in why)
+
+
+def _shared(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what a project may say without being trusted, over what the user says."""
+    return {key: table[key] for key in table if key not in (*AFTER_TRUST, *SEPARATE)}
+
+
+def _apart(table: Mapping[str, Any]) -> Settings:
+    """Returns the settings that hold a project's permission and rules, and nothing else."""
+    return msgspec.convert({key: table[key] for key in SEPARATE[:2] if key in table}, Settings)
 
 
 def _narrowed(
@@ -97,10 +162,11 @@ def _narrowed(
     return kept, [f"{remark} it is ignored." for remark in remarks.values()]
 
 
-def _settings(path: Path, table: Mapping[str, Any]) -> Settings:
+def _check(path: Path, table: Mapping[str, Any]) -> Settings:
     """Checks one file by itself, so that the error names the right one."""
+    rest = {key: value for key, value in table.items() if key != "modes"}
     try:
-        return msgspec.convert(table, Settings)
+        return msgspec.convert(rest, Settings)
     except msgspec.ValidationError as error:
         raise wrong(path, str(error)) from None
 

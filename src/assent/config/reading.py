@@ -40,10 +40,12 @@ def read(path: Path, opener: Opener, *, follow: bool) -> Source:
         source, text = content(path, opener, follow=follow)
     except FileNotFoundError:
         return Source(path)
-    return msgspec.structs.replace(source, table=_parsed(path, text))
+    return msgspec.structs.replace(source, table=parsed(path, text))
 
 
-def content(path: Path, opener: Opener, *, follow: bool) -> tuple[Source, bytes]:
+def content(
+    path: Path, opener: Opener, *, follow: bool, limit: int = LIMIT
+) -> tuple[Source, bytes]:
     """Returns whose file it is, and its bytes; raises FileNotFoundError or UsageError."""
     flags = _AT_ONCE if follow else _AT_ONCE | os.O_NOFOLLOW
 
@@ -55,13 +57,13 @@ def content(path: Path, opener: Opener, *, follow: bool) -> tuple[Source, bytes]
             found = os.fstat(file.fileno())
             if not S_ISREG(found.st_mode):
                 raise _misplaced(path, "it is no regular file")
-            text = file.read(LIMIT + 1)
+            text = file.read(limit + 1)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise _misplaced(path, _SAID.get(error.errno or 0, str(error.strerror))) from None
-    if len(text) > LIMIT:
-        raise wrong(path, f"it is longer than {LIMIT} bytes")
+    if len(text) > limit:
+        raise wrong(path, f"it is longer than {limit} bytes")
     return Source(path, {}, found.st_uid, found.st_mode), text
 
 
@@ -80,7 +82,8 @@ def named(path: Path) -> str:
     return shown(os.fsencode(path))
 
 
-def _parsed(path: Path, text: bytes) -> dict[str, Any]:
+def parsed(path: Path, text: bytes) -> dict[str, Any]:
+    """Returns the table that a file of settings holds."""
     try:
         return tomllib.loads(text.decode("utf-8"))
     except UnicodeDecodeError as error:

@@ -1,9 +1,12 @@
 """Settings: every key that a configuration file may hold, with its default and its meaning."""
 
+from typing import Any, Literal
+
 import msgspec
 
-from assent.core.mode import Mode
+from assent.core.mode import CustomMode, Mode
 from assent.core.provider import HttpSettings, ModelSettings, ProviderSettings, RetrySettings
+from assent.core.rules import Answer
 
 
 class PlanSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -28,6 +31,99 @@ class FetchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     hosts: tuple[str, ...] = ()
 
 
+class RuleSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One of `[[rules]]`."""
+
+    permission: str
+    action: Answer
+    pattern: str = "*"
+    reason: str = ""
+    matches: tuple[str, ...] = ()
+    misses: tuple[str, ...] = ()
+
+
+class HookSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One of `[[hooks]]`: a program that hears of something."""
+
+    on: Literal[
+        "before_tool", "after_tool", "prompt", "plan_proposed", "plan_approved", "run_finished"
+    ]
+    run: tuple[str, ...]
+    tool: str = "*"  # names of tools, with wildcards and |
+    timeout_s: float = 10
+    confined: bool = True
+
+
+class McpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[mcp.NAME]`: a server whose tools a model may call."""
+
+    command: tuple[str, ...]
+    environment: dict[str, str] = {}
+    reads: dict[str, str] = {}  # tools that only read, by the digest of their schema or "*"
+    timeout_s: float = 60
+    enabled: bool = True
+
+
+class PluginSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[plugins]`: Python packages whose tools a model may call."""
+
+    enabled: tuple[str, ...] = ()  # names of entry points of the group `assent.tools`
+    reads: tuple[str, ...] = ()  # tools that only read
+
+
+class ModeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[modes.ID]`: a mode of one's own."""
+
+    base: Mode
+    label: str = ""
+    tools: tuple[str, ...] | None = None
+    edit: tuple[str, ...] | None = None
+    prompt: str = ""
+
+
+class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[loops]`"""
+
+    warn: int = 2
+    ask: int = 3
+    block: int = 4
+    failures: int = 3
+    window: int = 60  # calls that are remembered
+
+
+class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[budget]`; 0: no limit."""
+
+    steps: int = 0
+    tokens: int = 0
+    dollars: float = 0
+    seconds: float = 0
+    children: int = 20
+
+
+class TaskSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[tasks]`"""
+
+    depth: int = 1
+    together: int = 3
+    seconds: float = 600
+    steps: int = 60
+
+
+class QuestionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[questions]`"""
+
+    expires_s: int = 0
+    grants_expire_s: int = 0
+
+
+class ShellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[shell]`"""
+
+    unconfined: bool = False
+    timeout_s: float = 120
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings. A setting `a.b` is key `b` of table `[a]`."""
 
@@ -41,16 +137,37 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     http: HttpSettings = HttpSettings()
     fetch: FetchSettings = FetchSettings()
     format: dict[str, tuple[str, ...]] = {}
+    preset: str = ""
+    permission: str | dict[str, Any] = {}
+    rules: tuple[RuleSettings, ...] = ()
+    hooks: tuple[HookSettings, ...] = ()
+    mcp: dict[str, McpSettings] = {}
+    plugins: PluginSettings = PluginSettings()
+    modes: dict[str, CustomMode] = {}  # read one by one, so that a bad one spoils no other
+    loops: LoopSettings = LoopSettings()
+    budget: BudgetSettings = BudgetSettings()
+    tasks: TaskSettings = TaskSettings()
+    questions: QuestionSettings = QuestionSettings()
+    shell: ShellSettings = ShellSettings()
 
 
-USER_ONLY = ("approve", "providers", "models", "retry", "http", "fetch", "format")
+# What a project's file may say only after the person trusted exactly that file,
+AFTER_TRUST = (
+    "providers", "models", "retry", "http", "fetch", "format", "hooks", "mcp", "plugins",
+)  # fmt: skip
+# and what it may not say even then: how much is asked, and how far things go.
+NEVER = ("approve", "preset", "loops", "budget", "tasks", "questions", "shell")
+USER_ONLY = (*AFTER_TRUST, *NEVER)
 
 # Tables with names of the user's choice: what such a name is called, and an empty one.
 NAMED: dict[str, tuple[str, msgspec.Struct]] = {
     "providers": ("NAME", ProviderSettings()),
     "models": ('"PROVIDER/MODEL"', ModelSettings()),
+    "mcp": ("NAME", McpSettings(())),
+    "modes": ("ID", ModeSettings("plan")),
 }
 
+# "user only": a project's never counts; "if trusted": it does once the person trusts its file.
 MEANINGS = {
     "plan.dir": "folder of the plans, relative to the workspace",
     "plan.staging": "false: no tool that writes is offered while planning, and none is carried out",
@@ -60,20 +177,56 @@ MEANINGS = {
     "approve.expires_s": "seconds after which an unused approval is void; 0: never (user only)",
     "model": "the model as PROVIDER/MODEL, where `--model` names none",
     "mode": "plan, ask, auto-edit or yolo; a project can only make it stricter",
-    "providers.NAME.base_url": "where it is, with /v1 unless it speaks anthropic (user only)",
-    "providers.NAME.wire": "anthropic, chat or responses (user only)",
-    "providers.NAME.headers": "more headers for every request (user only)",
-    "providers.NAME.key_env": "the variable that holds the key (user only)",
-    "providers.NAME.options": "more members for the body of every request (user only)",
-    'models."PROVIDER/MODEL".context': "tokens that it can read; 0: as known (user only)",
-    'models."PROVIDER/MODEL".output': "most tokens of an answer; 0: as known (user only)",
+    "providers.NAME.base_url": "where it is, with /v1 unless it speaks anthropic (if trusted)",
+    "providers.NAME.wire": "anthropic, chat or responses (if trusted)",
+    "providers.NAME.headers": "more headers for every request (if trusted)",
+    "providers.NAME.key_env": "the variable that holds the key (if trusted)",
+    "providers.NAME.options": "more members for the body of every request (if trusted)",
+    'models."PROVIDER/MODEL".context': "tokens that it can read; 0: as known (if trusted)",
+    'models."PROVIDER/MODEL".output': "most tokens of an answer; 0: as known (if trusted)",
     'models."PROVIDER/MODEL".prices': "dollars per million tokens, as input, output, cache_read, "
-    "cache_write (user only)",
-    "retry.first_s": "seconds before the second try; each further one doubles them (user only)",
-    "retry.max_s": "most seconds between two tries, unless the server asks for more (user only)",
-    "retry.tries": "how often a request is sent at most (user only)",
-    "fetch.hosts": "hosts that may be fetched from while planning (user only)",
+    "cache_write (if trusted)",
+    "retry.first_s": "seconds before the second try; each further one doubles them (if trusted)",
+    "retry.max_s": "most seconds between two tries, unless the server asks for more (if trusted)",
+    "retry.tries": "how often a request is sent at most (if trusted)",
+    "fetch.hosts": "hosts that may be fetched from while planning (if trusted)",
     "format": 'formatters by glob, such as "*.py" = ["ruff", "format", "-"]; each gets a file on '
-    "stdin before that is staged, and what it prints is staged in its place (user only)",
-    "http.idle_s": "seconds without a byte after which a connection is given up (user only)",
+    "stdin before that is staged, and what it prints is staged in its place (if trusted)",
+    "preset": "safe, dev or full: rules to start from, before your own (user only)",
+    "permission": "a table as OpenCode has it: a word, or words by permission and pattern; what a "
+    "project allows counts once you trust its file",
+    "rules": "rows with permission, pattern, action, reason, and examples in matches and misses",
+    "hooks": "programs that hear of calls, prompts, plans and runs (if trusted)",
+    "mcp.NAME.command": "starts a server of tools, as a list of words (if trusted)",
+    "mcp.NAME.environment": "variables for it; it inherits few (if trusted)",
+    "mcp.NAME.reads": 'tools that only read, by the digest of their schema or "*" (if trusted)',
+    "mcp.NAME.timeout_s": "seconds after which a call of it is given up (if trusted)",
+    "mcp.NAME.enabled": "false: it is not started (if trusted)",
+    "plugins.enabled": "entry points of the group `assent.tools` that are loaded (if trusted)",
+    "plugins.reads": "tools of plugins that only read (if trusted)",
+    "modes.ID.base": "plan, ask, auto-edit or yolo: the mode that this one narrows",
+    "modes.ID.label": "what people read in its place",
+    "modes.ID.tools": "the only tools that it has",
+    "modes.ID.edit": "globs of the only files that may change in it",
+    "modes.ID.prompt": "words that are added to the agent's own",
+    "loops.warn": "how often the same call may come before the model is warned (user only)",
+    "loops.ask": "how often before the person is asked (user only)",
+    "loops.block": "how often before it is refused (user only)",
+    "loops.failures": "failures in a row, or of one kind, before the person is asked (user only)",
+    "loops.window": "calls of a turn that are compared (user only)",
+    "budget.steps": "most requests of a turn before the person is asked; 0: no limit (user only)",
+    "budget.tokens": "most tokens of an invocation before the person is asked (user only)",
+    "budget.dollars": "most dollars of an invocation before the person is asked (user only)",
+    "budget.seconds": "most seconds of a turn before the person is asked (user only)",
+    "budget.children": "most children of a session before the person is asked (user only)",
+    "tasks.depth": "how deep children may start children; 1: not at all (user only)",
+    "tasks.together": "children at the same time (user only)",
+    "tasks.seconds": "most seconds of a child (user only)",
+    "tasks.steps": "most requests of a child (user only)",
+    "questions.expires_s": "seconds after which an open question is a no; 0: never (user only)",
+    "questions.grants_expire_s": "seconds after which a remembered answer is void; 0: never "
+    "(user only)",
+    "shell.unconfined": "true: commands outside plan mode run without a sandbox (user only)",
+    "shell.timeout_s": "seconds after which such a command is ended (user only)",
+    "http.idle_s": "seconds without a byte after which a connection is given up (if trusted)",
 }

@@ -4,6 +4,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from assent.core.rules import Rule
+
 
 class Agent(msgspec.Struct, frozen=True):
     """Who works in a session. What it leaves empty is decided by the settings."""
@@ -16,9 +18,12 @@ class Agent(msgspec.Struct, frozen=True):
     temperature: float | None = None
     steps: int = 0  # most steps of a turn; 0: no limit
     tools: dict[str, bool] = {}  # false takes a tool away; `*` stands for all others
-    permission: dict[str, Any] = {}  # as written; only its denials count so far
+    permission: dict[str, Any] = {}  # as written; what it denies altogether is not offered
     source: str = "builtin"  # builtin, user or project
     wish: str = ""  # the model that a project's file names; whether it counts is decided elsewhere
+    rules: tuple[Rule, ...] = ()  # its permission table; a project's allows nothing
+    narrowing: tuple[tuple[Rule, ...], ...] = ()  # tables over it that only make it stricter
+    seconds: float = 0  # most seconds of a task as a child; 0: as the settings say
 
     def denies(self, tool: str) -> bool:
         """Tells whether the agent may not use a tool."""
@@ -40,6 +45,9 @@ class Agent(msgspec.Struct, frozen=True):
             steps=min((most for most in (self.steps, over.steps) if most), default=0),
             tools=dict(sorted(tools.items())),
             permission=_stricter(self.permission, over.permission),
+            rules=self.rules,
+            narrowing=(*self.narrowing, *([over.rules] if over.rules else [])),
+            seconds=min((most for most in (self.seconds, over.seconds) if most), default=0),
         )
 
 

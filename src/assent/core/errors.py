@@ -126,6 +126,10 @@ class Refused(AssentError):
     word, exit = "refused", 7
 
 
+class MayWrite(Refused):
+    """A command line does not only read."""
+
+
 class Interrupted(AssentError):
     word, exit = "interrupted", 130
 

@@ -5,9 +5,10 @@ from typing import TypeAlias
 import msgspec
 
 from assent.core.approval import Approval
+from assent.core.grant import GrantEvent
 from assent.core.journal import Entry, Outcome
 from assent.core.operation import FileOperation, Operation
-from assent.core.permit import Permit
+from assent.core.permit import Permit, PermitSource
 from assent.core.session_event import SessionEvent
 
 
@@ -43,6 +44,22 @@ class FactForgotten(msgspec.Struct, frozen=True, tag="fact_forgotten"):
     """A person took a remembered fact away."""
 
     fact: str
+
+
+class TrustGiven(msgspec.Struct, frozen=True, tag="trust_given"):
+    """A person read what a file of the project would do, and lets exactly this content do it."""
+
+    path: str
+    content_hash: str
+    does: tuple[str, ...]
+    user: str = ""
+
+
+class TrustRevoked(msgspec.Struct, frozen=True, tag="trust_revoked"):
+    """A person lets a file of the project do nothing any more."""
+
+    path: str
+    user: str = ""
 
 
 class PlanCreated(msgspec.Struct, frozen=True, tag="plan_created"):
@@ -116,6 +133,29 @@ class PermitGiven(msgspec.Struct, frozen=True, tag="permit_given"):
     operations: tuple[FileOperation, ...]
 
 
+class CommandStarted(msgspec.Struct, frozen=True, tag="command_started"):
+    """A call is about to run a command that may change files; on whose word, and how confined."""
+
+    id: str
+    session: str
+    call: str
+    line: str
+    folder: str
+    source: PermitSource
+    detail: str
+    confined: bool
+
+
+class CommandEnded(msgspec.Struct, frozen=True, tag="command_ended"):
+    """A command ended, and these files are other than before; None: that is not known."""
+
+    id: str
+    code: int
+    cut: str = ""
+    changed: tuple[str, ...] | None = None
+    more: int = 0  # changed files that are not named
+
+
 class RunResumed(msgspec.Struct, frozen=True, tag="run_resumed"):
     """A halted run went on, because a person said which way."""
 
@@ -161,9 +201,18 @@ PlanEvent: TypeAlias = (
     | PlanDiscarded
 )
 WorkspaceEvent: TypeAlias = (
-    WorkspaceMinted | WorkspaceMoved | PlanSelected | FactRemembered | FactForgotten
+    WorkspaceMinted
+    | WorkspaceMoved
+    | PlanSelected
+    | FactRemembered
+    | FactForgotten
+    | TrustGiven
+    | TrustRevoked
 )
-Event: TypeAlias = PlanEvent | WorkspaceEvent | SessionEvent | PermitGiven | JournalWritten
+PermitEvent: TypeAlias = PermitGiven | CommandStarted | CommandEnded
+Event: TypeAlias = (
+    PlanEvent | WorkspaceEvent | SessionEvent | GrantEvent | PermitEvent | JournalWritten
+)
 
 
 class Recorded(msgspec.Struct, frozen=True):

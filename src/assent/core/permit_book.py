@@ -4,7 +4,15 @@ from collections.abc import Iterable
 
 import msgspec
 
-from assent.core.event import PermitGiven, Recorded, RunEnded, RunHalted, RunResumed
+from assent.core.event import (
+    CommandEnded,
+    CommandStarted,
+    PermitGiven,
+    Recorded,
+    RunEnded,
+    RunHalted,
+    RunResumed,
+)
 from assent.core.journal import Outcome
 from assent.core.operation import FileOperation
 from assent.core.permit import Permit
@@ -25,6 +33,7 @@ class PermitBook(msgspec.Struct, frozen=True):
 
     seq: int = 0
     last: PermitRun | None = None
+    command: CommandStarted | None = None  # began, and nobody has recorded its end
 
     @property
     def unfinished(self) -> PermitRun | None:
@@ -34,13 +43,22 @@ class PermitBook(msgspec.Struct, frozen=True):
 
 def fold_permit(book: PermitBook, recorded: Recorded) -> PermitBook:
     """Returns the book after one more event."""
-    return PermitBook(recorded.seq, _changed(book.last, recorded))
+    match recorded.event:
+        case CommandStarted() as command:
+            return PermitBook(recorded.seq, book.last, command)
+        case CommandEnded(id=id):
+            left = book.command if book.command and book.command.id != id else None
+            return PermitBook(recorded.seq, book.last, left)
+        case _:
+            return PermitBook(recorded.seq, _changed(book.last, recorded), book.command)
 
 
 def permit_runs(events: Iterable[Recorded]) -> list[PermitRun]:
     """Returns every permit of a stream with the end of its run, oldest first."""
     found: dict[str, PermitRun] = {}
     for recorded in events:
+        if isinstance(recorded.event, CommandStarted | CommandEnded):
+            continue
         last = next(reversed(found.values()), None)
         run = _changed(last, recorded)
         found[run.run] = run

@@ -6,10 +6,13 @@ from assent.core.event import Event
 from assent.core.mode import Mode
 from assent.core.model import Usage
 from assent.core.session_event import (
+    ChildStarted,
     Compacted,
     MessageAdded,
     ModeChanged,
     PlanLinked,
+    QuestionAnswered,
+    QuestionAsked,
     SessionDeleted,
     SessionRenamed,
     SessionStarted,
@@ -19,6 +22,7 @@ from assent.core.session_event import (
     TodosChanged,
     TurnEnded,
     TurnStarted,
+    WorkHalted,
 )
 
 
@@ -51,6 +55,12 @@ class SessionRecord(msgspec.Struct, frozen=True):
     usage: Usage = Usage()
     cost: float | None = 0.0  # dollars; None: part of it is not known
     deleted: bool = False
+    custom: str = ""  # a mode of the person's own; `mode` is its base
+    depth: int = 0  # how many parents it has
+    children: int = 0  # started so far
+    questions: tuple[str, ...] = ()  # ids of those that nobody has answered
+    halt: str = ""  # paused or cancelled: a person wants, or wanted, the work to stop
+    ended: str = ""  # how the last turn ended
 
 
 def fold_session(record: SessionRecord | None, event: Event, seq: int, at: str) -> SessionRecord:
@@ -58,7 +68,8 @@ def fold_session(record: SessionRecord | None, event: Event, seq: int, at: str) 
     if isinstance(event, SessionStarted):
         return SessionRecord(
             event.session, event.workspace, event.slug, event.mode, at, at, seq,
-            event.goal, parent=event.parent, fork=event.fork,
+            event.goal, parent=event.parent, fork=event.fork, custom=event.custom,
+            depth=event.depth,
         )  # fmt: skip
     assert record is not None, "a session's first event starts it"
     changes = _changes(record, event)
@@ -71,8 +82,8 @@ def _changes(record: SessionRecord, event: Event) -> dict[str, object]:
             said = record.messages + (not synthetic)
             asked = model or record.model
             return {"agent": agent, "model": asked, "messages": said, "waiting": True}
-        case ModeChanged(mode=mode):
-            return {"mode": mode}
+        case ModeChanged(mode=mode, custom=custom):
+            return {"mode": mode, "custom": custom}
         case PlanLinked(plan_id, seq, home):
             return {"plan_id": plan_id, "plan_seq": seq, "home_seq": home}
         case TodosChanged(todos):
@@ -86,15 +97,30 @@ def _changes(record: SessionRecord, event: Event) -> dict[str, object]:
 def _work_changes(record: SessionRecord, event: Event) -> dict[str, object]:
     match event:
         case TurnStarted(turn, build):
-            return {"turns": turn, "working": True, "build": build}
+            return {"turns": turn, "working": True, "build": build, "halt": "", "ended": ""}
         case StepStarted(step):
             return {"steps": step, "waiting": False}
         case StepEnded(usage=usage, cost=cost) | Compacted(usage=usage, cost=cost):
             return {"usage": added(record.usage, usage), "cost": _sum(record.cost, cost)}
-        case TurnEnded():
-            return {"working": False, "build": ""}
+        case TurnEnded(why):
+            return {"working": False, "build": "", "ended": why}
         case SessionDeleted():
             return {"deleted": True}
+        case _:
+            return _other_changes(record, event)
+
+
+def _other_changes(record: SessionRecord, event: Event) -> dict[str, object]:
+    """Folds what comes between: questions, children, and a person who wants a stop."""
+    match event:
+        case QuestionAsked(id=id):
+            return {"questions": (*record.questions, id)}
+        case QuestionAnswered(id=id):
+            return {"questions": tuple(each for each in record.questions if each != id)}
+        case ChildStarted():
+            return {"children": record.children + 1}
+        case WorkHalted(how):
+            return {"halt": how}
         case _:
             return {}
 

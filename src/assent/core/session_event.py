@@ -4,12 +4,19 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
+from assent.core.grant import Pattern
 from assent.core.message import Call, Image, Reasoning, Result, Text
 from assent.core.mode import Mode
 from assent.core.model import Stop, Usage
 
 Status: TypeAlias = Literal["pending", "in_progress", "completed", "cancelled"]
-Why: TypeAlias = Literal["end", "presented", "limit", "budget", "interrupted", "failed"]
+Why: TypeAlias = Literal[
+    "end", "presented", "limit", "budget", "interrupted", "failed",
+    "declined",  # the person said no to a call
+    "waiting",  # a question is open that somebody may answer later
+    "paused", "cancelled",  # the person stopped the work from elsewhere
+]  # fmt: skip
+Level: TypeAlias = Literal["low", "medium", "high"]
 
 
 class Todo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,6 +44,8 @@ class Question(msgspec.Struct, frozen=True):
     by: Literal["model", "gate"] = "model"  # who asks; a model's words must not pass for the gate's
     things: tuple[str, ...] = ()  # everything that a yes would do, one by one
     detail: str = ""  # what a yes would do, as a patch
+    always: tuple[Pattern, ...] = ()  # what a yes that is remembered would cover
+    risk: tuple[str, ...] = ()  # level first, then the reasons
 
 
 class SessionStarted(msgspec.Struct, frozen=True, tag="session_started"):
@@ -49,6 +58,8 @@ class SessionStarted(msgspec.Struct, frozen=True, tag="session_started"):
     goal: str = ""
     parent: str = ""  # of a child: the session that it works for
     fork: str = ""  # of a fork: the session that it was copied from
+    custom: str = ""  # id of a mode of the person's own, whose base is `mode`
+    depth: int = 0  # how many parents it has
 
 
 class SessionRenamed(msgspec.Struct, frozen=True, tag="session_renamed"):
@@ -67,6 +78,7 @@ class ModeChanged(msgspec.Struct, frozen=True, tag="mode_changed"):
 
     mode: Mode
     reason: str = ""
+    custom: str = ""  # id of a mode of the person's own, whose base is `mode`
 
 
 class PlanLinked(msgspec.Struct, frozen=True, tag="plan_linked"):
@@ -134,6 +146,23 @@ class StepEnded(msgspec.Struct, frozen=True, tag="step_ended"):
     words: str = ""
 
 
+class PlannedCall(msgspec.Struct, frozen=True):
+    """One call of a batch before it runs: what it touches, what the gate says, what it risks."""
+
+    call: str
+    tool: str
+    touches: tuple[str, ...] = ()  # such as `edit src/a.py`
+    verdict: str = ""  # empty: it will fail before it gets to the gate
+    risk: Level = "low"
+    reasons: tuple[str, ...] = ()
+
+
+class BatchPlanned(msgspec.Struct, frozen=True, tag="batch_planned"):
+    """All calls of one answer, in the order in which they will run (the execution plan)."""
+
+    calls: tuple[PlannedCall, ...]
+
+
 class CallStarted(msgspec.Struct, frozen=True, tag="call_started"):
     """A call is running."""
 
@@ -151,6 +180,7 @@ class CallEnded(msgspec.Struct, frozen=True, tag="call_ended"):
     seconds: float = 0.0
     verdict: str = ""  # of the gate: run, stage, ask or deny; empty: it never got there
     metadata: dict[str, Any] = {}  # `operations`, `run`, `output`, `seen` (path to digest) and such
+    decided: str = ""  # who decided, and why: layer, rule and reason on one line
 
 
 class QuestionAsked(msgspec.Struct, frozen=True, tag="question_asked"):
@@ -159,6 +189,13 @@ class QuestionAsked(msgspec.Struct, frozen=True, tag="question_asked"):
     id: str
     call: str
     questions: tuple[Question, ...]
+    tool: str = ""
+    digest: str = ""  # of session, call, tool, arguments and questions; an answer must name it
+    expires_at: str = ""  # an answer after this is refused
+    # For whom an answer counts that is remembered: as in core/grant.py.
+    agent: str = ""
+    mode: Mode = "plan"
+    plan: str = ""
 
 
 class QuestionAnswered(msgspec.Struct, frozen=True, tag="question_answered"):
@@ -166,6 +203,39 @@ class QuestionAnswered(msgspec.Struct, frozen=True, tag="question_answered"):
 
     id: str
     answers: tuple[tuple[str, ...], ...] | None
+    by: str = ""  # user and channel
+    grant: str = ""  # the remembered answer that it became
+
+
+class AnswerTaken(msgspec.Struct, frozen=True, tag="answer_taken"):
+    """A turn goes on with an answer: from here on a crash leaves it unknown what the call did."""
+
+    id: str
+
+
+class WorkHalted(msgspec.Struct, frozen=True, tag="work_halted"):
+    """A person wants a turn that may run elsewhere to stop before its next step."""
+
+    how: Literal["paused", "cancelled"]
+    reason: str = ""
+
+
+class ChildStarted(msgspec.Struct, frozen=True, tag="child_started"):
+    """A child session works on a task for a call of this one."""
+
+    call: str
+    child: str
+    agent: str
+    title: str
+    background: bool = False
+
+
+class ChildEnded(msgspec.Struct, frozen=True, tag="child_ended"):
+    """A child came to rest, for whichever reason."""
+
+    child: str
+    why: Why
+    words: str = ""
 
 
 class TodosChanged(msgspec.Struct, frozen=True, tag="todos_changed"):
@@ -202,10 +272,15 @@ SessionEvent: TypeAlias = (
     | PartSaid
     | StepRetried
     | StepEnded
+    | BatchPlanned
     | CallStarted
     | CallEnded
     | QuestionAsked
     | QuestionAnswered
+    | AnswerTaken
+    | WorkHalted
+    | ChildStarted
+    | ChildEnded
     | TodosChanged
     | Compacted
     | TurnEnded

@@ -1,12 +1,15 @@
 """Calls on their way: what a tool touches, what the gate says to it, and what came of it."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, TypeAlias
 
 import msgspec
 
-from assent.core.message import Image
-from assent.core.mode import Mode
+from assent.core.agent import Agent
+from assent.core.grant import Grant
+from assent.core.message import Call, Image
+from assent.core.mode import CustomMode, Mode
 from assent.core.operation import FileOperation
 from assent.core.session_event import Question, Todo
 
@@ -20,13 +23,40 @@ class Action(StrEnum):
     FETCH = "fetch"
     PLAN = "plan"  # the plan's text, todos, questions, facts: Assent's own, never the files
     PRESENT = "present"
+    TASK = "task"  # a child session works on something
+    TOOL = "tool"  # a plugin's or a server's tool that may change anything, as nobody can tell
+    OUTSIDE = "outside"  # a folder outside the workspace is looked into
+    LOOP = "loop"  # the same thing once more
+
+
+# What OpenCode's tables, and so ours, call an action. A tool may have a word of its own.
+PERMISSIONS: dict[Action, str] = {
+    Action.READ: "read",
+    Action.EDIT: "edit",
+    Action.SHELL: "bash",
+    Action.FETCH: "webfetch",
+    Action.PLAN: "plan",
+    Action.PRESENT: "plan_exit",
+    Action.TASK: "task",
+    Action.TOOL: "tool",
+    Action.OUTSIDE: "external_directory",
+    Action.LOOP: "doom_loop",
+}
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One action on one resource: a path of the workspace, a command line or a URL."""
+    """One action on one resource: a path of the workspace, a command line, a URL, a tool.
+
+    `key` is the word under which rules speak of it, where that is not the action's own.
+    """
 
     action: Action
     resource: str
+    key: str = ""
+
+    @property
+    def permission(self) -> str:
+        return self.key or PERMISSIONS[self.action]
 
 
 class Verdict(StrEnum):
@@ -39,11 +69,23 @@ class Verdict(StrEnum):
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """A verdict with the reason, and the layer that led to it."""
+    """A verdict with the reason, and the layer and rule that led to it."""
 
     verdict: Verdict
     reason: str = ""
-    layer: str = "mode"  # mode, defaults, agent, user, project, scope
+    # mode, defaults, user, project, agent, command line, grant, scope, loop, hook
+    layer: str = "mode"
+    rule: str = ""  # as text: `bash: git push * = deny`, or a grant's id
+
+
+STRICTNESS = (Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY)
+
+
+def strictest(decisions: Sequence[Decision]) -> Decision:
+    """Returns the strictest of some decisions, the first of equals; none at all is a no (law 9)."""
+    if not decisions:
+        return Decision(Verdict.DENY, "It does not say what it touches.", "defaults")
+    return max(decisions, key=lambda decision: STRICTNESS.index(decision.verdict))
 
 
 class Posture(msgspec.Struct, frozen=True):
@@ -55,6 +97,24 @@ class Posture(msgspec.Struct, frozen=True):
     scope: tuple[str, ...] = ()  # which may touch these files without a question, and no others
     child: bool = False
     staging: bool = True  # plan.staging
+    # Who asks: the session's agent, then for a child those of its parents; all must agree.
+    agents: tuple[Agent, ...] = ()
+    custom: tuple[CustomMode, ...] = ()  # the session's own mode and its parents'; all narrow
+    auto: bool = False  # what would be asked runs; plan mode, denials and secrets stay as they are
+    grants: tuple[Grant, ...] = ()  # remembered answers that count here
+    deeper: bool = True  # a child may be started: the limit of depth is not reached
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """A call as guards and hooks see it: who makes it, what it touches, what the gate said."""
+
+    session: str
+    agent: str
+    mode: str
+    call: Call
+    tool: str
+    requests: tuple[Request, ...]
+    decision: Decision
 
 
 class Edit(msgspec.Struct, frozen=True):
@@ -97,7 +157,28 @@ class Fact(msgspec.Struct, frozen=True):
     text: str
 
 
-Effect: TypeAlias = Edit | PlanText | TodoList | Questions | Present | EnterPlan | Fact
+class Command(msgspec.Struct, frozen=True):
+    """A command line that may change files; run by the engine, confined unless the person says."""
+
+    line: str
+    folder: bytes = b""  # in the workspace
+    seconds: float = 0  # most of them; 0: as many as the settings allow
+    subject: str = ""  # what it is for, in the model's words
+
+
+class Task(msgspec.Struct, frozen=True):
+    """Work for a child session: a new one, or an own one by its id."""
+
+    prompt: str
+    title: str
+    agent: str
+    session: str = ""  # resume this one
+    background: bool = False
+
+
+Effect: TypeAlias = (
+    Edit | PlanText | TodoList | Questions | Present | EnterPlan | Fact | Command | Task
+)
 
 
 class Outcome(msgspec.Struct, frozen=True):

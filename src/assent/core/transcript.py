@@ -72,7 +72,7 @@ class Transcript:
             case Compacted(summary=summary, kept=kept):
                 self._close()
                 self._shorten(summary, kept)
-            case TurnEnded():
+            case TurnEnded(why=why) if why != "waiting":  # then its calls are settled later
                 self._close()
             case _:
                 pass

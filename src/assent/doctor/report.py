@@ -1,13 +1,12 @@
 """The report: makes every check, and puts together what a person should know about this machine."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 
 import msgspec
 
 from assent.app.settings import places_here
-from assent.app.shell import bait, open_shell_at
+from assent.app.shell import open_shell_at, standings_at
 from assent.config.places import Places
 from assent.core.process import Standing
 from assent.doctor.approvals import CHECKS
@@ -17,7 +16,6 @@ from assent.doctor.desk import Desk, desk
 from assent.doctor.paths import PATHS, UNDO
 from assent.doctor.shell import Opening, shell_checks
 from assent.engine.shell import Shell
-from assent.sandbox.trial.confining import bubblewrapped
 from assent.sandbox.trial.machine import Missing, missing, versions
 from assent.sandbox.trial.standing import Standings
 
@@ -48,7 +46,7 @@ class Patient(msgspec.Struct, frozen=True):
 def this_machine() -> Patient:
     """Returns the patient that the person means."""
     places = places_here()
-    standings = Standings(places.state, partial(bubblewrapped, os.environ), bait)
+    standings = standings_at(places.state)
 
     def opening(place: Desk) -> Shell:
         return open_shell_at(str(place.root), place.places, places.state)

@@ -1,11 +1,33 @@
 """The doors an engine stands between: one value with everything that touches the world."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
+from assent.core.mode import Modes
 from assent.execute.executor import Executor
-from assent.ports import Blobs, Clock, Files, Journal, Locks, Projection, Signer, Store
+from assent.ports import (
+    Blobs,
+    Clock,
+    Files,
+    Heard,
+    Hooks,
+    Journal,
+    Locks,
+    Projection,
+    Signer,
+    Store,
+)
+
+NOTHING = Heard()
+
+
+class NoHooks:
+    """Implements ports.Hooks where nobody wants to hear anything."""
+
+    def fire(self, on: str, facts: Mapping[str, Any]) -> Heard:
+        return NOTHING
 
 
 class Doors(msgspec.Struct, frozen=True):
@@ -19,6 +41,7 @@ class Doors(msgspec.Struct, frozen=True):
     files: Files
     projection: Projection
     executor: Callable[[Journal], Executor]  # the engine has no hands of its own (law 1)
+    hooks: Hooks = NoHooks()
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -32,3 +55,4 @@ class Place(msgspec.Struct, frozen=True):
     private: tuple[bytes, ...] = ()  # state and configuration, where they lie in the workspace
     export: bytes = b""  # plan.export: a file that gets a proposed plan's text
     staging: bool = True  # plan.staging
+    modes: Modes = {}  # of the person's and the project's own

@@ -12,16 +12,20 @@ from assent.engine.plan.drafts import Drafts
 from assent.engine.plan.plans import Plans
 from assent.engine.plan.reviews import Reviews
 from assent.engine.projections import Projections
+from assent.engine.run.commands import Commands
 from assent.engine.run.permits import Permits
 from assent.engine.run.runs import Runs
 from assent.engine.run.undoing import Undoing
 from assent.engine.session.building import Building
 from assent.engine.session.desk import Desk
 from assent.engine.session.facts import Facts
+from assent.engine.session.grants import Grants
+from assent.engine.session.questions import Questions
 from assent.engine.session.sessions import Sessions
+from assent.engine.trusts import Trusts
 from assent.engine.workspaces import Workspaces
 
-NOUNS = ("workspace", "session", "plan", "run", "permit")
+NOUNS = ("workspace", "session", "plan", "run", "permit", "grant")
 
 
 class Engine:
@@ -38,7 +42,11 @@ class Engine:
         self.runs = Runs(doors, self.plans, self.consents, self._projections)
         self.permits = Permits(doors, place, self.runs)
         self.undoing = Undoing(doors, self.runs, self.consents)
+        self.commands = Commands(doors, place, self.runs)
+        self.trusts = Trusts(doors, place, self._workspaces)
         self.facts = Facts(doors, self._workspaces)
+        self.grants = Grants(doors, self._workspaces, place)
+        self.questions = Questions(doors, self._workspaces, place, self.grants)
         desk = self._desk(place)
         self.sessions = Sessions(desk)
         self._projections.todos_of = self.sessions.todos_of
@@ -56,12 +64,19 @@ class Engine:
             self.runs,
             self.permits,
             self.facts,
+            self.grants,
+            self.questions,
+            self.commands,
         )
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a person should know although everything worked."""
         return tuple(self._projections.warnings)
+
+    def warn(self, words: str) -> None:
+        """Adds to what a person should know."""
+        self._projections.warnings.append(words)
 
     def init(self, agent: bytes) -> AgentFile:
         """Makes the folder a workspace, and keeps the plan agent's file in step."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from threading import Lock
 from time import monotonic
 from typing import TypeAlias
 
@@ -35,6 +36,7 @@ class Projections:
         self._todos: dict[str, tuple[Todo, ...]] = {}
         self.todos_of: Callable[[PlanRecord], tuple[Todo, ...]] = lambda plan: ()
         self._due: dict[tuple[str, str], Content] = {}  # by plan and file
+        self._alone = Lock()  # children work at the same time
         self._at_once = True
         self._written = 0.0
         self.warnings: list[str] = []
@@ -81,12 +83,14 @@ class Projections:
         self._write(plan_id, {f"backups/{run}.json": partial(_json, content)})
 
     def _write(self, plan_id: str, files: Mapping[str, Content]) -> None:
-        self._due |= {(plan_id, name): content for name, content in files.items()}
+        with self._alone:
+            self._due |= {(plan_id, name): content for name, content in files.items()}
         if self._at_once or monotonic() - self._written > PAUSE_S:
             self._catch_up()
 
     def _catch_up(self) -> None:
-        due, self._due, self._written = self._due, {}, monotonic()
+        with self._alone:
+            due, self._due, self._written = self._due, {}, monotonic()
         for plan_id in dict.fromkeys(plan for plan, _ in due):
             files = {name: content() for (plan, name), content in due.items() if plan == plan_id}
             try:

@@ -6,7 +6,7 @@ from functools import partial
 
 import msgspec
 
-from assent.core.errors import Refused
+from assent.core.errors import MayWrite, Refused
 from assent.core.globs import expand
 from assent.core.paths import inside, shown
 from assent.core.process import Chunk, Ended, Errors, Hold, Limits, Program, Standing
@@ -39,7 +39,11 @@ class Shell:
     def run(
         self, text: str, folder: bytes, limits: Limits | None = None
     ) -> Generator[Chunk | Ended, None, None]:
-        """Runs a command line in a folder; raises Refused before anything has run."""
+        """Runs a command line in a folder; raises Refused before anything has run.
+
+        It is MayWrite if the line itself is to blame, and nothing that is missing here.
+        """
+        _check(text)
         standing = self.standing()
         if standing.hold is Hold.OFF:
             raise Refused(f"The shell is off: {standing.reason}", standing.next)
@@ -47,6 +51,13 @@ class Shell:
         stages = admit(text, sandboxed=sandboxed)
         place = Place(folder, self._within)
         return _Call(self._process, place, limits or Limits(), sandboxed=sandboxed).run(stages)
+
+
+def _check(text: str) -> None:
+    try:
+        admit(text)
+    except Refused as refused:
+        raise MayWrite(refused.message, refused.next) from refused
 
 
 class Place(msgspec.Struct, frozen=True):

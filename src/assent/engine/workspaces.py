@@ -7,6 +7,8 @@ from assent.core.event import (
     FactForgotten,
     FactRemembered,
     PlanSelected,
+    TrustGiven,
+    TrustRevoked,
     WorkspaceMinted,
     WorkspaceMoved,
 )
@@ -43,13 +45,15 @@ class Workspaces:
 
     def find(self) -> Home | None:
         """Returns the folder's workspace, if it has one."""
-        if self._known is None:
-            self._known = self._found()
+        known = self._known  # others may look at the same time
+        if known is None:
+            known = self._found()
         else:
-            stream = f"workspace/{self._known.workspace}"
-            for recorded in self._doors.store.read(stream, self._known.seq):
-                self._known = _folded(self._known, recorded.event)
-        return self._known
+            stream = f"workspace/{known.workspace}"
+            for recorded in self._doors.store.read(stream, known.seq):
+                known = _folded(known, recorded.event)
+        self._known = known
+        return known
 
     def _found(self) -> Home | None:
         place = self._place
@@ -118,5 +122,7 @@ def _folded(home: Home | None, event: Event) -> Home:
         case FactForgotten(gone) if home:
             facts = tuple(fact for fact in home.facts if fact.fact != gone)
             return msgspec.structs.replace(home, facts=facts, seq=home.seq + 1)
+        case TrustGiven() | TrustRevoked() if home:
+            return msgspec.structs.replace(home, seq=home.seq + 1)
         case _:
             raise AssertionError("not a workspace's event")

@@ -1,124 +1,184 @@
-"""The gate: judges every request by the mode, the scope and the name of what it is about."""
+"""The gate: judges every request by rules in layers, then mode, remembered answers and floors."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache, partial
+from itertools import chain
 from typing import TypeAlias
 
+from assent.core.command_line import CommandLine
 from assent.core.errors import Refused
-from assent.core.plan import Scope
-from assent.core.secret_names import why_secret
-from assent.core.tool import Action, Decision, Posture, Request, Verdict
-from assent.gate.careful import careful
-from assent.gate.hosts import host_of, is_near
+from assent.core.grant import Pattern
+from assent.core.rule_tables import rule_text
+from assent.core.rules import Policy, Rule
+from assent.core.ruling import Explained, Forms, Opinion, deciding, lacks, opinions
+from assent.core.session_event import Level
+from assent.core.tool import Action, Decision, Posture, Request, Verdict, strictest
+from assent.core.wildcards import is_bare
+from assent.gate.always import always
+from assent.gate.forms import forms
+from assent.gate.granted import granted
+from assent.gate.lines import line_matters, planning_matters, read_only
+from assent.gate.matter import NAMES, Matter, matter_of
+from assent.gate.risk import risk
+from assent.gate.stacks import Stacks
 
-STRICTNESS = (Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY)
-EDITS = {
-    "plan": Decision(Verdict.STAGE, "Plan mode stages edits for approval."),
-    "ask": Decision(Verdict.ASK, "Ask mode asks before each edit."),
-    "auto-edit": Decision(Verdict.RUN),
-    "yolo": Decision(Verdict.RUN),
-}
-FETCHES = {
-    "ask": Decision(Verdict.ASK, "Ask mode asks before anything is fetched."),
-    "auto-edit": Decision(Verdict.ASK, "Auto-edit mode asks before anything is fetched."),
-    "yolo": Decision(Verdict.RUN),
-}
-NO_STAGING = Decision(
-    Verdict.DENY,
-    "Staging is off (`plan.staging`): while planning, nothing is written but the plan, with "
-    "`write_plan`.",
-)
+Operands: TypeAlias = Callable[[str], Sequence[str]]
+Said: TypeAlias = Sequence[Opinion]
 
-Rule: TypeAlias = Callable[[str, Posture], Decision]
+RULED = ("user", "project", "agent", "command line")  # layers whose question yolo mode answers
+VERDICTS = {"allow": Verdict.RUN, "ask": Verdict.ASK, "deny": Verdict.DENY}
+SAID = {"allow": "allows it", "ask": "asks before it", "deny": "denies it"}
+_KEPT = 256  # command lines that were looked at
 
 
-class ModeGate:
-    """Implements ports.Gate. It looks at nothing but the request and the posture.
+class RuleGate:
+    """Implements ports.Gate. It looks at nothing but the request, the posture and the policy.
 
-    `reads` returns the files that a command line opens, or raises Refused if it does not only
-    read. It comes by the door because its tables are large and few sessions need them at once.
+    `read_line` tells what a command line is made of. `operands` returns the files that one opens,
+    or raises Refused, with the reason for a model, if it does not only read; it judges while
+    planning. Both come by the door because their tables are large and few sessions need them.
     """
 
-    def __init__(self, reads: Callable[[str], Sequence[str]]) -> None:
-        self._reads = reads
-        self._rules: dict[Action, Rule] = {
-            Action.READ: _read,
-            Action.EDIT: _edit,
-            Action.SHELL: self._shell,
-            Action.FETCH: _fetch,
-            Action.PLAN: _plan,
-            Action.PRESENT: _present,
-        }
+    def __init__(
+        self,
+        policy: Policy,
+        read_line: Callable[[str], CommandLine],
+        operands: Operands | None = None,
+    ) -> None:
+        self._policy = policy
+        self._stacks = Stacks(policy)
+        self._line = lru_cache(_KEPT)(read_line)
+        self._operands = operands
 
     def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
         """Returns the strictest verdict that any of the requests gets."""
         try:
-            found = [self._rules[each.action](each.resource, posture) for each in requests]
-            return _strictest(found)
-        except Refused as refused:
-            return Decision(Verdict.DENY, refused.message, "defaults")
+            matters = [each for one in requests for each in self._matters(one, posture)]
+            return strictest([self._decide(matter, posture)[0] for matter in matters])
         except Exception as error:  # law 9: a gate that fails says no
-            return Decision(Verdict.DENY, f"It could not be judged: {error!r}.", "defaults")
+            return Decision(Verdict.DENY, _why(error), "defaults")
 
-    def _shell(self, text: str, posture: Posture) -> Decision:
-        files = [_read(file, posture) for file in self._reads(text)]
-        return _strictest([Decision(Verdict.RUN), *files])
+    def shut(self, tool: str, action: Action, posture: Posture) -> str:
+        """Says why no call of a tool can ever be allowed here; nothing if one might be."""
+        if mode := lacks(posture.custom, (tool,)):
+            return f"The mode {mode} does not have it."
+        rule = self._stacks.hiding(tool, action, posture.agents)
+        return f"{_reason(rule)} (`{rule_text(rule)}`)" if rule else ""
+
+    def risk(self, requests: Sequence[Request]) -> tuple[Level, tuple[str, ...]]:
+        """Returns how much could go wrong, and why; what cannot be judged is high."""
+        try:
+            return risk(requests, self._line)
+        except Exception as error:
+            return "high", (_why(error),)
+
+    def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+        """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
+        try:
+            return always(requests, posture, self._line)
+        except Exception:
+            return ()
+
+    def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
+        """Returns every command in command lines, where there is more than one to see."""
+        lines = [one.resource for one in requests if one.action is Action.SHELL]
+        try:
+            found = tuple(text for line in lines for text in self._commands(line))
+        except Exception:  # nobody is refused, or let through, by what is shown
+            return ()
+        return found if found != tuple(lines) else ()
+
+    def explain(self, requests: Sequence[Request], posture: Posture) -> tuple[Explained, ...]:
+        """Returns everything that is decided about, with what each layer says to it."""
+        found = []
+        for request in requests:
+            try:
+                matters = list(self._matters(request, posture))
+            except Exception as error:
+                no = Decision(Verdict.DENY, _why(error), "defaults")
+                found.append(Explained(request, no, ()))
+                continue
+            found += [self._explained(matter, posture) for matter in matters]
+        return tuple(found)
+
+    def _explained(self, matter: Matter, posture: Posture) -> Explained:
+        decision, said = self._decide(matter, posture)
+        return Explained(matter.request, decision, tuple(dict.fromkeys(chain(*said))))
+
+    def _matters(self, request: Request, posture: Posture) -> Iterable[Matter]:
+        if request.action is not Action.SHELL:
+            return (matter_of(request, posture),)
+        if posture.mode != "plan":
+            return line_matters(request, posture, self._line(request.resource))
+        text = request.resource
+        files = self._operands(text) if self._operands else read_only(self._line(text))
+        is_ruled = self._stacks.speak_of(request, posture.agents)
+        return planning_matters(request, posture, self._commands(text) if is_ruled else (), files)
+
+    def _commands(self, text: str) -> tuple[str, ...]:
+        return self._line(text).commands
+
+    def _decide(self, matter: Matter, posture: Posture) -> tuple[Decision, Sequence[Said]]:
+        """Rules, the mode where none spoke, the floor, and an answer where it would be asked."""
+        texts: Forms = cache(partial(forms, matter.request, self._policy.root))
+        stacks = self._stacks.of(posture.agents)
+        said = [opinions(stack, matter.request, texts) for stack in stacks]
+        decision = strictest([_ruled(matter, each, posture) for each in said])
+        if matter.floor is not None:
+            decision = strictest((decision, matter.floor))
+        if decision.verdict is Verdict.ASK and posture.grants:
+            decision = self._answered(matter, decision, posture, texts)
+        return decision, said
+
+    def _answered(
+        self, matter: Matter, decision: Decision, posture: Posture, texts: Forms
+    ) -> Decision:
+        grant = granted(matter, decision, posture, texts(), self._policy.home)
+        if grant is None:
+            return decision
+        return Decision(Verdict.RUN, "You said yes to it before.", "grant", grant.id)
 
 
-def _strictest(decisions: Sequence[Decision]) -> Decision:
-    if not decisions:
-        return Decision(Verdict.DENY, "It does not say what it touches.", "defaults")
-    return max(decisions, key=lambda decision: STRICTNESS.index(decision.verdict))
+def _why(error: Exception) -> str:
+    return error.message if isinstance(error, Refused) else f"It could not be judged: {error!r}."
 
 
-def _read(path: str, posture: Posture) -> Decision:
-    why = _secret(path)
-    if not why:
-        return Decision(Verdict.RUN)
-    return Decision(Verdict.ASK, f"{path} may hold secrets: {why}", "defaults")
+def _ruled(matter: Matter, said: Said, posture: Posture) -> Decision:
+    """Returns what rules, or else the mode, make of a matter."""
+    if matter.delicate:  # a rule that names nothing does not let it run
+        said = [one for one in said if one.rule.action != "allow" or not is_bare(one.rule.pattern)]
+    opinion = deciding(said)
+    if opinion is None or _stages(opinion, matter, posture):
+        decision = matter.default
+    else:
+        decision = _of(opinion)
+    if decision.verdict is not Verdict.ASK or not _is_free(posture):
+        return decision
+    softer = matter.default if decision.layer in RULED else decision
+    if softer.verdict is Verdict.ASK and softer.layer != "mode":
+        return softer
+    how = f"{NAMES[posture.mode]} mode" if posture.mode == "yolo" else "`--auto`"
+    return Decision(Verdict.RUN, f"{how} runs what would be asked.", "mode", decision.rule)
 
 
-def _secret(path: str) -> str:
-    return why_secret(path.encode("utf-8", "surrogateescape"))
+def _stages(opinion: Opinion, matter: Matter, posture: Posture) -> bool:
+    """Tells whether staging does for the question: a plan's edits are all asked about later.
+
+    Only a rule that names files wants to be asked about each of them while planning, too.
+    """
+    is_staged = posture.mode == "plan" and matter.request.action is Action.EDIT
+    return is_staged and opinion.rule.action == "ask" and is_bare(opinion.rule.pattern)
 
 
-def _edit(path: str, posture: Posture) -> Decision:
-    if posture.mode == "plan":
-        return EDITS["plan"] if posture.staging else NO_STAGING
-    if not posture.building:
-        return _auto_edit(path) if posture.mode == "auto-edit" else EDITS[posture.mode]
-    if posture.scope and Scope(posture.scope).covers(path):
-        return Decision(Verdict.RUN, "The approved plan's scope covers it.", "scope")
-    return Decision(Verdict.ASK, f"{path} is outside the scope of the approved plan.", "scope")
+def _is_free(posture: Posture) -> bool:
+    return posture.mode != "plan" and (posture.auto or posture.mode == "yolo")
 
 
-def _auto_edit(path: str) -> Decision:
-    """Files that hold secrets, or that other programs obey, are no everyday edits."""
-    why = careful(path) or ("it may hold secrets" if _secret(path) else "")
-    if not why:
-        return EDITS["auto-edit"]
-    return Decision(Verdict.ASK, f"Auto-edit mode asks before {path} changes: {why}.")
+def _of(opinion: Opinion) -> Decision:
+    rule, layer = opinion.rule, opinion.layer.name
+    return Decision(VERDICTS[rule.action], _reason(rule, layer), layer, rule_text(rule))
 
 
-def _fetch(url: str, posture: Posture) -> Decision:
-    host = host_of(url)
-    if host in [allowed.lower() for allowed in posture.hosts]:
-        return Decision(Verdict.RUN, f"{host} is allowed by `fetch.hosts`.", "user")
-    if posture.mode == "plan":
-        reason = f"While planning, {host} may not be fetched from: it is not in `fetch.hosts`."
-        return Decision(Verdict.DENY, reason)
-    if is_near(host):
-        reason = f"{host} is this machine or a private network."
-        return Decision(Verdict.ASK, reason, "defaults")
-    return FETCHES[posture.mode]
-
-
-def _plan(what: str, posture: Posture) -> Decision:
-    return Decision(Verdict.RUN)
-
-
-def _present(what: str, posture: Posture) -> Decision:
-    if posture.mode != "plan":
-        return Decision(Verdict.DENY, "Only plan mode has a plan to present.")
-    if posture.child:
-        return Decision(Verdict.DENY, "Only the session that the person talks to presents a plan.")
-    return Decision(Verdict.RUN)
+def _reason(rule: Rule, layer: str = "") -> str:
+    place = rule.source or f"the layer {layer}"
+    return rule.reason or f"A rule of {place} {SAID[rule.action]}."

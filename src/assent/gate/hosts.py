@@ -5,7 +5,11 @@ import re
 from assent.core.errors import Refused
 
 # Patterns are compiled when they are first needed, which is seldom.
-_URL = r"(?i)https?://(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?(?:[/?#][\x21-\x7e]*)?"
+_URL = (
+    r"(?i)(?P<scheme>https?)://(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(?P<port>\d{1,5}))?"
+    r"(?P<rest>[/?#][\x21-\x7e]*)?"
+)
+_PORTS = {"http": "80", "https": "443"}
 _QUAD = r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})"
 _NUMBER = r"(?:0x[0-9a-f]*|\d+)(?:\.(?:0x[0-9a-f]*|\d+))*"  # 127.1, 0x7f000001
 _NEAR = r"(?:.*\.)?(?:localhost|local|lan|home|internal|intranet|corp|arpa)|[^.]*"
@@ -18,9 +22,31 @@ _OWN = (
 
 def host_of(url: str) -> str:
     """Returns the host of a URL in small letters; refuses what is no plain http or https URL."""
+    return _host(_parted(url))
+
+
+def origin_of(url: str) -> str:
+    """Returns scheme and host of a URL in small letters, and the port if it is not the usual."""
+    found = _parted(url)
+    scheme, port = found["scheme"].lower(), found["port"]
+    shown = f":{port}" if port and port != _PORTS[scheme] else ""
+    return f"{scheme}://{_host(found)}{shown}"
+
+
+def plain(url: str) -> str:
+    """Returns the one spelling of a URL by which rules know it."""
+    rest = _parted(url)["rest"] or "/"
+    return origin_of(url) + (rest if rest.startswith("/") else f"/{rest}")
+
+
+def _parted(url: str) -> re.Match[str]:
     found = re.fullmatch(_URL, url)
     if found is None:
         raise Refused(f"{url!a} is no http or https URL without a login in it.")
+    return found
+
+
+def _host(found: re.Match[str]) -> str:
     return found["host"].lower().rstrip(".")
 
 

@@ -1,14 +1,18 @@
 """The Process port on this machine: confined where a sandbox holds, plain where there is none."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from threading import Lock
 
+import msgspec
+
 from assent.core.errors import Refused
-from assent.core.paths import inside
+from assent.core.paths import inside, one_line
 from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.environment import FOLDERS
+from assent.sandbox.running.performing import SHELLS, Unconfined, personal, shell_program
 from assent.sandbox.running.plain import Plain
 from assent.sandbox.running.tool import find_tool
 from assent.sandbox.trial.standing import Standings
@@ -16,6 +20,7 @@ from assent.sandbox.view.profile import Profile
 from assent.sandbox.view.programs import Programs
 from assent.sandbox.view.sight import Sight
 from assent.sandbox.view.toolchains import path_folders
+from assent.sandbox.view.trail import outermost, trail
 
 # Calls that only read run side by side; testing the sandbox and looking around is for one alone.
 _ALONE = Lock()
@@ -24,10 +29,17 @@ _ALONE = Lock()
 class LocalProcess:
     """Implements ports.Process for one workspace. Keep it for later calls: it remembers scans."""
 
-    def __init__(self, sight: Sight, standings: Standings, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        sight: Sight,
+        standings: Standings,
+        environment: Mapping[str, str],
+        withheld: Collection[str] = (),
+    ) -> None:
         self._sight = sight
         self._standings = standings
         self._environment = environment
+        self._withheld = withheld  # variables that no command gets to see, such as keys of models
         self._profile: Profile | None = None
 
     def standing(self) -> Standing:
@@ -65,11 +77,44 @@ class LocalProcess:
             return Plain().run(pipeline, folder, limits)
         return self._confined().run(pipeline, folder, limits)
 
-    def _confined(self) -> Bubblewrap:
+    def perform(
+        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
+    ) -> Iterator[Chunk | Ended]:
+        """Runs a line by the system's shell; confined, only in a sandbox that holds (law 9)."""
+        standing = self.standing()
+        if confined and standing.hold is not Hold.HELD:
+            raise Refused(
+                f"The command did not run: it needs a sandbox. {standing.reason}", standing.next
+            )
+        shell = self.program(SHELLS)
+        if shell is None or "\0" in line:
+            raise Refused("The command did not run: no shell takes it. Nothing was changed.")
+        program = shell_program(shell, line)
+        if confined:
+            return self._writing().run((program,), folder, limits)
+        return Unconfined(personal(self._environment, self._withheld)).run(program, folder, limits)
+
+    def showing(self, paths: Sequence[bytes]) -> Bubblewrap:
+        """Returns what runs programs that see these files, too; raises Refused where none holds."""
+        standing = self.standing()
         tool = find_tool()
-        if tool is None:
-            raise Refused("No program runs: bubblewrap has gone.", "assent doctor")
-        return Bubblewrap(self._seen, tool, self._folders())
+        if standing.hold is not Hold.HELD or tool is None:
+            raise Refused(f"There is no sandbox here. {standing.reason}".strip(), standing.next)
+        seen = self._seen()
+        ways = [step for path in paths for step in trail(path) if not inside(step, seen.root)]
+        profile = msgspec.structs.replace(seen, shown=outermost((*seen.shown, *ways)))
+        if hidden := [path for path in paths if not profile.visible(path)]:
+            raise Refused(f"{one_line(hidden[0])} is hidden from programs in the sandbox.")
+        return Bubblewrap(lambda: profile, tool, self._folders())
+
+    def _confined(self) -> Bubblewrap:
+        return Bubblewrap(self._seen, _bubblewrap(), self._folders())
+
+    def _writing(self) -> Bubblewrap:
+        """Returns what runs programs that may write in the workspace, and nowhere else."""
+        return Bubblewrap(
+            partial(self._sight.profile, writable=True), _bubblewrap(), self._folders()
+        )
 
     def _folders(self) -> list[bytes]:
         """Returns PATH as it is inside: the person's folders in sight, then the system's."""
@@ -86,3 +131,10 @@ class LocalProcess:
             profile = self._profile or self._sight.profile()
             self._profile = profile
         return profile
+
+
+def _bubblewrap() -> bytes:
+    tool = find_tool()
+    if tool is None:
+        raise Refused("No program runs: bubblewrap has gone.", "assent doctor")
+    return tool

@@ -9,7 +9,7 @@ import fcntl
 import os
 import shlex
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from threading import RLock
 from typing import Any, TypeAlias
@@ -32,13 +32,18 @@ class Database:
     """One file, opened when it is first needed; safe to call from several threads and processes."""
 
     def __init__(
-        self, path: str, patience: float = PATIENCE, migrations: Migrations | None = None
+        self,
+        path: str,
+        patience: float = PATIENCE,
+        migrations: Migrations | None = None,
+        leave: Callable[[sqlite3.Connection], None] | None = None,
     ) -> None:
         self._path = os.path.abspath(path)
         self._folder = os.path.dirname(self._path)
         self._lock = os.path.join(self._folder, "store.lock")
         self._patience = patience
         self._migrations = migrations or Migrations()
+        self._leave = leave  # is called, under the lock, before a writing connection is closed
         self._turn = RLock()
         self._file: tuple[int, int] | None = None
         self._reader: sqlite3.Connection | None = None
@@ -75,10 +80,18 @@ class Database:
             if self._writer is not None:
                 with suppress(OSError):
                     lock = acquired(self._lock, self._patience)
+            if lock is not None:
+                self._take_leave()
             # Even without the lock SQLite lets nobody checkpoint here but the last one connected.
             self._disconnect()
             if lock is not None:
                 release(lock)
+
+    def _take_leave(self) -> None:
+        """Does what is left to do while the lock is held; the log is complete without it."""
+        with suppress(sqlite3.Error):
+            if self._writer is not None and self._leave is not None:
+                self._leave(self._writer)
 
     def _exists(self) -> bool:
         """Tells whether there is a database, and forgets connections to one that was replaced."""

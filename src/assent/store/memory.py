@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
 from assent.core.event import Recorded
-from assent.ports import Batch
+from assent.ports import Batch, Checked
+from assent.store.chain import START, Fields, Follower, fields, link
+from assent.store.codec import encoded
 from assent.store.log import require_end
 
 
@@ -14,6 +16,8 @@ class MemoryStore:
 
     def __init__(self) -> None:
         self._log: list[Recorded] = []
+        self._chain: list[bytes] = []
+        self._anchored = 0
         self._ends: dict[str, int] = {}
         self._heads: dict[str, tuple[int, bytes]] = {}
 
@@ -30,6 +34,7 @@ class MemoryStore:
             ends[batch.stream] = batch.after + len(batch.events)
             if batch.head is not None:
                 heads[batch.stream] = (ends[batch.stream], batch.head)
+        self._chain += self._links(added)
         self._log += added
         self._ends |= ends
         self._heads |= heads
@@ -50,8 +55,21 @@ class MemoryStore:
     def head(self, stream: str) -> tuple[int, bytes] | None:
         return self._heads.get(stream)
 
+    def verify(self) -> Checked:
+        follower = Follower()
+        pairs = zip(self._log, self._chain, strict=True)
+        follower.follow((one.position, _fields(one), carried) for one, carried in pairs)
+        return Checked(follower.events, follower.broken, self._anchored)
+
     def close(self) -> None:
         """Keeps everything: who holds the object still has the log."""
+        self._anchored = len(self._log)
+
+    def _links(self, added: Sequence[Recorded]) -> list[bytes]:
+        links = [self._chain[-1] if self._chain else START]
+        for one in added:
+            links.append(link(links[-1], one.position, _fields(one)))
+        return links[1:]
 
 
 class MemoryBlobs:
@@ -80,3 +98,7 @@ class MemoryBlobs:
 
     def chunks(self, digest: str) -> Iterator[bytes]:
         yield self.read(digest)
+
+
+def _fields(one: Recorded) -> Fields:
+    return fields(one.stream, one.seq, one.at, *encoded(one.event))

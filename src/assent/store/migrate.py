@@ -2,11 +2,16 @@
 
 import os
 import sqlite3
+from collections.abc import Callable
 
 from assent.core.errors import StoreError
+from assent.store.chain import chain_all
 from assent.store.faults import damaged
 
 FOLDER = os.path.join(os.path.dirname(__file__), "migrations")
+
+# What SQL cannot compute is done after its step, in the same transaction.
+_FILLS: dict[str, Callable[[sqlite3.Connection], None]] = {"0002_chain.sql": chain_all}
 
 
 class Migrations:
@@ -39,9 +44,10 @@ class Migrations:
             with open(os.path.join(self._folder, name), encoding="utf-8") as file:
                 steps = file.read()
             with connection:  # rolls back what a failed script leaves open
-                connection.executescript(
-                    f"BEGIN IMMEDIATE;\n{steps}\nPRAGMA user_version = {number};\nCOMMIT;"
-                )
+                connection.executescript(f"BEGIN IMMEDIATE;\n{steps}")
+                if fill := _FILLS.get(name):
+                    fill(connection)
+                connection.execute(f"PRAGMA user_version = {number}")
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from assent.core.event import Recorded
-from assent.ports import Batch
+from assent.ports import Batch, Checked
+from assent.store.anchor import Anchor, AnchorFile
+from assent.store.chain import FIELDS, PAGE, START, Follower, fields, link
 from assent.store.codec import encoded, recorded
 from assent.store.database import Database
 from assent.store.faults import damaged
@@ -29,7 +31,18 @@ _STREAMS = """
 _NEWEST = "SELECT coalesce(max(position), 0) FROM events"
 _HEAD = "SELECT seq, body FROM heads WHERE stream = ?"
 _LAST = "SELECT coalesce(max(seq), 0) FROM events WHERE stream = ?"
-_ADD = "INSERT INTO events (stream, seq, at, kind, body) VALUES (?, ?, ?, ?, ?)"
+_ADD = f"INSERT INTO events ({_EVENT}, chain) VALUES (?, ?, ?, ?, ?, ?, ?)"
+# Numbers are never given out twice, so that a gap tells of events that were removed.
+_GIVEN = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)"
+_END = f"""
+    SELECT max(({_GIVEN}), coalesce((SELECT max(position) FROM events), 0)),
+    (SELECT chain FROM events ORDER BY position DESC LIMIT 1)
+"""
+_CHAIN = "SELECT chain FROM events WHERE position = ?"
+_LINKS = f"""
+    SELECT position, CAST(chain AS BLOB), {FIELDS} FROM events
+    WHERE position > ? ORDER BY position LIMIT {PAGE}
+"""
 _KEEP_HEAD = "INSERT OR REPLACE INTO heads (stream, seq, body) VALUES (?, ?, ?)"
 
 
@@ -38,12 +51,15 @@ class SqliteStore:
 
     def __init__(self, path: str | os.PathLike[str], patience: float = PATIENCE) -> None:
         self._path = os.path.abspath(path)
-        self._database = Database(self._path, patience)
+        self._database = Database(self._path, patience, leave=self._mark_end)
+        # With a name that goes where the log goes, if that is set aside.
+        self._anchor = AnchorFile(f"{self._path}-anchor")
 
     def append(self, *batches: Batch) -> tuple[Recorded, ...]:
         """Records all batches or, if any stream has moved on, none of them."""
         with self._database.transaction() as connection:
-            return tuple(one for batch in batches for one in _added(connection, batch))
+            end = _End(connection)
+            return tuple(one for batch in batches for one in _added(connection, batch, end))
 
     def read(self, stream: str, after: int = 0) -> list[Recorded]:
         found = [recorded(row) for row in self._database.rows(_READ, (stream, after))]
@@ -65,17 +81,67 @@ class SqliteStore:
     def head(self, stream: str) -> tuple[int, bytes] | None:
         return next(((seq, body) for seq, body in self._database.rows(_HEAD, (stream,))), None)
 
+    def verify(self) -> Checked:
+        anchor = self._anchor.read()  # before the log, which may grow meanwhile
+        given = next((int(given) for (given,) in self._database.rows(_GIVEN, ())), 0)
+        follower = Follower(anchor.position)
+        while rows := self._database.rows(_LINKS, (follower.reached,)):
+            follower.follow((position, tuple(rest), carried) for position, carried, *rest in rows)
+        broken = follower.broken or _cut_off(follower, anchor, given)
+        return Checked(follower.events, broken, anchor.position)
+
     def close(self) -> None:
         self._database.close()
 
+    def _mark_end(self, connection: sqlite3.Connection) -> None:
+        """Moves the anchor to the newest event, unless the log has lost the one it lies at."""
+        known = self._anchor.read()
+        found = connection.execute(_CHAIN, (known.position,)).fetchone()
+        end = _End(connection)
+        whole = not known.position or (found is not None and found[0].hex() == known.chain)
+        if whole and end.position > known.position:
+            self._anchor.write(Anchor(end.position, end.chain.hex()))
 
-def _added(connection: sqlite3.Connection, batch: Batch) -> list[Recorded]:
+
+class _End:
+    """The end of the log: its newest number, and the hash that the next event has to cover."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        position, chain = connection.execute(_END).fetchone()
+        self.position: int = position
+        self.chain: bytes = START if chain is None else chain
+
+    def add(self, covered: tuple[bytes, ...]) -> tuple[int, bytes]:
+        """Returns the number and the hash of one more event."""
+        self.position += 1
+        self.chain = link(self.chain, self.position, covered)
+        return self.position, self.chain
+
+
+def _cut_off(follower: Follower, anchor: Anchor, given: int) -> str:
+    """Says that the newest events are gone, if they are."""
+    had = max(anchor.position, given)
+    if had > follower.reached:
+        return (
+            f"The log ends with event {follower.reached}, and there were {had}: the newest were "
+            "removed, or an older copy of the log was put in its place."
+        )
+    if anchor.position and follower.seen.hex() != anchor.chain:
+        return (
+            f"Event {anchor.position} was another one when the log was last closed: the log was "
+            "written anew."
+        )
+    return ""
+
+
+def _added(connection: sqlite3.Connection, batch: Batch, end: _End) -> list[Recorded]:
     last = connection.execute(_LAST, (batch.stream,)).fetchone()[0]
     require_end(batch, last)
     added = []
     for seq, event in enumerate(batch.events, batch.after + 1):
         row = (batch.stream, seq, batch.at, *encoded(event))
-        position = connection.execute(_ADD, row).lastrowid or 0
+        position, chain = end.add(fields(*row))
+        connection.execute(_ADD, (position, *row, chain))
         added.append(Recorded(position, batch.stream, seq, batch.at, event))
     if batch.head is not None:
         connection.execute(_KEEP_HEAD, (batch.stream, batch.after + len(added), batch.head))

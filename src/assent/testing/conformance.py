@@ -13,7 +13,7 @@ from assent.core.event import (
     RunHalted,
     TextRevised,
 )
-from assent.ports import Batch, Blobs, Store
+from assent.ports import Batch, Blobs, Checked, Store
 
 AT = "2026-01-01T00:00:00.000Z"
 LATER = "2026-01-01T00:00:01.000Z"
@@ -126,6 +126,23 @@ def heads_keep_the_seq_they_reach(store: Store) -> None:
     assert store.head("b") is None
 
 
+def chain_holds_whatever_is_appended(store: Store) -> None:
+    assert store.verify() == Checked(0)
+    store.append(_batch("a", 0, PlanRevised(), TextRevised("c" * 64, 3)), _batch("é", 0))
+    _refused(store, _batch("a", 2, PlanDiscarded()), _batch("a", 0, PlanDiscarded()))
+    store.append(_batch("b", 0, PlanSelected("ü\n")), _batch("a", 2, PlanDiscarded()))
+    assert store.verify() == Checked(4)
+
+
+def closing_vouches_for_what_is_there(store: Store) -> None:
+    store.append(_batch("a", 0, PlanRevised(), PlanRevised()))
+    store.close()
+    store.append(_batch("a", 2, PlanRevised()))
+    assert store.verify() == Checked(3, "", 2)
+    store.close()
+    assert store.verify() == Checked(3, "", 3)
+
+
 def kept_content_can_be_read(blobs: Blobs) -> None:
     for content in (b"", b"text", bytes(range(256)) * 4096):
         name = (sha256(content), len(content))
@@ -183,6 +200,8 @@ STORE_PROMISES: tuple[Callable[[Store], None], ...] = (
     all_is_in_the_order_of_the_log,
     prefixes_are_plain_text,
     heads_keep_the_seq_they_reach,
+    chain_holds_whatever_is_appended,
+    closing_vouches_for_what_is_there,
 )
 BLOB_PROMISES: tuple[Callable[[Blobs], None], ...] = (
     kept_content_can_be_read,

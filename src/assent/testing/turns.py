@@ -1,13 +1,13 @@
 """A turn in memory: a session folded from its events, with calls settled by plain functions."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from assent.core.agent import Agent
 from assent.core.event import Recorded
 from assent.core.message import Call, Message, Result, Text
 from assent.core.mode import Mode
-from assent.core.model import Offer
+from assent.core.model import Delta, Offer
 from assent.core.session import SessionRecord, fold_session
 from assent.core.session_event import (
     CallEnded,
@@ -39,6 +39,9 @@ class MemoryTurn:
         self.news: list[SessionEvent] = []  # what others say before the next step
         self.ends: set[str] = set()
         self.reminds = ""
+        self.answers: list[bool] = []  # of the person who is asked whether to go on; then nobody is
+        self.asked: list[tuple[str, str]] = []
+        self.reports: list[SessionEvent] = []  # of children, each while the turn would rest
         self._tools = dict(tools or {})
         self._agents = {"plan": Agent("plan"), "build": Agent("build"), **(agents or {})}
         self._transcript = Transcript()
@@ -109,6 +112,17 @@ class MemoryTurn:
             result = Result(call.id, text, failed=does is None)
             yield from self.note(CallEnded(call.id, call.tool, result))
             self._over = self._over or call.tool in self.ends
+
+    def may(self, header: str, question: str) -> Generator[Recorded, None, bool]:
+        self.asked.append((header, question))
+        yield from self.note()
+        return self.answers.pop(0) if self.answers else False
+
+    def rest(self) -> Generator[Recorded | Delta, None, bool]:
+        if not self.reports:
+            return False
+        yield from self.note(self.reports.pop(0))
+        return True
 
     def reminder(self) -> str:
         return self.reminds

@@ -9,6 +9,8 @@ _kept: dict[str, str] = {}
 
 def description(tool: Tool) -> str:
     """Returns a tool's description; it is read once, when it is first offered."""
+    if tool.text:
+        return tool.text
     module = tool.args.__module__
     if module not in _kept:
         _kept[module] = _read(module)

@@ -5,14 +5,16 @@ from typing import Annotated
 
 import msgspec
 
-from assent.core.paths import name, one_line, parent, shown
+from assent.core.errors import NotFound
+from assent.core.paths import name, one_line, parent
 from assent.core.tool import Action, Outcome, Request
+from assent.ports import Outside
 from assent.tools.calling.schema import UNOFFERED
 from assent.tools.looking.limits import told
 from assent.tools.looking.listing import MORE, listed
 from assent.tools.looking.near import standing
 from assent.tools.looking.patterns import Pattern
-from assent.tools.looking.places import located
+from assent.tools.looking.places import entered, located, looks
 from assent.tools.tool import Around, Tool
 
 MOST = 300  # lines
@@ -35,10 +37,12 @@ class _Node:
 
 
 def touches(args: Args, around: Around) -> Sequence[Request]:
-    return (Request(Action.READ, shown(located(around, args.path)) or "."),)
+    return looks(around, args.path)
 
 
 def run(args: Args, around: Around) -> Outcome:
+    if outer := entered(around, args.path):
+        return _outside(*outer)
     folder = located(around, args.path)
     if standing(around, folder) != "folder":
         return told(one_line(folder), one_line(folder))
@@ -51,6 +55,15 @@ def run(args: Args, around: Around) -> Outcome:
     notes = [] if shown else ["No files."]
     notes += [MORE] if found.cut else []
     return told("\n".join(_fitting(top, args.depth)), one_line(folder) or ".", notes)
+
+
+def _outside(outside: Outside, path: bytes) -> Outcome:
+    """Lists one level of what lies outside the workspace."""
+    title = one_line(path)
+    if not outside.is_folder(path):
+        raise NotFound(f"{title} is no folder.")
+    lines = [one_line(name) + "/" * is_folder for name, is_folder in outside.names(path).items()]
+    return told("\n".join(lines), title, [] if lines else ["No files."])
 
 
 def _tree(paths: Sequence[bytes]) -> _Node:

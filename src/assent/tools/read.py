@@ -1,6 +1,6 @@
 """read: a file with line numbers, a picture, or the names in a folder."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Annotated
 
@@ -11,12 +11,14 @@ from assent.core.message import Image
 from assent.core.operation import FileState
 from assent.core.paths import one_line, shown
 from assent.core.tool import Action, Outcome, Request
+from assent.ports import Outside
 from assent.tools.calling.schema import UNOFFERED
 from assent.tools.looking.instructions import instructions
 from assent.tools.looking.limits import LINES, told
 from assent.tools.looking.near import standing
+from assent.tools.looking.overlay import WHOLE_FILE
 from assent.tools.looking.paging import Page, page
-from assent.tools.looking.places import located
+from assent.tools.looking.places import entered, located, looks
 from assent.tools.looking.searching import BINARY
 from assent.tools.tool import Around, Tool
 
@@ -37,10 +39,12 @@ class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def touches(args: Args, around: Around) -> Sequence[Request]:
-    return (Request(Action.READ, shown(located(around, args.path)) or "."),)
+    return looks(around, args.path)
 
 
 def run(args: Args, around: Around) -> Outcome:
+    if outer := entered(around, args.path):
+        return _outside(*outer, args)
     path = located(around, args.path)
     state = standing(around, path)
     if not isinstance(state, FileState):
@@ -66,9 +70,35 @@ def _limit(args: Args) -> int:
     return min(limit, args.end_line - max(1, args.offset) + 1)
 
 
+def _outside(outside: Outside, path: bytes, args: Args) -> Outcome:
+    """Reads what lies outside the workspace. No instructions come from there."""
+    title = one_line(path)
+    if outside.is_folder(path):
+        return _names(title, outside.names(path))
+    content = outside.read(path, WHOLE_FILE)
+    if media := _image(content):
+        _check_picture(title, len(content))
+        text = f"[{media}, {len(content)} bytes]"
+        return Outcome(text, title, images=(Image(media, content),))
+    if b"\0" in content[:BINARY]:
+        raise Refused(f"{title} is binary ({len(content)} bytes); it has no lines to read.")
+    found = page((content,), max(1, args.offset), _limit(args))
+    _check_offset(title, len(content), found)
+    return Outcome("\n".join(["\n".join(found.lines), *_notes(found)]), title)
+
+
+def _check_offset(title: str, size: int, found: Page) -> None:
+    if not found.lines and size:
+        raise NotFound(f"{title} has {found.total} lines; {found.first} is past its end.")
+
+
+def _check_picture(title: str, size: int) -> None:
+    if size > LARGEST_IMAGE:
+        raise Refused(f"{title} is a picture of {size} bytes; that is too large.")
+
+
 def _text(path: bytes, state: FileState, found: Page, around: Around) -> Outcome:
-    if not found.lines and state.size:
-        raise NotFound(f"{one_line(path)} has {found.total} lines; {found.first} is past its end.")
+    _check_offset(one_line(path), state.size, found)
     seen = {shown(path): state.digest}
     parts = ["\n".join(found.lines), *_notes(found)]
     for each in instructions(around, path):
@@ -88,8 +118,7 @@ def _notes(found: Page) -> Iterator[str]:
 
 
 def _picture(path: bytes, state: FileState, media: str, around: Around) -> Outcome:
-    if state.size > LARGEST_IMAGE:
-        raise Refused(f"{one_line(path)} is a picture of {state.size} bytes; that is too large.")
+    _check_picture(one_line(path), state.size)
     image = Image(media, around.overlay.content(path, LARGEST_IMAGE))
     seen = {shown(path): state.digest}
     text = f"[{media}, {state.size} bytes]"
@@ -103,9 +132,12 @@ def _image(first: bytes) -> str:
 
 
 def _folder(path: bytes, around: Around) -> Outcome:
-    names = around.overlay.names(path)
+    return _names(one_line(path) or ".", around.overlay.names(path))
+
+
+def _names(title: str, names: Mapping[bytes, bool]) -> Outcome:
     lines = [one_line(name) + "/" * is_folder for name, is_folder in names.items()]
-    return told("\n".join(lines), one_line(path) or ".", [] if lines else ["The folder is empty."])
+    return told("\n".join(lines), title, [] if lines else ["The folder is empty."])
 
 
 READ = Tool("read", Args, touches, run, action=Action.READ)

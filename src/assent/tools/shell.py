@@ -1,13 +1,13 @@
-"""shell: a command line that only reads; everything else is refused before anything runs."""
+"""shell: a command line that only reads is run; any other is a wish, and refused in plan mode."""
 
 from collections.abc import Sequence
 from typing import Annotated
 
 import msgspec
 
-from assent.core.errors import NotFound, Refused
+from assent.core.errors import MayWrite, NotFound, Refused
 from assent.core.paths import one_line, shown
-from assent.core.tool import Action, Outcome, Request
+from assent.core.tool import Action, Command, Outcome, Request
 from assent.tools.calling.schema import UNOFFERED
 from assent.tools.looking.commands import gathered, of_the_disk, quoted
 from assent.tools.looking.places import located
@@ -17,6 +17,8 @@ from assent.tools.tool import Around, Tool
 class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: str
     folder: Annotated[str, UNOFFERED] = ""
+    seconds: Annotated[float, UNOFFERED] = 0  # 0: as many as the person's settings allow
+    subject: Annotated[str, UNOFFERED] = ""
 
 
 def touches(args: Args, around: Around) -> Sequence[Request]:
@@ -32,9 +34,14 @@ def run(args: Args, around: Around) -> Outcome:
     place = around.root + b"/" + folder if folder else around.root
     try:
         return of_the_disk(gathered(around.shell.run(args.command, place), args.command), around)
+    except MayWrite as refused:
+        if around.posture.mode == "plan":
+            message = f"{refused.message} Only commands that read run here; nothing was run."
+            raise Refused(f"{message} Change files with the editing tools.", refused.next) from None
+        command = Command(args.command, folder, max(0, args.seconds), args.subject)
+        return Outcome("", args.command, effect=command)
     except Refused as refused:
-        message = f"{refused.message} Only commands that read run here; nothing was run."
-        raise Refused(f"{message} Change files with the editing tools.", refused.next) from None
+        raise Refused(f"{refused.message} Nothing was run.", refused.next) from None
 
 
 def _folder(args: Args, around: Around) -> bytes:

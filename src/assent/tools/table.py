@@ -18,6 +18,7 @@ from assent.tools.read import READ
 from assent.tools.remember import REMEMBER
 from assent.tools.search import SEARCH
 from assent.tools.shell import SHELL
+from assent.tools.task import TASK
 from assent.tools.todo import TODO
 from assent.tools.tool import Tool
 from assent.tools.write import WRITE
@@ -45,4 +46,5 @@ TOOLS: tuple[Tool, ...] = (
     PRESENT_PLAN,
     ENTER_PLAN,
     REMEMBER,
+    TASK,
 )

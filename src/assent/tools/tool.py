@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from assent.core.tool import Action, Outcome, Posture, Request
-from assent.ports import Fetch, Process, Shell
+from assent.ports import Fetch, Outside, Process, Shell
 from assent.tools.looking.overlay import Overlay
 
 
@@ -25,6 +25,15 @@ class Around(msgspec.Struct, frozen=True):
     private: tuple[bytes, ...] = ()  # further places of Assent's own in the workspace
     seen: Mapping[str, str] = {}  # digests of files as the model last saw them, by path
     readable: Callable[[bytes], bool] = lambda path: True  # without asking a person
+    outside: Outside | None = None
+    judged: tuple[Request, ...] = ()  # what the gate has seen of this call, once it may run
+    session: str = ""
+
+
+class Free(msgspec.Struct, frozen=True):
+    """Arguments as they came, for a tool whose schema nobody here knows beforehand."""
+
+    values: dict[str, Any]
 
 
 class Tool(msgspec.Struct, frozen=True):
@@ -36,3 +45,5 @@ class Tool(msgspec.Struct, frozen=True):
     run: Callable[[Any, Around], Outcome]
     action: Action = Action.EDIT  # what is not declared counts as changing files
     only: str = ""  # offered while planning ("plan"), or only outside it ("build")
+    text: str = ""  # its description, where no file beside it has one
+    schema: dict[str, Any] | None = None  # a server's own; then `args` is `Free`

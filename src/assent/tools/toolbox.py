@@ -10,57 +10,98 @@ from assent.core.agent import Agent
 from assent.core.errors import AssentError, UsageError
 from assent.core.message import Call
 from assent.core.model import Offer
-from assent.core.operation import footprint
 from assent.core.paths import shown
+from assent.core.question import Consent
+from assent.core.session_event import PlannedCall
 from assent.core.tool import (
     Action,
+    Attempt,
     Decision,
     Edit,
-    Effect,
     Outcome,
     Posture,
-    Present,
     Request,
     Verdict,
+    strictest,
 )
-from assent.ports import Gate
+from assent.ports import Gate, Guard
 from assent.tools.calling.aliases import meant
+from assent.tools.calling.announced import check_announced
 from assent.tools.calling.arguments import decoded
 from assent.tools.calling.schema import offer
+from assent.tools.calling.told import failed, no, touched
 from assent.tools.calling.withheld import withheld
 from assent.tools.tool import Around, Tool
 
-Ask: TypeAlias = Callable[[Sequence[Request], Decision, Edit | None], str]
-SIDE_BY_SIDE = (Action.READ, Action.SHELL, Action.FETCH)
+LOOKING = (Action.READ, Action.SHELL, Action.FETCH)
+SHELL = "shell"
+UNREAD = Decision(Verdict.RUN)  # of a call that failed before anybody judged it
+
+
+class Doubt(msgspec.Struct, frozen=True):
+    """What a person is asked about: some requests of a call, and what a yes would do."""
+
+    call: Call
+    tool: str
+    requests: tuple[Request, ...]
+    decision: Decision
+    edit: Edit | None = None
+
+
+Ask: TypeAlias = Callable[[Doubt], Consent]
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A call that was read and judged; nothing of it has run. `failure`: it never will."""
+
+    call: Call
+    tool: Tool | None = None
+    args: msgspec.Struct | None = None
+    requests: tuple[Request, ...] = ()
+    decision: Decision | None = None
+    failure: Outcome | None = None
 
 
 class Settled(msgspec.Struct, frozen=True):
-    """A call's outcome, the gate's decision if it got there, and the tool's own name."""
+    """A call's outcome, the decision if it got there, the tool's own name, and the answer."""
 
     outcome: Outcome
     decision: Decision | None
     tool: str
+    consent: Consent | None = None
+    attempt: Attempt | None = None  # as guards saw it
 
 
 class Toolbox:
     """The tools of a session. Nothing runs that was not offered, or that the gate did not pass."""
 
-    def __init__(self, tools: Sequence[Tool], gate: Gate, *, suggest: bool = False) -> None:
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        gate: Gate,
+        *,
+        suggest: bool = False,
+        more: Callable[[str], Sequence[Tool]] = lambda mode: (),
+    ) -> None:
+        """`more` tells which tools of servers there are in a mode; they are started by it."""
         self._tools = {tool.name: tool for tool in tools}
         self._gate = gate
         self._suggest = suggest
+        self._more = more
         self._offered: dict[tuple[str, ...], tuple[Offer, ...]] = {}
         self._asked: tuple[Posture, Agent, tuple[Offer, ...]] | None = None
 
     def offers(self, posture: Posture, agent: Agent) -> tuple[Offer, ...]:
         """Returns the tools that a model may see; the same ones are the same object."""
-        if self._asked is None or self._asked[:2] != (posture, agent):
+        asked = self._asked  # children ask, too, each in a thread of its own
+        if asked is None or asked[:2] != (posture, agent):
+            self._learn(posture)
             absent = self.withheld(posture, agent)
             names = tuple(name for name in self._tools if name not in absent)
             if names not in self._offered:
                 self._offered[names] = tuple(offer(self._tools[name]) for name in names)
-            self._asked = (posture, agent, self._offered[names])
-        return self._asked[2]
+            asked = self._asked = (posture, agent, self._offered[names])
+        return asked[2]
 
     def withheld(self, posture: Posture, agent: Agent) -> dict[str, str]:
         """Returns which tools are not offered, and why."""
@@ -74,21 +115,71 @@ class Toolbox:
         except UsageError:
             return call.tool
 
-    def reads(self, call: Call) -> bool:
-        """Tells whether a call only reads, so that others may run at the same time."""
+    def together(self, call: Call, posture: Posture) -> str:
+        """Says with which neighbours a call may run at the same time: `reads`, `tasks` or none."""
         tool = self._tools.get(self.name(call))
-        return tool is not None and tool.action in SIDE_BY_SIDE
+        if tool is None:
+            return ""
+        if tool.name == SHELL and posture.mode != "plan":  # there it may write
+            return ""
+        return "tasks" if tool.action is Action.TASK else "reads" if tool.action in LOOKING else ""
 
-    def settle(self, call: Call, around: Around, agent: Agent, ask: Ask) -> Settled:
-        """Brings a call to its outcome; only KeyboardInterrupt gets out."""
+    def prepare(self, call: Call, around: Around, agent: Agent) -> Prepared:
+        """Reads and judges a call: known, offered, well formed, and what it touches allowed?"""
         try:
+            self._learn(around.posture)
             call = meant(call, self._tools)
             tool = self._known(call, around.posture, agent)
             args = decoded(tool, call)
         except Exception as error:
-            return Settled(_failed(call.tool, error), None, call.tool)
-        shut = msgspec.structs.replace(around, readable=partial(self._readable, around))
-        return self._judged(tool, args, shut, ask)
+            return Prepared(call, failure=failed(call.tool, error))
+        try:
+            requests = tuple(tool.touches(args, around)) or (Request(tool.action, tool.name),)
+            decision = self._gate.decide(requests, around.posture)
+        except Exception as error:  # law 9: what cannot be judged is not done
+            outcome = failed(tool.name, error)
+            decision = Decision(Verdict.DENY, outcome.text)
+            return Prepared(call, tool, decision=decision, failure=outcome)
+        return Prepared(call, tool, args, requests, decision)
+
+    def planned(self, prepared: Prepared) -> PlannedCall:
+        """Returns what a call is going to do, as people see it before it runs."""
+        call, decision = prepared.call, prepared.decision
+        if decision is None or prepared.failure is not None:
+            return PlannedCall(call.id, call.tool)
+        level, reasons = self._gate.risk(prepared.requests)
+        if decision.verdict is Verdict.STAGE and level == "medium":
+            level, reasons = "low", ()  # whatever is staged is read before it happens
+        touches = tuple(touched(request) for request in prepared.requests)
+        return PlannedCall(call.id, call.tool, touches, str(decision.verdict), level, reasons)
+
+    def settle(
+        self, prepared: Prepared, around: Around, ask: Ask, guards: Sequence[Guard] = ()
+    ) -> Settled:
+        """Brings a call to its outcome; only KeyboardInterrupt gets out."""
+        tool, decision = prepared.tool, prepared.decision
+        if prepared.failure is not None or tool is None or decision is None:
+            outcome = prepared.failure or no(prepared.call.tool, "It could not be read.")
+            attempt = _attempt(prepared, decision or UNREAD, around)
+            return Settled(outcome, decision, prepared.call.tool, attempt=attempt)
+        attempt = _attempt(prepared, decision, around)
+        decision = strictest([decision, *_objections(guards, attempt)])
+        attempt = msgspec.structs.replace(attempt, decision=decision)
+        shut = msgspec.structs.replace(
+            around, readable=partial(self._readable, around), judged=prepared.requests
+        )
+        asked = _Asked(ask, prepared, decision)
+        try:
+            outcome = self._ran(prepared, shut, asked)
+        except _Refused as refused:
+            outcome, attempt = no(tool.name, refused.why), _denied(attempt)
+        except Exception as error:
+            outcome = failed(tool.name, error)
+        return Settled(outcome, decision, tool.name, asked.consent, attempt)
+
+    def _learn(self, posture: Posture) -> None:
+        """Takes in the tools of servers; none takes the name of another."""
+        self._tools |= {t.name: t for t in self._more(posture.mode) if t.name not in self._tools}
 
     def _known(self, call: Call, posture: Posture, agent: Agent) -> Tool:
         tool = self._tools.get(call.tool)
@@ -100,7 +191,8 @@ class Toolbox:
         return tool
 
     def _withheld(self, tool: Tool, posture: Posture, agent: Agent) -> str:
-        return withheld(tool, posture, agent, suggest=self._suggest)
+        why = withheld(tool, posture, agent, suggest=self._suggest)
+        return why or self._gate.shut(tool.name, tool.action, posture)
 
     def _readable(self, around: Around, path: bytes) -> bool:
         """Tells whether a tool that goes through many files may open one of them unasked."""
@@ -108,57 +200,54 @@ class Toolbox:
         decision = self._gate.decide(requests, around.posture)
         return decision.verdict is Verdict.RUN and around.readable(path)
 
-    def _judged(self, tool: Tool, args: msgspec.Struct, around: Around, ask: Ask) -> Settled:
-        try:
-            requests = tuple(tool.touches(args, around)) or (Request(tool.action, tool.name),)
-            decision = self._gate.decide(requests, around.posture)
-        except Exception as error:  # law 9: what cannot be judged is not done
-            outcome = _failed(tool.name, error)
-            return Settled(outcome, Decision(Verdict.DENY, outcome.text), tool.name)
-        try:
-            outcome = self._ran(tool, args, around, (requests, decision), ask)
-        except _Refused as refused:
-            outcome = _no(tool.name, refused.why)
-        except Exception as error:
-            outcome = _failed(tool.name, error)
-        return Settled(outcome, decision, tool.name)
-
-    def _ran(
-        self,
-        tool: Tool,
-        args: msgspec.Struct,
-        around: Around,
-        judged: tuple[Sequence[Request], Decision],
-        ask: Ask,
-    ) -> Outcome:
+    def _ran(self, prepared: Prepared, around: Around, asked: "_Asked") -> Outcome:
         """Runs a call. Nothing happens by that: whether an edit may happen is asked with it."""
-        doubts = self._doubts(*judged, around.posture)
-        reads = [request for request in doubts if request.action is not Action.EDIT]
-        self._ask(reads, around.posture, ask)
-        outcome = tool.run(args, around)
-        _check_effect(outcome.effect, judged[0])
+        assert prepared.tool is not None, "a call without a tool fails before"
+        doubts = self._doubts(prepared, asked.decision, around.posture)
+        asked.about([request for request in doubts if request.action is not Action.EDIT])
+        outcome = prepared.tool.run(prepared.args, around)
+        check_announced(outcome.effect, prepared.requests)
         if not outcome.failed:
             edit = outcome.effect if isinstance(outcome.effect, Edit) else None
-            edits = [request for request in doubts if request.action is Action.EDIT]
-            self._ask(edits, around.posture, ask, edit)
+            asked.about([request for request in doubts if request.action is Action.EDIT], edit)
         return outcome
 
     def _doubts(
-        self, requests: Sequence[Request], decision: Decision, posture: Posture
+        self, prepared: Prepared, decision: Decision, posture: Posture
     ) -> Sequence[Request]:
         """Returns the requests that a person is asked about; raises where nobody can allow them."""
         if decision.verdict in (Verdict.RUN, Verdict.STAGE):
             return ()
         if decision.verdict is not Verdict.ASK:
             raise _Refused(decision.reason or "The gate said no.")
-        found = [r for r in requests if self._gate.decide((r,), posture).verdict is Verdict.ASK]
-        return found or requests
+        found = [
+            request
+            for request in prepared.requests
+            if self._gate.decide((request,), posture).verdict is Verdict.ASK
+        ]
+        if decision != prepared.decision:  # a guard asks, whatever the gate said
+            found.append(Request(Action.LOOP, prepared.call.tool))
+        return found or prepared.requests
 
-    def _ask(
-        self, doubts: Sequence[Request], posture: Posture, ask: Ask, edit: Edit | None = None
-    ) -> None:
-        if doubts and (answer := ask(doubts, self._gate.decide(doubts, posture), edit)):
-            raise _Refused(f"The person did not say yes: {answer}")
+
+class _Asked:
+    """The questions of one call; what the person said last is kept."""
+
+    def __init__(self, ask: Ask, prepared: Prepared, decision: Decision) -> None:
+        self.decision = decision
+        self.consent: Consent | None = None
+        self._ask = ask
+        self._prepared = prepared
+
+    def about(self, requests: Sequence[Request], edit: Edit | None = None) -> None:
+        """Asks about some requests, if there are any; raises unless the person says yes."""
+        if not requests:
+            return
+        call = self._prepared.call
+        doubt = Doubt(call, call.tool, tuple(requests), self.decision, edit)
+        self.consent = self._ask(doubt)
+        if not self.consent.yes:
+            raise _Refused(f"The person did not say yes: {self.consent.why}")
 
 
 class _Refused(Exception):
@@ -169,32 +258,44 @@ class _Refused(Exception):
         self.why = why
 
 
-def _check_effect(effect: Effect | None, requests: Sequence[Request]) -> None:
-    """Raises unless the gate has seen everything that the effect is about."""
-    judged = {(request.action, request.resource) for request in requests}
-    if isinstance(effect, Edit):
-        paths = [path for op in effect.operations for path, *_ in footprint(op)]
-        unseen = [p for p in paths if (Action.EDIT, shown(p)) not in judged]
-        if unseen:
-            raise AssentError(f"{shown(unseen[0])} was not announced to the gate.")
-    elif effect is not None:
-        needed = Action.PRESENT if isinstance(effect, Present) else Action.PLAN
-        if needed not in {action for action, _ in judged}:
-            raise AssentError("Its effect was not announced to the gate.")
+def _attempt(prepared: Prepared, decision: Decision, around: Around) -> Attempt:
+    agents = around.posture.agents
+    return Attempt(
+        around.session,
+        agents[0].name if agents else "",
+        around.posture.mode,
+        prepared.call,
+        prepared.call.tool,
+        prepared.requests,
+        decision,
+    )
 
 
-def _no(tool: str, reason: str) -> Outcome:
-    return Outcome(f"{reason} Nothing was done.", title=tool, failed=True)
+def _denied(attempt: Attempt) -> Attempt:
+    """Returns an attempt that came to nothing, because the gate, a guard or a person said no."""
+    decision = msgspec.structs.replace(attempt.decision, verdict=Verdict.DENY)
+    return msgspec.structs.replace(attempt, decision=decision)
 
 
-def _failed(tool: str, error: Exception) -> Outcome:
-    if not isinstance(error, AssentError):
-        return _no(tool, f"`{tool}` failed: {type(error).__name__}: {error}.")
-    return Outcome(f"{error.message}{_next(error.next)}", title=tool, failed=True)
+def _objections(guards: Sequence[Guard], attempt: Attempt) -> list[Decision]:
+    """Asks every guard; one that fails has objected (law 9). None can allow anything."""
+    found = []
+    for guard in guards:
+        try:
+            objection = guard.before(attempt)
+        except Exception as error:
+            objection = Decision(Verdict.DENY, f"A guard failed: {error!r}.", "hook")
+        if objection is not None:
+            found.append(objection)
+    return found
 
 
-def _next(step: str) -> str:
-    """Says what to do next; a command of Assent's own is the person's to run, not the model's."""
-    if step.startswith("assent "):
-        return f" The person can run `{step}`."
-    return f" Next: {step}" if step else ""
+def heard(guards: Sequence[Guard], settled: Settled, outcome: Outcome) -> Outcome:
+    """Tells the guards what came of a call in the end; returns it with what they add to it."""
+    for guard in guards if settled.attempt is not None else ():
+        try:
+            outcome = guard.after(settled.attempt, outcome)  # type: ignore[arg-type]
+        except Exception as error:
+            text = f"{outcome.text}\n[A guard failed after the call: {error!r}.]"
+            outcome = msgspec.structs.replace(outcome, text=text)
+    return outcome

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from assent.core.event import JournalWritten, Recorded, kind
+from assent.core.masking import masked
 from assent.core.message import Image
+from assent.ports import Checked
 from assent.views.lines import Line, wrapped
 from assent.views.rows import Row, path_fields
 from assent.views.visible import visible_line
@@ -20,7 +22,7 @@ def event_row(recorded: Recorded, sessions: Mapping[str, str]) -> Row:
         "seq": recorded.position,
         "at": recorded.at,
         "kind": kind(recorded.event),
-        "session": _session(recorded, sessions) or None,
+        "session": session_of(recorded, sessions) or None,
         "body": _fields(recorded.event),
     }
 
@@ -33,7 +35,41 @@ def log_lines(rows: Iterable[Row]) -> Iterator[Line]:
         yield from wrapped("plain", text.rstrip(" "))
 
 
-def _session(recorded: Recorded, sessions: Mapping[str, str]) -> str:
+def checked_row(checked: Checked) -> Row:
+    """Returns what a look through the whole log found."""
+    return {
+        "holds": not checked.broken,
+        "events": checked.events,
+        "broken": checked.broken or None,
+        "anchored": checked.anchored,
+        "not_proved": [*_not_proved(checked)],
+    }
+
+
+def checked_lines(checked: Checked) -> Iterator[Line]:
+    """Renders what holds, or what does not, and what nobody can know."""
+    if checked.broken:
+        yield Line("risk", "The log was changed by somebody else than Assent.")
+        yield from wrapped("risk", visible_line(checked.broken))
+        yield Line("plain", "Nothing was changed now. Compare with a backup before you trust it.")
+    else:
+        yield Line("plain", f"All {checked.events} events are as they were written.")
+    yield Line("plain", "What this does not prove:")
+    for text in _not_proved(checked):
+        yield from wrapped("plain", f"- {text}")
+
+
+def _not_proved(checked: Checked) -> Iterator[str]:
+    after = f"after event {checked.anchored}" if checked.anchored else "at the end of the log"
+    yield f"Events {after} could have been cut off: only closing the log marks its end."
+    yield (
+        "Whoever has your account and the state folder can write log, hashes and mark anew, "
+        "together; keep copies elsewhere if that matters."
+    )
+    yield "The summaries of streams that are kept for speed are not covered; the events are."
+
+
+def session_of(recorded: Recorded, sessions: Mapping[str, str]) -> str:
     """Returns the session of an event: its own id, or the session of the plan that it is about."""
     noun, _, rest = recorded.stream.partition("/")
     name = rest.rpartition("/")[2]
@@ -56,7 +92,7 @@ def _fields(value: msgspec.Struct) -> Row:
 
 
 def _plain(value: object) -> object:
-    """Returns a value as JSON has it; bytes in lists become text, a tagged value names its kind."""
+    """Returns a value as JSON has it, without secrets; a tagged value names its kind."""
     match value:
         case Image(media_type, content):
             picture = b64encode(content).decode()
@@ -68,10 +104,14 @@ def _plain(value: object) -> object:
             return [_plain(item) for item in value]
         case dict():
             return {str(key): _plain(item) for key, item in value.items()}
-        case bytes():
-            return value.decode("utf-8", "backslashreplace")
+        case bytes() | str():
+            return masked(_text(value))
         case _:
             return value
+
+
+def _text(value: bytes | str) -> str:
+    return value if isinstance(value, str) else value.decode("utf-8", "backslashreplace")
 
 
 def _said(body: object) -> str:

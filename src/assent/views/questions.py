@@ -9,20 +9,26 @@ from assent.views.visible import visible_line
 
 ONE, SEVERAL, WORDS = "a number", "numbers with commas", "your own words"
 YES_OR_NO = {"y": "yes", "n": "no"}
+ALL = "v"  # what is typed to see all of a question that was cut
 MOST = 200  # lines of a patch, or things to do, that a question shows
 
 
-def question_lines(question: Question) -> Iterator[Line]:
-    """Renders a question with its options by number; a model's words stand behind a bar."""
+def question_lines(question: Question, *, most: int | None = None) -> Iterator[Line]:
+    """Renders a question with its options by number; a model's words stand behind a bar.
+
+    `most` is how much of a long one is shown: 0 is all of it.
+    """
+    most = MOST if most is None else most
     yield BLANK
     if question.by == "gate":
+        yield from _risk(question.risk)
         yield from wrapped("heading", visible_line(question.header))
         yield from wrapped("plain", visible_line(question.question))
     else:
         yield Line("heading", f"The model asks{_about(question.header)}:")
         yield from foreign(question.question)
-    yield from _things(question.things)
-    yield from _detail(question.detail)
+    yield from _things(question.things, most)
+    yield from _detail(question.detail, most)
     for number, option in enumerate(question.options, start=1):
         about = f": {visible_line(option.description)}" if option.description else ""
         yield from wrapped("plain", f"  {number}. {visible_line(option.label)}{about}")
@@ -32,18 +38,38 @@ def _about(header: str) -> str:
     return f" about {visible_line(header)}" if header else ""
 
 
-def _things(things: Sequence[str]) -> Iterator[Line]:
-    for thing in things[:MOST]:
+def _risk(risk: Sequence[str]) -> Iterator[Line]:
+    """Renders how much could go wrong, and why, before anything else."""
+    if not risk:
+        return
+    level, *reasons = risk
+    yield Line("plain" if level == "low" else "risk", f"Risk: {visible_line(level)}")
+    for reason in reasons:
+        yield from wrapped("plain", f"  - {visible_line(reason)}")
+
+
+def _things(things: Sequence[str], most: int) -> Iterator[Line]:
+    shown = things[:most] if most else things
+    for thing in shown:
         yield from wrapped("plain", f"  - {visible_line(thing)}")
-    if len(things) > MOST:
-        yield Line("risk", f"  - and {len(things) - MOST} more")
+    if len(things) > len(shown):
+        yield Line("risk", f"  - and {len(things) - len(shown)} more")
 
 
-def answer_hint(question: Question) -> str:
+def is_cut(question: Question, *, most: int | None = None) -> bool:
+    """Tells whether a question shows less than all that a yes would do."""
+    most = MOST if most is None else most
+    long = len(question.things) > most or sum(1 for _ in diff_lines(question.detail)) > most
+    return bool(most) and long
+
+
+def answer_hint(question: Question, *, cut: bool = False) -> str:
     """Says what can be typed; Enter alone is always a no."""
     ways = [*YES_OR_NO] if _is_yes_or_no(question) else []
-    if question.options and not ways:
-        ways = [SEVERAL if question.multiple else ONE]
+    if question.options and len(question.options) > len(ways):
+        ways.append(SEVERAL if question.multiple else ONE)
+    if cut:
+        ways.append(f"{ALL} to see all of it")
     words = [WORDS] if question.custom or not question.options else []
     *before, last = [*ways, *words]
     listed = f"{', '.join(before)} or {last}" if before else last
@@ -67,20 +93,21 @@ def open_questions_lines(questions: Sequence[Question], command: str) -> Iterato
     yield Line("plain", f"Answer: {command} 'YOUR ANSWER'")
 
 
-def _detail(patch: str) -> Iterator[Line]:
+def _detail(patch: str, most: int) -> Iterator[Line]:
     """Renders what a yes would do; of a long one the beginning, and how much is left out."""
     if not patch:
         return
     yield BLANK
     lines = list(diff_lines(patch))
-    yield from lines[:MOST]
-    if len(lines) > MOST:
-        yield Line("risk", f"… {len(lines) - MOST} more lines are not shown here.")
+    shown = lines[:most] if most else lines
+    yield from shown
+    if len(lines) > len(shown):
+        yield Line("risk", f"… {len(lines) - len(shown)} more lines are not shown here.")
     yield BLANK
 
 
 def _is_yes_or_no(question: Question) -> bool:
-    return {option.label.casefold() for option in question.options} == set(YES_OR_NO.values())
+    return {option.label.casefold() for option in question.options} >= set(YES_OR_NO.values())
 
 
 def _meant(question: Question, piece: str) -> str:

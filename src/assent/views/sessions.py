@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from assent.core.event import FactRemembered, Recorded
+from assent.core.masking import masked
 from assent.core.message import Call, Image, Reasoning, Text
 from assent.core.session import SessionRecord
 from assent.core.session_event import (
@@ -22,15 +23,18 @@ from assent.views.visible import visible, visible_line
 
 SHORT = 12  # characters of an id in a list
 _FENCE = "~~~~"
+# What a session whose last turn did not come to its own end is called.
+_STATES = {each: each for each in ("failed", "interrupted", "paused", "cancelled", "declined")}
 
 
-def session_row(record: SessionRecord) -> Row:
-    """Returns a session as JSON shows it."""
+def session_row(record: SessionRecord, failure: str = "") -> Row:
+    """Returns a session as JSON shows it; `failure` says why its last turn failed, if it did."""
     return {
         "session": record.session,
         "slug": record.slug,
-        "title": record.title or record.goal,
+        "title": masked(record.title or record.goal),
         "mode": record.mode,
+        "custom_mode": record.custom or None,
         "agent": record.agent or None,
         "model": record.model or None,
         "plan_id": record.plan_id or None,
@@ -44,27 +48,65 @@ def session_row(record: SessionRecord) -> Row:
         "cost": record.cost,
         "parent": record.parent or None,
         "fork": record.fork or None,
+        "children": record.children,
+        "state": session_state(record),
+        "failure": failure or None,
     }
 
 
+def session_state(record: SessionRecord) -> str:
+    """Returns the word for where a session stands."""
+    if record.questions:
+        return "waiting"
+    if record.working:
+        return "working"
+    return record.halt or _STATES.get(record.ended, "idle")
+
+
+def in_families(records: Sequence[SessionRecord]) -> list[SessionRecord]:
+    """Returns sessions with children behind their parents, the first-born first."""
+    known = {record.session for record in records}
+    behind: dict[str, list[SessionRecord]] = {}
+    for record in reversed(records):
+        behind.setdefault(record.parent, []).append(record)
+    waiting = [each for each in reversed(records) if each.parent not in known]
+    found: list[SessionRecord] = []
+    while waiting:
+        found.append(waiting.pop())
+        waiting += reversed(behind.get(found[-1].session, []))
+    return found
+
+
 def session_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
-    """Renders sessions in aligned columns."""
+    """Renders sessions in aligned columns, children indented."""
     if not rows:
         yield Line("plain", "There are no sessions.")
         yield Line("plain", 'Next: assent -p "what should be done"')
         return
-    title = ("ID", "SLUG", "MODE", "TURNS", "UPDATED", "TITLE")
-    first, *rest = table("plain", [title, *map(_listed, rows)])
+    title = ("ID", "SLUG", "MODE", "STATE", "TURNS", "UPDATED", "TITLE")
+    depths = _depths(rows)
+    listed = [_listed(row, depth) for row, depth in zip(rows, depths, strict=True)]
+    first, *rest = table("plain", [title, *listed])
     yield Line("heading", first.text)
     yield from rest
 
 
 def session_lines(row: Row) -> Iterator[Line]:
     """Renders one session and what to type next."""
-    names = ("title", "slug", "mode", "agent", "model", "plan_id", "turns", "updated_at", "fork")
+    names = (
+        "title", "slug", "state", "failure", "mode", "custom_mode", "agent", "model", "plan_id",
+        "turns", "updated_at", "parent", "fork",
+    )  # fmt: skip
     rows = [(name, visible_line(str(row[name]))) for name in names if row[name] not in (None, "")]
     yield from table("plain", [*rows, ("id", str(row["session"]))])
     yield Line("plain", f'Next: assent -r {row["slug"]} -p "what comes next"')
+
+
+def halted_line(how: str, *, working: bool) -> Line:
+    """Says when a wish to stop counts."""
+    if working:
+        return Line("plain", f"Whoever works in it stops before the next step; it is {how} then.")
+    return Line("plain", f"Nobody works in it; it is marked as {how}.")
 
 
 def said_lines(events: Iterable[Recorded]) -> Iterator[Line]:
@@ -74,17 +116,17 @@ def said_lines(events: Iterable[Recorded]) -> Iterator[Line]:
             yield BLANK
             yield Line("heading", visible_line(head))
             if text:
-                yield from foreign(text)
+                yield from foreign(masked(text))
 
 
 def markdown_lines(record: SessionRecord, events: Iterable[Recorded]) -> Iterator[Line]:
     """Renders a session as a document. What others said cannot pass for its headings."""
-    yield Line("plain", f"# {visible_line(record.title or record.goal or record.slug)}")
+    yield Line("plain", f"# {visible_line(masked(record.title or record.goal) or record.slug)}")
     yield BLANK
     yield Line("plain", f"Session `{record.session}` ({record.slug}), mode {record.mode}.")
     for recorded in events:
         for head, text in _said(recorded):
-            shown = visible(text).removesuffix("\n")
+            shown = visible(masked(text)).removesuffix("\n")
             fence = _FENCE
             while fence in shown:
                 fence += "~"
@@ -139,6 +181,18 @@ def _picture(image: Image) -> str:
     return f"[a picture, {image.media_type}, {len(image.content)} bytes]"
 
 
-def _listed(row: Row) -> tuple[str, ...]:
-    names = ("slug", "mode", "turns", "updated_at", "title")
-    return (str(row["session"])[:SHORT], *[visible_line(str(row[name])) for name in names])
+def _listed(row: Row, depth: int) -> tuple[str, ...]:
+    names = ("slug", "mode", "state", "turns", "updated_at", "title")
+    told = {**row, "mode": row["custom_mode"] or row["mode"]}
+    slug, *rest = [visible_line(str(told[name])) for name in names]
+    if row["failure"]:
+        rest[-1] += f" (failed: {visible_line(str(row['failure']))})"
+    return (str(row["session"])[:SHORT], "  " * depth + slug, *rest)
+
+
+def _depths(rows: Sequence[Row]) -> list[int]:
+    """Returns how many of a session's parents are listed before it."""
+    found: dict[object, int] = {}
+    for row in rows:
+        found[row["session"]] = found.get(row["parent"], -1) + 1
+    return list(found.values())

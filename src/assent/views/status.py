@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from assent.core.event import CommandStarted
 from assent.core.journal import Outcome, Result
 from assent.core.lifecycle import State
 from assent.core.operation import Operation
@@ -94,6 +95,24 @@ def status_lines(plan: Row | None, run: Row | None) -> Iterator[Line]:
         return
     lines = plan_lines(plan)
     yield from list(lines)[:-1] if unfinished else lines
+
+
+def open_row(command: CommandStarted | None, questions: Sequence[str]) -> Row:
+    """Returns what else waits: a command whose end nobody knows, and questions."""
+    left = {"line": command.line, "session": command.session} if command else None
+    return {"command": left, "questions": list(questions)}
+
+
+def open_lines(command: CommandStarted | None, questions: Sequence[str]) -> Iterator[Line]:
+    """Renders what else waits for a person."""
+    if command is not None:
+        line = visible_line(command.line)
+        yield from wrapped("risk", f"A command began, and how it ended is not known: {line}")
+        yield Line("plain", "Look at the files before it is run again.")
+    if questions:
+        several = len(questions) > 1
+        yield Line("risk", f"{len(questions)} question{'s wait' if several else ' waits'}.")
+        yield Line("plain", "Next: assent questions list")
 
 
 def run_lines(

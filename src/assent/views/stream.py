@@ -1,23 +1,33 @@
 """The stream of a turn, line by line in the envelope of the log, and its calls in a few words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assent.core.event import Event, Recorded
+from assent.core.masking import masked
 from assent.core.model import Delta
-from assent.core.session_event import CallEnded, Compacted, StepRetried
+from assent.core.session_event import (
+    BatchPlanned,
+    CallEnded,
+    ChildEnded,
+    ChildStarted,
+    Compacted,
+    PlannedCall,
+    StepRetried,
+)
 from assent.views.lines import Line, wrapped
 from assent.views.log import event_row
 from assent.views.rows import Row
 from assent.views.visible import visible_line
 
 SHORT = 200
+TOUCHED = 4  # things of one call that a line names
 
 
 def stream_row(heard: Recorded | Delta, session: str, at: str) -> Row:
     """Returns what was stored with its place in the log, and what is being said without one."""
     match heard:
         case Delta(kind, text):
-            return _live("delta", session, at, {"kind": kind, "text": text})
+            return _live("delta", session, at, {"kind": kind, "text": masked(text)})
         case Recorded():
             row = event_row(heard, {})
             return {**row, "session": row["session"] or session}
@@ -41,12 +51,42 @@ def activity_lines(event: Event) -> Iterator[Line]:
             yield from wrapped("dim", f"· {visible_line(reason)}{again}")
         case Compacted():
             yield Line("dim", "· The conversation was summarised to make room.")
+        case ChildStarted(agent=agent, title=title, background=background):
+            behind = ", in the background" if background else ""
+            yield from wrapped("dim", f"· {visible_line(agent)} starts{behind}: {_short(title)}")
+        case ChildEnded(why=why, words=words):
+            told = f": {_short(words)}" if words else ""
+            yield from wrapped("dim", f"· The child came to rest ({why}){told}")
+        case BatchPlanned(calls):
+            yield from batch_lines(calls)
         case _:
             pass
 
 
+def batch_lines(calls: Sequence[PlannedCall]) -> Iterator[Line]:
+    """Renders what an answer is about to do, unless it is a single thing without much risk."""
+    if len(calls) == 1 and calls[0].risk != "high":
+        return
+    if len(calls) > 1:
+        yield Line("dim", f"· {len(calls)} calls:")
+    for call in calls:
+        touched = ", ".join(map(visible_line, call.touches[:TOUCHED]))
+        more = len(call.touches) - TOUCHED
+        further = f" and {more} more" if more > 0 else ""
+        about = f": {touched}{further}" if touched else ""
+        told = ", ".join(filter(None, [call.verdict, f"{call.risk} risk"]))
+        yield from wrapped("dim", f"  {visible_line(call.tool)} ({told}){about}"[:SHORT])
+        if call.risk == "high":
+            why = f": {' '.join(map(visible_line, call.reasons))}" if call.reasons else ""
+            yield from wrapped("risk", f"    high risk{why}"[:SHORT])
+
+
 def _live(kind: str, session: str, at: str, body: Row) -> Row:
     return {"seq": None, "at": at, "kind": kind, "session": session, "body": body}
+
+
+def _short(text: str) -> str:
+    return visible_line(_first(text))[:SHORT]
 
 
 def _first(text: str) -> str:

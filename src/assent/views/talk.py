@@ -6,8 +6,9 @@ from typing import Final
 import msgspec
 
 from assent.core.errors import AssentError
-from assent.core.event import Event
+from assent.core.event import Event, Recorded
 from assent.core.lifecycle import State
+from assent.core.masking import masked
 from assent.core.message import Text
 from assent.core.model import Usage
 from assent.core.record import PlanRecord
@@ -33,7 +34,8 @@ IDLE: Final = "IDLE"  # the state of a session without a plan
 PLAN_ENDED: Final = 3
 ASKING: Final = "question"  # the tool by which a model asks
 MOST_REFUSED: Final = 20  # refused calls that are listed
-_EXITS: Final = {"failed": 1, "interrupted": 130}
+WAITS: Final = 4
+_EXITS: Final = {"failed": 1, "interrupted": 130, "waiting": WAITS}
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -72,6 +74,24 @@ class Ending(msgspec.Struct, frozen=True):
     drafted: bool = False  # this turn left text or operations in a draft
     error: AssentError | None = None
     prefix: str = "assent"  # how a command for this folder begins
+
+
+def of_session(recorded: Recorded, session: str) -> bool:
+    """Tells whether something happened in a session itself, and not in a child of it."""
+    return recorded.stream.rpartition("/")[2] == session
+
+
+def tallied_child(tally: Tally, event: Event) -> Tally:
+    """Returns the sum with what a child cost; its words are its parent's to tell."""
+    match event:
+        case StepEnded(usage=usage, cost=cost) | Compacted(usage=usage, cost=cost):
+            return _counted(tally, usage, cost)
+        case QuestionAsked() | QuestionAnswered():
+            return _closed(tally, event)
+        case CallEnded(tool=tool) if tool != ASKING:
+            return _closed(tally, event)
+        case _:
+            return tally
 
 
 def tallied(tally: Tally, event: Event) -> Tally:
@@ -146,7 +166,7 @@ def result_row(ending: Ending) -> Row:
     session, tally, plan, error = ending.session, ending.tally, ending.plan, ending.error
     return {
         "session": session.session,
-        "result": tally.said,
+        "result": masked(tally.said),
         "plan_id": plan.plan_id if plan else None,
         "digest": (plan.digest or None) if plan else None,
         "state": str(plan.state) if plan else IDLE,
@@ -156,6 +176,7 @@ def result_row(ending: Ending) -> Row:
         "slug": session.slug,
         "title": session.title,
         "mode": session.mode,
+        "custom_mode": session.custom or None,
         "agent": tally.agent or session.agent,
         "model": tally.model or session.model,
         "turns": session.turns,
@@ -164,6 +185,8 @@ def result_row(ending: Ending) -> Row:
         "operations": ending.operations,
         "approved": ending.approved,
         "questions": questions_of(tally),
+        "waiting": list(session.questions),
+        "children": session.children,
         "error": error.word if error else None,
         "message": _valid(error.message if error else tally.words),
         "next": _valid(error.next if error else _next(ending)),
@@ -192,7 +215,9 @@ def ending_lines(ending: Ending) -> Iterator[Line]:
     tally, go_on = ending.tally, f"{ending.prefix} -c -p"
     if tally.words:
         yield from wrapped("dim", visible_line(tally.words))
-    if tally.asked:
+    if ending.session.questions:
+        yield Line("plain", f"Answer: {ending.prefix} questions list")
+    elif tally.asked:
         yield from open_questions_lines([one.question for one in tally.asked], go_on)
     if ending.plan is not None and ending.plan.state is State.EXECUTING:
         yield BLANK
@@ -232,6 +257,8 @@ def _awaits(ending: Ending) -> bool:
 
 def _next(ending: Ending) -> str:
     plan, prefix = ending.plan, ending.prefix
+    if ending.session.questions:
+        return f"{prefix} questions list"
     if plan is not None and plan.state is State.EXECUTING:
         return f"{prefix} build"
     if ending.session.mode != "plan" or plan is None:

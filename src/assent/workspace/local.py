@@ -14,6 +14,7 @@ from assent.workspace.attributes import Rights, attributes_of, losses, own_right
 from assent.workspace.disk import Disk
 from assent.workspace.failure import telling
 from assent.workspace.folders import Folders
+from assent.workspace.listing import listing
 from assent.workspace.real import locate
 from assent.workspace.states import CHUNK, READ, Digests, States, no_file
 
@@ -122,6 +123,10 @@ class LocalFiles:
             finally:
                 self._disk.close(fd)
             return Facts(found.st_nlink, losses(found, attributes, self._rights))
+
+    def listing(self, limit: int) -> dict[bytes, tuple[int, ...]] | None:
+        """Returns what a change of each file would show in, without git's; None: too many."""
+        return listing(self._root, limit)
 
     def _plainly(self, argument: bytes) -> bytes | None:
         """Returns what was typed as it stands, if no symlink and no dots can lead elsewhere."""

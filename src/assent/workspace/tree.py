@@ -5,7 +5,10 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import wraps
 from stat import S_ISLNK, S_ISREG
+from threading import RLock
+from typing import Concatenate, ParamSpec, TypeVar
 
 from assent.core.errors import Refused, WorkspaceError
 from assent.core.paths import shown
@@ -13,6 +16,9 @@ from assent.workspace.disk import Disk, Kind
 from assent.workspace.failure import failure, symlinked, telling
 from assent.workspace.folders import Folders
 from assent.workspace.states import READ
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 LIMIT = 1 << 20  # bytes of one file
 
@@ -28,19 +34,38 @@ def check_size(path: bytes, size: int) -> None:
         )
 
 
+def _alone(
+    method: Callable[Concatenate["Tree", P], R],
+) -> Callable[Concatenate["Tree", P], R]:
+    """Lets one thread at a time in: a descriptor of a folder is good until the next call only."""
+
+    @wraps(method)
+    def alone(tree: "Tree", /, *args: P.args, **more: P.kwargs) -> R:
+        with tree.turn:
+            return method(tree, *args, **more)
+
+    return alone
+
+
 class Tree:
-    """Small files below a root. Every call sees the folders as they are by then."""
+    """Small files below a root. Every call sees the folders as they are by then.
+
+    It may be used from several threads: children of a session work at the same time.
+    """
 
     def __init__(self, root: bytes, disk: Disk) -> None:
         self._disk = disk
         self._folders = Folders(disk, root)
+        self.turn = RLock()
 
+    @_alone
     def make_folder(self, folder: bytes) -> None:
         """Makes a folder and those above it, if they are missing."""
         with telling(folder):
             self._folders.forget()
             self._folders.make(folder)
 
+    @_alone
     def entries(self, folder: bytes) -> list[tuple[bytes, Kind]]:
         """Lists a folder; nothing if it is missing."""
         with telling(folder):
@@ -50,6 +75,7 @@ class Tree:
             except FileNotFoundError:
                 return []
 
+    @_alone
     def find(self, path: bytes) -> os.stat_result | None:
         """Returns what stands under a name, or None; refuses all but a file with one name."""
         folder, _, name = path.rpartition(b"/")
@@ -62,6 +88,7 @@ class Tree:
         _refuse_links(path, found)
         return found
 
+    @_alone
     def probe(self, path: bytes) -> os.stat_result | None:
         """Returns what stands under a name, or None; refuses what could not be read."""
         if self.find(path) is None:
@@ -69,6 +96,7 @@ class Tree:
         with self._opened(path) as (_, found):
             return found
 
+    @_alone
     def read(self, path: bytes, check: Callable[[bytes, int], None] = check_size) -> bytes | None:
         """Returns a file's content, or None if there is none; `check` refuses its size."""
         if self.find(path) is None:
@@ -79,6 +107,7 @@ class Tree:
         check(path, len(content))
         return content
 
+    @_alone
     def replace(self, path: bytes, content: bytes, *, durable: bool = True) -> None:
         """Gives a file new content in one step; whoever reads it sees the old or the new."""
         found = self.find(path)
@@ -97,6 +126,7 @@ class Tree:
             if durable:
                 self._disk.fsync(at)
 
+    @_alone
     def remove(self, path: bytes) -> None:
         """Removes a file if it is there."""
         if self.find(path) is None:
@@ -105,6 +135,7 @@ class Tree:
         with telling(path):
             self._disk.unlink(name, self._folders.open(folder))
 
+    @_alone
     def remove_folder(self, folder: bytes) -> None:
         """Removes a folder if it is there and empty."""
         above, _, name = folder.rpartition(b"/")

@@ -111,7 +111,7 @@ class Asking:
             if usage != Usage():
                 return self._purse.pay(opened, usage)
             spoken = sum(len(str(each.part)) for each in said) // CHARACTERS
-            self._purse.pay(opened, Usage(self._used, spoken))
+            self._purse.pay(opened, Usage(self._used, spoken), guessed=True)
             return None
 
         return pay

@@ -1,9 +1,10 @@
 """The loop of the native driver: ask, settle, repeat, until the session is at rest."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
-from assent.core.agent import Agent
+import msgspec
+
 from assent.core.briefing import Briefing
 from assent.core.errors import Interrupted, ModelError, UsageError
 from assent.core.model import Stop
@@ -11,7 +12,9 @@ from assent.core.session_event import TurnEnded
 from assent.drivers.native import ending
 from assent.drivers.native.asking import Asking
 from assent.drivers.native.purse import Limits, Purse
-from assent.drivers.native.step import Shown, declined
+from assent.drivers.native.step import Answered, Shown, declined
+from assent.drivers.native.steps import Steps
+from assent.drivers.native.underway import Underway
 from assent.ports import Opened, Turn
 
 CUT = 3  # answers in a row that were too long to be carried out; then the turn is over
@@ -30,15 +33,31 @@ class NativeDriver:
         self._open_model = open_model
         self._briefing = briefing
         self._limits = limits or Limits()
-        self._purse = Purse(self._limits)
         self._clock = clock
         self._opened: dict[str, Opened] = {}
+        self._underway = Underway()
+        self.purse = Purse(self._limits, clock)
+        self._is_child = False
+        self._steps = 0  # most steps of a child's turn
+
+    def another(self, steps: int = 0) -> "NativeDriver":
+        """Returns a driver for a child: it shares the budget, and makes at most so many steps."""
+        limits = msgspec.structs.replace(self._limits, max_turns=None)
+        other = NativeDriver(self._open_model, self._briefing, limits, self._clock)
+        other.purse, other._is_child, other._steps = self.purse, True, steps
+        return other
+
+    def stop(self) -> None:
+        """Ends the request that is under way, from any thread; `drive` then raises Interrupted."""
+        self._underway.stop()
 
     def drive(self, turn: Turn) -> Iterator[Shown]:
         """Takes a turn to its end; whichever that is, the session says so."""
-        asking = Asking(turn, self._briefing, self._purse, self._clock)
+        asking = Asking(turn, self._briefing, self.purse, self._clock)
+        if not self._is_child:
+            self.purse.begin()
         try:
-            yield from self._steps(turn, asking)
+            yield from self._turn(turn, asking)
         except (KeyboardInterrupt, Interrupted):
             yield from turn.note(*asking.aborted(), ending.interrupted())
             raise Interrupted(ending.INTERRUPTED, ending.GO_ON) from None
@@ -48,39 +67,58 @@ class NativeDriver:
         except (ModelError, UsageError) as error:
             yield from turn.note(*asking.failed(error), TurnEnded("failed", error.message))
             raise ending.told(error) from error
+        finally:
+            self._underway.over()
 
-    def _steps(self, turn: Turn, asking: Asking) -> Iterator[Shown]:
-        taken = cut = 0
+    def _turn(self, turn: Turn, asking: Asking) -> Iterator[Shown]:
+        steps, cut = Steps(self._limits.max_turns or 0, self._steps), 0
         while True:
             yield from turn.catch_up()
+            if turn.over:
+                return  # and has said so
+            self._underway.check()
             opened = self._model(turn)
-            if spent := self._purse.check(opened):
+            if spent := (yield from self._unpaid(turn, opened)):
                 yield from turn.note(ending.unpaid(spent))
                 return
-            taken += 1
-            last = taken == _most(turn.agent, self._limits)
+            last = yield from steps.take(turn)
             answered = yield from asking.answer(opened, last=last)
             cut = cut + 1 if answered.stop is Stop.LENGTH else 0
             asking.hand_over()
-            if last or cut == CUT or answered.stop is Stop.REFUSED or not answered.calls:
-                yield from turn.note(*ending.events(answered, opened.name, taken if last else 0))
-                return
-            if cut:
-                yield from turn.note(*declined(answered.calls, ending.TOO_LONG))
+            if _is_at_rest(answered, last=last) and (yield from turn.rest()):
                 continue
-            yield from turn.settle(answered.calls)
-            if turn.over:
-                yield from turn.note(TurnEnded("presented"))
+            if last or cut == CUT or answered.stop is Stop.REFUSED or not answered.calls:
+                taken = steps.taken if last else 0
+                yield from turn.note(*ending.events(answered, opened.name, taken))
                 return
+            yield from self._settle(turn, answered, cut=cut > 0)
+            if turn.over:
+                yield from turn.note(TurnEnded("presented")) if turn.record.working else ()
+                return
+
+    def _settle(self, turn: Turn, answered: Answered, *, cut: bool) -> Iterator[Shown]:
+        if cut:
+            yield from turn.note(*declined(answered.calls, ending.TOO_LONG))
+        else:
+            yield from turn.settle(answered.calls)
+
+    def _unpaid(self, turn: Turn, opened: Opened) -> Generator[Shown, None, str]:
+        """Asks the person where a limit is reached; says why the turn ends if it is no yes."""
+        while reached := self.purse.check(opened):
+            if self.purse.closed or not (yield from turn.may("Budget", reached.question)):
+                self.purse.close()
+                return reached.words
+            self.purse.extend(reached)
+        return ""
 
     def _model(self, turn: Turn) -> Opened:
         """Returns the model that the newest message asks for, else its agent, else the settings."""
         name = turn.record.model or turn.agent.model
         if name not in self._opened:
-            self._opened[name] = self._open_model(name)
+            self._opened[name] = self._underway.around(self._open_model(name))
         return self._opened[name]
 
 
-def _most(agent: Agent, limits: Limits) -> int:
-    """Returns how many steps a turn may have; 0: as many as it takes."""
-    return min((most for most in (agent.steps, limits.max_turns) if most), default=0)
+def _is_at_rest(answered: Answered, *, last: bool) -> bool:
+    """Tells whether the model has nothing more to do, and could go on if there were."""
+    return not last and not answered.calls and answered.stop in (Stop.END, Stop.CALLS)

@@ -14,12 +14,14 @@ from assent.core.errors import (
 )
 from assent.core.event import PlanApproved, PlanProposed, PlanRejected
 from assent.core.front_matter import misspelt
+from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
 from assent.core.lifecycle import Moment, State, advance
 from assent.core.operation import FileState
 from assent.core.paths import normal, shown
 from assent.core.plan import Plan, ReliedOn, declared_reliance, declared_scope
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
+from assent.engine.hearing import plan_facts, tell
 from assent.engine.plan.exports import Exports
 from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
@@ -53,6 +55,7 @@ class Consents:
         self._plans.select(proposed)
         self._projections.plan(proposed, text)
         self._projections.warnings += self._warnings(plan)
+        self._tell(PLAN_PROPOSED, proposed)
         return proposed
 
     def freeze(self, text: bytes, record: PlanRecord) -> Plan:
@@ -81,6 +84,7 @@ class Consents:
         approval = self.sign(record.plan_id, self._plans.ledger().plan(record), note, channel)
         approved = self._plans.ledger().append(record, record.plan_id, PlanApproved(approval))
         self._projections.plan(approved)
+        self._tell(PLAN_APPROVED, approved)
         return approved
 
     def check_files(self, record: PlanRecord) -> None:
@@ -143,6 +147,9 @@ class Consents:
         """Tells whether this machine's key signed the approval."""
         payload = signed_bytes(approval)
         return self._doors.signer.verify(approval.key, payload, approval.signature)
+
+    def _tell(self, on: str, record: PlanRecord) -> None:
+        tell(self._doors, self._projections, on, plan_facts(record))
 
     def _warnings(self, plan: Plan) -> list[str]:
         """Says what a person may have meant otherwise, although the plan is in order."""

@@ -151,9 +151,10 @@ class Drafts:
 
     def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
         """Returns what is staged."""
-        if self._last[0] != record.draft:
-            self._last = (record.draft, self._plans.ledger().operations(record))
-        return self._last[1]
+        last = self._last  # others may look at the same time
+        if last[0] != record.draft:
+            last = self._last = (record.draft, self._plans.ledger().operations(record))
+        return last[1]
 
     def _drafted(self, record: PlanRecord) -> Overlay:
         return self._contents.overlay(self.operations(record))

@@ -7,6 +7,7 @@ import msgspec
 from assent.core.approval import ApprovedPlan, approved
 from assent.core.errors import IllegalStep, OtherWorkspace, Unsettled
 from assent.core.event import RunEnded, RunStarted
+from assent.core.hook import RUN_FINISHED
 from assent.core.journal import (
     Aborted,
     Entry,
@@ -28,6 +29,7 @@ from assent.core.permit import permitted_plan
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord, RunNote
 from assent.engine.doors import Doors
+from assent.engine.hearing import plan_facts, tell
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.ledger import Ledger
 from assent.engine.plan.plans import Plans
@@ -63,9 +65,15 @@ class Runs:
         self._plans = plans
         self._consents = consents
         self._projections = projections
+        self._told: set[str] = set()  # runs whose end hooks have heard of
 
     def build(self, plan_id: str) -> Working:
         """Applies a plan that was approved, once, after everything was checked under the lock."""
+        report = yield from self._build(plan_id)
+        self._tell(plan_id, report.run, report.outcome)
+        return report
+
+    def _build(self, plan_id: str) -> Working:
         ledger = self.ledger()
         ledger.load(plan_id)  # another workspace's plan, or none, needs no lock
         with self._doors.locks.hold(ledger.workspace, f"assent build {plan_id}"):
@@ -114,6 +122,7 @@ class Runs:
         self._doors.store.append(ended, *also)
         record = ledger.load(plan_id)
         self._projections.plan(record)
+        self._tell(plan_id, run, outcome)
         return record
 
     def is_prose(self, record: PlanRecord) -> bool:
@@ -136,10 +145,12 @@ class Runs:
             found = self.unfinished()  # somebody else may have been faster
             if found is None:
                 return NOTHING
-            _, note = found
+            plan_id, note = found
             plan = self._plan(ledger, note)
             yield from self._executor(ledger).recover(plan, note.run, way)
-            return self.report(ledger, note.run, plan)
+            report = self.report(ledger, note.run, plan)
+        self._tell(plan_id, report.run, report.outcome)
+        return report
 
     def unfinished(self) -> tuple[str, RunNote] | None:
         """Returns the run that has begun and not ended, with its plan's id; a permit's has none."""
@@ -188,15 +199,26 @@ class Runs:
         found = self.unfinished()
         if found is None:
             return None
-        _, note = found
+        plan_id, note = found
         plan = self._plan(ledger, note)
         yield from self._executor(ledger).recover(plan, note.run, "auto")
         report = self.report(ledger, note.run, plan)
+        self._tell(plan_id, report.run, report.outcome)
         if report.outcome == "needs_you":
             raise Unsettled(f"Run {note.run} waits for your decision.", "assent recover")
         told = f"Run {note.run} had been interrupted; it is now {report.outcome}."
         self._projections.warnings.append(told)
         return report
+
+    def _tell(self, plan_id: str, run: str, outcome: Outcome) -> None:
+        """Lets hooks hear how a run ended; one that waits for a person has not."""
+        if not run or outcome == "needs_you" or run in self._told:
+            return
+        self._told.add(run)
+        about = plan_facts(self.ledger().load(plan_id)) if plan_id else {}
+        tell(
+            self._doors, self._projections, RUN_FINISHED, {**about, "run": run, "outcome": outcome}
+        )
 
     def _fitting(self, ledger: Ledger, record: PlanRecord) -> ApprovedPlan:
         """Returns the plan with the approval that fits it, or says why it cannot be built."""

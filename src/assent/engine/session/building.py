@@ -154,8 +154,7 @@ class Building:
             events: tuple[SessionEvent, ...] = (PlanLinked(plan.plan_id, plan.seq + 1, home),)
             if self._raised(session, note):
                 new, why = self._desk.doors.clock.new_id(), f"end of the {_reason(note)}"
-                switch = Switch("plan", why, ENDED, staging=self._desk.place.staging)
-                events += mode_events(session, switch, new)
+                events += mode_events(session, self._back(session, why), new)
             try:
                 batch = self._batch(session, events)
                 return self._desk.runs.end(plan.plan_id, note.run, outcome, batch)
@@ -243,6 +242,15 @@ class Building:
         events = [one.event for one in self._sessions.events(session)]
         modes = [event for event in events if isinstance(event, ModeChanged)]
         return bool(modes) and modes[-1] == ModeChanged("ask", _reason(note))
+
+    def _back(self, session: SessionRecord, why: str) -> Switch:
+        """Returns the switch to the mode before the build, which may be one of people's own."""
+        events = [one.event for one in self._sessions.events(session)]
+        chosen = [e.custom for e in events if isinstance(e, SessionStarted | ModeChanged)]
+        place = self._desk.place
+        return Switch(
+            "plan", why, ENDED, staging=place.staging, custom=chosen[-2], modes=place.modes
+        )
 
     def _diary(self) -> Diary:
         return self._sessions.diary()

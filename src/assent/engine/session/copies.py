@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from assent.core.event import Recorded
+from assent.core.masking import masked
 from assent.core.mode import Mode
 from assent.core.model import Usage
 from assent.core.session import SessionRecord
@@ -53,8 +54,9 @@ def fork_mode(mode: Mode) -> Mode:
 
 
 def exported(record: SessionRecord, events: Iterable[Recorded]) -> dict[str, object]:
-    """Returns a session with all its events as data that can be written as JSON."""
+    """Returns a session with all its events, without secrets, as data for JSON."""
+    said = msgspec.structs.replace(record, title=masked(record.title), goal=masked(record.goal))
     return {
-        "session": msgspec.to_builtins(record),
+        "session": msgspec.to_builtins(said),
         "events": [event_row(one, {}) for one in events],
     }

@@ -11,9 +11,12 @@ from assent.engine.plan.consents import Consents
 from assent.engine.plan.drafts import Drafts
 from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
+from assent.engine.run.commands import Commands
 from assent.engine.run.permits import Permits
 from assent.engine.run.runs import Runs
 from assent.engine.session.facts import Facts
+from assent.engine.session.grants import Grants
+from assent.engine.session.questions import Questions
 from assent.engine.workspaces import Workspaces
 
 
@@ -30,6 +33,9 @@ class Desk(msgspec.Struct, frozen=True):
     runs: Runs
     permits: Permits
     facts: Facts
+    grants: Grants
+    questions: Questions
+    commands: Commands
 
     def plan_of(self, record: SessionRecord) -> PlanRecord | None:
         """Returns the plan that a session works on, if it has one."""

@@ -69,15 +69,21 @@ class Diary:
             "Others keep writing to this session; nothing was added.", "assent sessions list"
         )
 
-    def _append(
+    def batch(
         self, record: SessionRecord | None, session: str, events: tuple[SessionEvent, ...]
-    ) -> tuple[SessionRecord, tuple[Recorded, ...]]:
+    ) -> tuple[SessionRecord, Batch]:
+        """Returns the session after some events, and how to append exactly these to it."""
         after, at = record.seq if record else 0, self._doors.clock.now()
         for seq, event in enumerate(events, after + 1):
             record = fold_session(record, event, seq, at)
         assert record is not None, "there is at least one event"
-        batch = Batch(self.stream(session), after, at, events, _encode(record))
-        return record, self._doors.store.append(batch)
+        return record, Batch(self.stream(session), after, at, events, _encode(record))
+
+    def _append(
+        self, record: SessionRecord | None, session: str, events: tuple[SessionEvent, ...]
+    ) -> tuple[SessionRecord, tuple[Recorded, ...]]:
+        changed, batch = self.batch(record, session, events)
+        return changed, self._doors.store.append(batch)
 
     def _load(self, stream: str) -> SessionRecord | None:
         record = readable(self._doors.store.head(stream), _decode)

@@ -7,28 +7,35 @@ import msgspec
 from assent.core.digest import sha256
 from assent.core.errors import AssentError
 from assent.core.message import Call
+from assent.core.model import Delta
 from assent.core.paths import one_line
 from assent.core.permit import PermitSource
+from assent.core.question import yes_or_no
 from assent.core.session import SessionRecord
 from assent.core.session_event import Question, SessionEvent, TodosChanged
 from assent.core.tool import (
     Carried,
+    Command,
     Decision,
     Edit,
     Effect,
     EnterPlan,
     Fact,
+    Outcome,
     PlanText,
     Present,
     Questions,
+    Task,
     TodoList,
     Verdict,
 )
 from assent.engine.plan.consents import COVERS_NOTHING
 from assent.engine.plan.plans import check_length
-from assent.engine.session.asking import Answers, asked, is_answered, refusal, yes_or_no
+from assent.engine.run.commands import Order
+from assent.engine.session.asking import is_answered, refusal
 from assent.engine.session.authoring import NO_PLAN, Authoring
 from assent.engine.session.desk import Desk
+from assent.engine.session.permission import Permission, Said
 from assent.engine.session.reminders import Switch, mode_events
 from assent.engine.session.shaping import Shaping
 from assent.engine.session.tooling import Tooling
@@ -45,7 +52,15 @@ PRESENTED = (
     "The plan is frozen under the digest {digest} and was presented. You cannot approve your own "
     "plan: a person decides. The turn ends here."
 )
-_SOURCES: dict[str, PermitSource] = {"scope": "scope", "user": "rule"}  # else the mode's
+# Else the mode's.
+_SOURCES: dict[str, PermitSource] = {
+    "scope": "scope",
+    "user": "rule",
+    "project": "rule",
+    "agent": "rule",
+    "command line": "rule",
+    "grant": "answer",
+}
 
 
 class Wish(msgspec.Struct, frozen=True):
@@ -57,6 +72,7 @@ class Wish(msgspec.Struct, frozen=True):
     decision: Decision
     text: str  # what the tool itself says
     planning: bool = False
+    unconfined: bool = False  # the person lets a command run without the sandbox
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -67,9 +83,11 @@ class Done(msgspec.Struct, frozen=True):
     changed: bool = False  # the plan is another than before
     wrote: str = ""  # the hash of the plan's text, if it was written
     draft: str = ""  # the draft that is left, if something was staged
+    later: bool = False  # it waits for an answer that may come some day
+    rest: bytes = b""  # the whole output of a command, where its text is only the beginning
 
 
-Doing = Generator[SessionEvent, None, Done]
+Doing = Generator[SessionEvent | Delta, None, Done]
 
 
 class Effects:
@@ -80,6 +98,13 @@ class Effects:
         self._tooling = tooling
         self.shaping = Shaping(desk, tooling)
         self.authoring = Authoring(desk)
+        self.permission = Permission(desk.questions, tooling, self.shaping)
+
+    def building(self, record: SessionRecord) -> str:
+        """Returns the digest of the plan of prose that is being built in a session, if one is."""
+        plan = self._desk.plan_of(record)
+        run = plan.building if plan else None
+        return run.digest if run and run.run == record.build else ""
 
     def carry(self, wish: Wish) -> Doing:
         """Carries an effect out; yields what has to be recorded at once, before it goes on."""
@@ -98,10 +123,12 @@ class Effects:
                 return (yield from self._ask(wish, questions))
             case EnterPlan(reason):
                 return (yield from self._enter_plan(wish, reason))
+            case Command() as command:
+                return (yield from self._run(wish, command))
             case other:
                 return self._do(wish, other)
 
-    def _do(self, wish: Wish, effect: Edit | Present | TodoList | Fact) -> Done:
+    def _do(self, wish: Wish, effect: Edit | Present | TodoList | Fact | Task) -> Done:
         """Carries out what needs nothing to be recorded on the way."""
         match effect:
             case Edit() as edit:
@@ -114,9 +141,14 @@ class Effects:
             case Fact(text):
                 fact = self._desk.facts.remember(text)
                 return Done(Carried(f"Remembered: {fact.text}", metadata={"fact": fact.fact}))
+            case Task():
+                return _failed("A child works only where its call was settled as one.")
 
     def _ask(self, wish: Wish, questions: tuple[Question, ...]) -> Doing:
-        answers = yield from self._asked(wish, questions)
+        said = yield from self._asked(wish, questions)
+        if said.later:
+            return LATER
+        answers = said.answers
         if answers is None or not is_answered(answers):
             return Done(Carried(UNANSWERED))
         pairs = zip(questions, answers, strict=True)
@@ -125,18 +157,20 @@ class Effects:
 
     def _asked(
         self, wish: Wish, questions: tuple[Question, ...]
-    ) -> Generator[SessionEvent, None, Answers | None]:
-        new = self._desk.doors.clock.new_id()
-        return (yield from asked(self._tooling.asker, new, wish.call.id, questions))
+    ) -> Generator[SessionEvent, None, Said]:
+        tool = wish.call.tool
+        return (yield from self.permission.asked(wish.record, wish.call, tool, questions))
 
     def _enter_plan(self, wish: Wish, reason: str) -> Doing:
         if wish.record.mode == "plan":
             return Done(Carried("This session is in plan mode already."))
         question = yes_or_no("Plan mode", f"Go back to planning? {reason}".strip())
-        answers = yield from self._asked(wish, (question,))
-        if no := refusal(answers):
+        said = yield from self._asked(wish, (question,))
+        if said.later:
+            return LATER
+        if no := refusal(said.answers):
             return _failed(f"The person did not say yes: {no} The mode stays {wish.record.mode}.")
-        switch = Switch("plan", reason, staging=self._tooling.staging)
+        switch = Switch("plan", reason, staging=self._tooling.staging, modes=self._tooling.modes)
         events = mode_events(wish.record, switch, self._desk.doors.clock.new_id())
         return Done(Carried("The person agreed: plan mode is on."), events)
 
@@ -158,15 +192,31 @@ class Effects:
 
     def _apply(self, wish: Wish, wanted: Edit) -> Done:
         shaped = self.shaping.shaped(wanted)
-        decision = wish.decision
-        source = _SOURCES.get(decision.layer, "mode")
-        if decision.verdict is Verdict.ASK:
-            source = "answer"
-        detail = decision.reason or wish.record.mode
+        source, detail = _consent(wish)
         report = self._desk.permits.apply(wish.record, wish.call.id, shaped.edit, source, detail)
         lines = "".join(f"\n{note}" for note in report.notes)
         metadata = {"run": report.run, **shaped.metadata}
         return Done(Carried(f"{wish.text}{shaped.notes}{lines}", metadata=metadata))
+
+    def _run(self, wish: Wish, command: Command) -> Doing:
+        """Runs a command outside plan mode; its output is shown as it comes."""
+        if wish.planning:
+            return _failed("In plan mode only commands that read run. Nothing was run.")
+        confined = not (wish.unconfined or self._tooling.unconfined)
+        order = Order(
+            wish.record, wish.call.id, command, *_consent(wish), confined, self._tooling.shell_s
+        )
+        work = self._desk.commands.run(order, self._tooling.process)
+        while True:
+            try:
+                chunk = next(work)
+            except StopIteration as end:
+                outcome: Outcome = end.value
+                break
+            text = chunk.content.decode("utf-8", "backslashreplace")
+            yield Delta("output", self._tooling.mask(text))
+        carried = Carried(outcome.text, outcome.failed, metadata=outcome.metadata)
+        return Done(carried, rest=outcome.rest)
 
     def _write(self, wish: Wish, wanted: PlanText) -> Doing:
         text = wanted.text.encode("utf-8", "backslashreplace")
@@ -195,9 +245,21 @@ class Effects:
         return Done(Carried(text, ends=True, metadata=metadata), changed=True)
 
 
+LATER = Done(Carried("Nobody has answered yet."), later=True)
+
+
 def _stages(wish: Wish) -> bool:
     """In plan mode nothing is ever applied, whatever a person or a rule said to the call."""
     return wish.planning or wish.decision.verdict is Verdict.STAGE
+
+
+def _consent(wish: Wish) -> tuple[PermitSource, str]:
+    """Returns on whose word an effect is carried out."""
+    decision = wish.decision
+    source = _SOURCES.get(decision.layer, "mode")
+    if decision.verdict is Verdict.ASK:
+        source = "answer"
+    return source, " ".join(filter(None, [decision.rule, decision.reason])) or wish.record.mode
 
 
 def _failed(text: str) -> Done:

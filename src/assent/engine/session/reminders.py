@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.lifecycle import State
 from assent.core.message import Text
-from assent.core.mode import Mode, agent_of
+from assent.core.mode import CustomMode, Mode, Modes, agent_of, in_force
 from assent.core.paths import one_line
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
@@ -37,6 +37,8 @@ class Switch(msgspec.Struct, frozen=True):
     reason: str = ""
     lead: str = ""
     staging: bool = True  # plan.staging
+    custom: str = ""  # id of a mode of the person's own, whose base is `mode`
+    modes: Modes = {}  # that there are
 
 
 class Now(msgspec.Struct, frozen=True):
@@ -46,11 +48,24 @@ class Now(msgspec.Struct, frozen=True):
     approved: bool = False
     staging: bool = True  # plan.staging
     scope: tuple[str, ...] | None = None  # of the build that is going on, if one is
+    modes: Modes = {}  # of the person's and the project's own
 
 
-def rules(mode: Mode, *, staging: bool = True) -> str:
-    """Says what may happen in a mode."""
-    return _PROSE if mode == "plan" and not staging else _MODES[mode]
+def rules(mode: Mode, narrowing: Sequence[CustomMode] = (), *, staging: bool = True) -> str:
+    """Says what may happen in a mode, and what the modes of people's own take from it."""
+    base = _PROSE if mode == "plan" and not staging else _MODES[mode]
+    return "\n".join([base, *filter(None, map(_narrowed, narrowing))])
+
+
+def mode_name(mode: Mode, custom: str, modes: Modes) -> str:
+    """Returns a mode as a model reads it; one that is gone is plan mode (F11)."""
+    if not custom:
+        return mode
+    own = modes.get(custom)
+    if own is None:
+        return f"plan, because {custom} is not known any more"
+    label = own.label or (own.within.label if own.within else "")
+    return f"{custom} ({label})" if label else custom
 
 
 def build_rules(scope: Sequence[str]) -> str:
@@ -63,44 +78,73 @@ def build_rules(scope: Sequence[str]) -> str:
     )
 
 
-def mode_words(switch: Switch, before: Mode) -> str:
+def mode_words(switch: Switch, before: str) -> str:
     """Says what holds from now on, and that what held before does not any more."""
-    mode = switch.mode
-    lead = switch.lead or f"The person switched the mode from {before} to {mode}."
+    mode, narrowing = in_force(switch.mode, switch.custom, switch.modes)
+    name = mode_name(mode, switch.custom, switch.modes)
+    lead = switch.lead or f"The person switched the mode from {before} to {name}."
     return (
         f"{lead} Limits and permissions of {before} mode that were mentioned earlier no longer "
-        f"hold. {rules(mode, staging=switch.staging)}"
+        f"hold. {rules(mode, narrowing, staging=switch.staging)}"
     )
 
 
 def mode_events(record: SessionRecord, switch: Switch, message: str) -> tuple[SessionEvent, ...]:
     """Returns what a switch of the mode means for a session: the mode, and words for the model."""
-    mode, words = switch.mode, Text(mode_words(switch, record.mode))
+    mode, words = switch.mode, Text(mode_words(switch, record.custom or record.mode))
     told = MessageAdded(message, agent_of(mode), (words,), synthetic="mode", model=record.model)
-    return ModeChanged(mode, switch.reason), told
+    return ModeChanged(mode, switch.reason, switch.custom), told
 
 
-def fork_words(mode: Mode, slug: str, *, staging: bool = True) -> str:
+def fork_words(
+    mode: Mode, slug: str, narrowing: Sequence[CustomMode] = (), *, staging: bool = True
+) -> str:
     """Says what a fork has of the session that it was copied from."""
     return (
         f"This session is a fork of {slug}: only its words and todos were copied. It has no plan "
         f"yet, and no approval given there counts here. The mode is {mode}. "
-        + rules(mode, staging=staging)
+        + rules(mode, narrowing, staging=staging)
     )
 
 
 NOW = Now()
+_CHILD = (
+    "You work on a task for another agent, which reads nothing of this but your last words. Ask "
+    "nobody what you can find out. "
+)
+_LOOKS = "Nothing can be changed or staged here: read, and report."
+
+
+def child_rules(mode: Mode) -> str:
+    """Says what may happen in a child, which has no plan of its own to write or present."""
+    return _CHILD + (_LOOKS if mode == "plan" else _MODES[mode])
 
 
 def reminder(record: SessionRecord, plan: PlanRecord | None, now: Now = NOW) -> str:
     """Says what holds now, whatever was forgotten."""
-    lines = [f"Mode: {record.mode}. {rules(record.mode, staging=now.staging)}"]
-    if now.scope is not None and record.mode != "plan":
-        lines = [f"Mode: {record.mode}. {build_rules(now.scope)}"]
+    mode, narrowing = in_force(record.mode, record.custom, now.modes)
+    name = mode_name(mode, record.custom, now.modes)
+    said = rules(mode, staging=now.staging)
+    if record.parent:
+        said = child_rules(mode)
+    elif now.scope is not None and mode != "plan":
+        said = build_rules(now.scope)
+    lines = [f"Mode: {name}. {said}", *filter(None, map(_narrowed, narrowing))]
     if plan is not None:
         lines.append(_plan_words(plan, now.staged, approved=now.approved))
     if record.todos:
         lines += ["Todos:", *[f"- [{todo.status}] {todo.content}" for todo in record.todos]]
+    return "\n".join(lines)
+
+
+def _narrowed(mode: CustomMode) -> str:
+    """Says what a mode of somebody's own takes from its base; its agent's prompt has its words."""
+    lines = []
+    if mode.tools is not None:
+        lines.append(f"Only these tools exist in it: {', '.join(mode.tools) or 'none'}.")
+    if mode.edit is not None:
+        files = ", ".join(mode.edit) or "none"
+        lines.append(f"Only these files may change in it: {files}. Any other change is refused.")
     return "\n".join(lines)
 
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
+from typing import Literal
 
 from assent.core.errors import AssentError, NotFound, UsageError
 from assent.core.event import Recorded
 from assent.core.ids import plan_name_of, slug
 from assent.core.journal import finished
 from assent.core.message import Image, Text
-from assent.core.mode import Mode, agent_of
+from assent.core.mode import Modes, agent_of, in_force, resolved
 from assent.core.model import Delta
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord, fold_session
@@ -20,11 +21,14 @@ from assent.core.session_event import (
     SessionStarted,
     Todo,
     TodosChanged,
+    WorkHalted,
 )
 from assent.core.transcript import Transcript
 from assent.engine.session.copies import exported, fork_mode, words_of
 from assent.engine.session.desk import Desk
 from assent.engine.session.diary import Diary
+from assent.engine.session.halting import again_words, last_end
+from assent.engine.session.hooking import prompted
 from assent.engine.session.reminders import Now, Switch, fork_words, mode_events, reminder
 from assent.engine.session.tooling import Tooling
 from assent.engine.session.turns import SessionTurn
@@ -42,22 +46,28 @@ class Sessions:
         self._desk = desk
         self._clock = desk.doors.clock
 
+    @property
+    def modes(self) -> Modes:
+        """The modes of people's own that a session can be in here, by id."""
+        return self._desk.place.modes
+
     def start(
-        self, goal: str, mode: Mode, agent: str = "", model: str = "", images: Sequence[Image] = ()
+        self, goal: str, name: str, agent: str = "", model: str = "", images: Sequence[Image] = ()
     ) -> SessionRecord:
-        """Starts a session and says the goal in it; in plan mode its plan file is made."""
+        """Starts a session in a mode and says the goal in it; while planning with a plan file."""
+        mode, custom = resolved(name, self._desk.place.modes)
         diary = Diary(self._desk.doors, self._desk.workspaces.open().workspace)
-        aim = _aim(goal)
-        name = self._slug(diary, aim)
-        plan = None
+        aim, session = _aim(goal), self._clock.new_id()
+        heard = prompted(self._desk, session, mode, agent or agent_of(mode), goal) if aim else []
+        slug, plan = self._slug(diary, aim), None
         if mode == "plan" and aim:
-            plan = self._desk.plans.new(plan_name_of(aim), name, aim)
-        started = SessionStarted(self._clock.new_id(), diary.workspace, name, mode, aim)
+            plan = self._desk.plans.new(plan_name_of(aim), slug, aim)
+        started = SessionStarted(session, diary.workspace, slug, mode, aim, custom=custom)
         first: list[SessionEvent] = [started, self._desk.link(plan)]
         record = _folded(first, self._clock.now())
         if aim:
             said = self._message(record, goal, agent, model, images)
-            first += [self._reminder(record, plan, said), said]
+            first += [self._reminder(record, plan, said), *heard, said]
         return diary.start(*first)
 
     def say(
@@ -71,16 +81,19 @@ class Sessions:
         """Adds what a person says; without an agent the mode's, or the special one of before."""
         record = self._require(record)
         said = self._message(record, text, agent, model, images)
+        heard = prompted(self._desk, record.session, record.mode, said.agent, text)
         if record.messages:
-            return self._append(record, said)
-        return self._append(record, self._reminder(record, self._desk.plan_of(record), said), said)
+            return self._append(record, *heard, said)
+        told = self._reminder(record, self._desk.plan_of(record), said)
+        return self._append(record, told, *heard, said)
 
-    def set_mode(self, record: SessionRecord, mode: Mode, reason: str = "") -> SessionRecord:
+    def set_mode(self, record: SessionRecord, name: str, reason: str = "") -> SessionRecord:
         """Changes the mode because a person says so, and tells the model."""
-        record = self._require(record)
-        if record.mode == mode:
+        record, place = self._require(record), self._desk.place
+        mode, custom = resolved(name, place.modes)
+        if (record.mode, record.custom) == (mode, custom):
             return record
-        switch = Switch(mode, reason, staging=self._desk.place.staging)
+        switch = Switch(mode, reason, staging=place.staging, custom=custom, modes=place.modes)
         return self._append(record, *mode_events(record, switch, self._clock.new_id()))
 
     def last(self) -> SessionRecord:
@@ -112,7 +125,7 @@ class Sessions:
 
     def of_plan(self, plan: PlanRecord) -> SessionRecord | None:
         """Returns the session that works on a plan, or in whose folder the plan lies."""
-        records = self.all()
+        records = [record for record in self.all() if not record.parent]
         linked = [record for record in records if record.plan_id == plan.plan_id]
         return next(iter(linked or [r for r in records if r.slug == plan.session]), None)
 
@@ -151,9 +164,12 @@ class Sessions:
         name = self._slug(diary, record.slug)
         session = self._clock.new_id()
         started = SessionStarted(
-            session, diary.workspace, name, mode, record.goal, fork=record.session
-        )
-        words = Text(fork_words(mode, record.slug, staging=self._desk.place.staging))
+            session, diary.workspace, name, mode, record.goal, fork=record.session,
+            custom=record.custom,
+        )  # fmt: skip
+        place = self._desk.place
+        narrowing = in_force(mode, record.custom, place.modes)[1]
+        words = Text(fork_words(mode, record.slug, narrowing, staging=place.staging))
         told = MessageAdded(
             self._clock.new_id(), agent_of(mode), (words,), synthetic="mode", model=record.model
         )
@@ -161,8 +177,32 @@ class Sessions:
         return diary.start(started, self._desk.link(None), *copied, told)
 
     def delete(self, record: SessionRecord) -> SessionRecord:
-        """Takes a session off the lists; its plans stay, and its runs can still be undone."""
+        """Takes a session and its children off the lists; plans stay, and runs can be undone."""
+        for child in [each for each in self.all() if each.parent == record.session]:
+            self.delete(child)
         return self._append(self._require(record), SessionDeleted())
+
+    def halt(
+        self, record: SessionRecord, how: Literal["paused", "cancelled"], reason: str = ""
+    ) -> SessionRecord:
+        """Wants whoever works in a session, and its children, to stop before the next step."""
+        record = self._require(record)
+        return record if record.halt == how else self._append(record, WorkHalted(how, reason))
+
+    def retry(self, record: SessionRecord) -> SessionRecord:
+        """Tells the model to try the last turn again, with what went wrong in it."""
+        record = self._require(record)
+        words = Text(again_words(record, self.events(record)))
+        agent = record.agent or agent_of(record.mode)
+        new = self._clock.new_id()
+        return self._append(
+            record, MessageAdded(new, agent, (words,), synthetic="retry", model=record.model)
+        )
+
+    def failure(self, record: SessionRecord) -> str:
+        """Returns the words with which the last turn failed; nothing if it did not."""
+        end = last_end(self.events(record)) if record.ended == "failed" else None
+        return end.words if end else ""
 
     def restore_todos(self, plan: PlanRecord, run: str) -> SessionRecord | None:
         """Sets the todos of a plan's session as they were when a run began (F128)."""
@@ -197,13 +237,16 @@ class Sessions:
         with self._desk.projections.now_and_then():
             finished(self._desk.runs.settle())
             turn = SessionTurn(self._desk, self.diary(), record.session, tooling, build)
-            yield from turn.open()
             try:
+                yield from turn.open()
                 yield from driver.drive(turn)
             except AssentError as error:
                 yield from turn.fail(error)
                 raise
-            yield from turn.close()
+            finally:
+                turn.children.stop()
+            # The plan that a child reads is its parent's.
+            yield from turn.note() if turn.record.parent else turn.close()
 
     def diary(self) -> Diary:
         """Returns the sessions of this workspace: none, in a folder that is no workspace yet."""
@@ -232,7 +275,8 @@ class Sessions:
         self, record: SessionRecord, plan: PlanRecord | None, said: MessageAdded
     ) -> MessageAdded:
         """Returns what the model is told before the first message."""
-        words = Text(reminder(record, plan, Now(staging=self._desk.place.staging)))
+        place = self._desk.place
+        words = Text(reminder(record, plan, Now(staging=place.staging, modes=place.modes)))
         new = self._clock.new_id()
         return MessageAdded(new, said.agent, (words,), synthetic="reminder", model=said.model)
 

@@ -1,15 +1,19 @@
 """Surroundings: who works in a session, in which posture, and what a call may look at."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
+import msgspec
+
 from assent.core.agent import Agent
-from assent.core.mode import agent_of
+from assent.core.errors import NotFound
+from assent.core.mode import CustomMode, Mode, agent_of, in_force, stricter, unknown_mode
 from assent.core.paths import shown
-from assent.core.record import PlanRecord
+from assent.core.record import PlanRecord, RunNote
 from assent.core.session import SessionRecord
 from assent.core.tool import Action, Posture, Request, Verdict
 from assent.engine.session.desk import Desk
+from assent.engine.session.lineage import parents
 from assent.engine.session.tooling import Tooling
 from assent.tools.looking.overlay import Overlay
 from assent.tools.tool import Around
@@ -18,34 +22,71 @@ LARGEST = 1 << 30  # bytes of a file that a model's call may be about: a second 
 
 
 class Surroundings:
-    """What follows from a session's record and its plan; what stays the same is made once."""
+    """What follows from a session, its parents and its plan; what stays the same is made once.
+
+    Nothing of a parent is remembered: whoever works asks anew what holds above (F101).
+    """
 
     def __init__(self, desk: Desk, tooling: Tooling) -> None:
         self._desk = desk
         self._tooling = tooling
         self._overlay: tuple[str, Overlay] | None = None  # with the draft that it shows
         self._scope: tuple[str, tuple[str, ...]] = ("", ())  # of a run of prose
+        self._agent: tuple[object, Agent] | None = None  # with what it was made of
 
     def agent(self, record: SessionRecord) -> Agent:
-        """Returns the agent of the newest message; in a stranger's place the plan agent (F11)."""
-        agents = self._tooling.agents
-        name = record.agent or agent_of(record.mode)
-        return agents.get(name) or agents.get("plan") or Agent("plan")
+        """Returns the agent of the newest message; in a stranger's place the plan agent (F11).
+
+        Of a child's agent no tool is left that somebody above lacks. As long as all are the same,
+        so is the value.
+        """
+        own, words = self._known(record), self._words(record)
+        above = [self._known(each) for each in self._above(record) or ()]
+        if self._agent is None or self._agent[0] != (own, words, above):
+            self._agent = ((own, words, above), _within(own, words, above))
+        return self._agent[1]
 
     def is_stranger(self, record: SessionRecord) -> bool:
         """Tells whether nobody knows the agent that the newest message names."""
         return bool(record.agent) and record.agent not in self._tooling.agents
 
+    def doubts(self, record: SessionRecord) -> tuple[str, ...]:
+        """Says what a person should know where agent or mode of a session are gone (F11)."""
+        stranger = (
+            f"There is no agent {record.agent!a}; the plan agent works instead, in plan mode."
+            if self.is_stranger(record)
+            else ""
+        )
+        return tuple(filter(None, [stranger, unknown_mode(record.custom, self._tooling.modes)]))
+
+    def mode(self, record: SessionRecord) -> Mode:
+        """Returns the strictest mode of a session and everybody whom it works for."""
+        return self._in_force(record, self._above(record))[0]
+
     def posture(self, record: SessionRecord, plan: PlanRecord | None) -> Posture:
         """Returns everything that decides about a call besides the call itself."""
-        scope = self._building(record, plan)
+        above = self._above(record)
+        mode, custom = self._in_force(record, above)
+        run = self._building(record, plan, above or ())
         return Posture(
-            "plan" if self.is_stranger(record) else record.mode,
+            mode,
             self._tooling.hosts,
-            scope is not None,
-            scope or (),
+            run is not None,
+            self._covered(run) if run else (),
             bool(record.parent),
-            self._tooling.staging,
+            # What a child stages would be in a plan that its parent writes, behind its back.
+            self._tooling.staging and not record.parent,
+            tuple(self._known(each) for each in (record, *(above or ()))),
+            custom,
+            self._tooling.auto,
+            self._desk.grants.of(
+                record,
+                self._known(record).name,
+                mode,
+                run.digest if run else "",
+                self._tooling.grants_s,
+            ),
+            self._tooling.driver is not None and record.depth < self._tooling.tasks.depth,
         )
 
     def around(
@@ -71,7 +112,40 @@ class Surroundings:
             place.private,
             seen,
             is_readable,
+            self._tooling.outside,
+            session=record.session,
         )
+
+    def _known(self, record: SessionRecord) -> Agent:
+        agents = self._tooling.agents
+        name = record.agent or agent_of(record.mode)
+        return agents.get(name) or agents.get("plan") or Agent("plan")
+
+    def _words(self, record: SessionRecord) -> str:
+        """Returns what the session's own mode adds to its agent's prompt."""
+        if not self._tooling.modes:
+            return ""
+        custom = self._in_force(record, ())[1]
+        return "\n\n".join(each.prompt.strip() for each in custom if each.prompt.strip())
+
+    def _above(self, record: SessionRecord) -> tuple[SessionRecord, ...] | None:
+        """Returns those whom a child works for; None if they cannot be found."""
+        try:
+            return parents(self._desk.doors, record) if record.parent else ()
+        except NotFound:
+            return None
+
+    def _in_force(
+        self, record: SessionRecord, above: Sequence[SessionRecord] | None
+    ) -> tuple[Mode, tuple[CustomMode, ...]]:
+        """Returns the mode that holds, and the modes of one's own that narrow it."""
+        mode: Mode = "plan" if above is None else record.mode
+        custom: dict[str, CustomMode] = {}
+        for each in (record, *(above or ())):
+            holds, narrowing = in_force(each.mode, each.custom, self._tooling.modes)
+            mode = stricter(mode, "plan" if self.is_stranger(each) else holds)
+            custom |= {f"{one.id} {one.source}": one for one in narrowing}
+        return mode, tuple(custom.values())
 
     def _text(self, plan: PlanRecord | None) -> bytes:
         return (self._desk.plans.live(plan) or b"") if plan else b""
@@ -85,11 +159,28 @@ class Surroundings:
             self._overlay = (draft, Overlay(doors.files, doors.blobs, operations, largest=LARGEST))
         return self._overlay[1]
 
-    def _building(self, record: SessionRecord, plan: PlanRecord | None) -> tuple[str, ...] | None:
-        """Returns the files that an approved plan of prose may touch, in its own turns alone."""
+    def _building(
+        self, record: SessionRecord, plan: PlanRecord | None, above: Sequence[SessionRecord]
+    ) -> RunNote | None:
+        """Returns the build of prose that a turn belongs to, and its children's turns with it."""
         run = plan.building if plan else None
-        if run is None or (run.run, run.session) != (record.build, record.session):
+        if run is None or any(each.build != run.run for each in (record, *above)):
             return None
+        return run if run.session == (above[-1] if above else record).session else None
+
+    def _covered(self, run: RunNote) -> tuple[str, ...]:
+        """Returns the files that an approved plan of prose may touch."""
         if self._scope[0] != run.run:
             self._scope = (run.run, self._desk.plans.ledger().plan(run).scope.files)
         return self._scope[1]
+
+
+def _within(agent: Agent, words: str, above: Sequence[Agent]) -> Agent:
+    """Returns an agent with a mode's words added, and without what those above it lack."""
+    if not words and not above:
+        return agent
+    prompt = f"{agent.prompt.rstrip()}\n\n{words}" if words else agent.prompt
+    for each in above:
+        meet = each.narrowed(agent)
+        agent = msgspec.structs.replace(agent, tools=meet.tools, permission=meet.permission)
+    return msgspec.structs.replace(agent, prompt=prompt)

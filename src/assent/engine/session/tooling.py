@@ -1,12 +1,24 @@
 """Tooling: what the calls of a turn work with, as `app` chose it for this machine and person."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from assent.core.agent import Agent
-from assent.ports import Asker, Fetch, Gate, Process, Shell
+from assent.core.mode import CustomMode
+from assent.core.tool import Posture
+from assent.ports import Asker, Driver, Fetch, Gate, Guard, Outside, Process, Shell
 from assent.tools.toolbox import Toolbox
+
+
+class TaskLimits(msgspec.Struct, frozen=True):
+    """How far children may go: `[tasks]`."""
+
+    depth: int = 1
+    together: int = 3
+    seconds: float = 600
+    steps: int = 60
+    children: int = 20  # budget.children: of one session, before the person is asked
 
 
 class Tooling(msgspec.Struct, frozen=True):
@@ -23,3 +35,15 @@ class Tooling(msgspec.Struct, frozen=True):
     staging: bool = True  # plan.staging
     suggest: bool = False  # plan.suggest
     formats: Mapping[str, tuple[str, ...]] = {}  # format
+    modes: Mapping[str, CustomMode] = {}  # of the person's and the project's own
+    outside: Outside | None = None
+    # Makes the guards of one turn: the loop guard, and hooks around calls.
+    guards: Callable[[Callable[[], Posture]], Sequence[Guard]] = lambda posture: ()
+    driver: Driver | None = None  # children work with others of its kind; None: there are none
+    tasks: TaskLimits = TaskLimits()
+    auto: bool = False  # --auto: what would be asked runs, except where that never may
+    unconfined: bool = False  # shell.unconfined
+    shell_s: float = 120  # shell.timeout_s
+    questions_s: int = 0  # questions.expires_s
+    grants_s: int = 0  # questions.grants_expire_s
+    mask: Callable[[str], str] = lambda text: text  # takes secrets out of what calls say

@@ -16,16 +16,20 @@ from assent.sandbox.view.profile import Profile
 from assent.sandbox.view.sight import Sight
 
 
-def bubblewrapped(environment: Mapping[str, str], tool: bytes) -> Confine:
+def bubblewrapped(
+    environment: Mapping[str, str], tool: bytes, *, writable: bool = False
+) -> Confine:
     """Returns what confines a scratch workspace as a person's would be."""
 
     def confine(ground: Ground) -> Runner:
-        return Bubblewrap(profiles(environment, ground), tool).run
+        return Bubblewrap(profiles(environment, ground, writable=writable), tool).run
 
     return confine
 
 
-def profiles(environment: Mapping[str, str], ground: Ground) -> Callable[[], Profile]:
+def profiles(
+    environment: Mapping[str, str], ground: Ground, *, writable: bool = False
+) -> Callable[[], Profile]:
     """Returns what makes the profiles of a scratch workspace; a folder there is in its PATH."""
     hidden = [os.fsencode(path) for path in (ground.state, ground.config)]
     programs = str(ground.home / os.path.basename(PROGRAMS))
@@ -35,7 +39,7 @@ def profiles(environment: Mapping[str, str], ground: Ground) -> Callable[[], Pro
     sight = Sight(os.fsencode(ground.root), os.fsencode(ground.home), hidden, around)
 
     def profile() -> Profile:
-        seen = sight.profile()
+        seen = sight.profile(writable=writable)
         more = [path for path in needed() if path not in seen.shown]
         return msgspec.structs.replace(seen, shown=(*seen.shown, *more))
 

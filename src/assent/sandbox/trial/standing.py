@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import msgspec
 
@@ -20,6 +20,7 @@ from assent.sandbox.trial.interpreter import COMMAND
 from assent.sandbox.trial.kept import FILE, Kept, circumstances, keep, known
 from assent.sandbox.trial.scratch import scratch
 from assent.sandbox.trial.selftest import Confine, selftest
+from assent.sandbox.trial.writing import writing
 
 DOCTOR: Final = "assent doctor"
 
@@ -40,9 +41,15 @@ class Standings:
     ) -> None:
         self._file = folder / FILE
         self._confine, self._baiting = confine, baiting
+        self._writable: Callable[[bytes], Confine] | None = None
         self._tool = find()
         self._lacking = lacking
         self._found: Standing | None = None
+
+    def covering(self, writable: Callable[[bytes], Confine]) -> Self:
+        """Has the self-test also try what confines those who may write in the workspace."""
+        self._writable = writable
+        return self
 
     def known(self) -> Standing | None:
         """Tells what the last self-test found, if it still counts, without making one."""
@@ -76,7 +83,8 @@ class Standings:
         if hindered is not None:
             keep(self._file, Kept(circumstances(self._tool), hindered))
             return hindered, ()
-        attempts = (*selftest(confine, self._baiting), *boundaries(confine, QUICK))
+        writings = writing(self._writable(self._tool)) if self._writable else ()
+        attempts = (*selftest(confine, self._baiting), *boundaries(confine, QUICK), *writings)
         found = concluded(attempts)
         keep(self._file, Kept(circumstances(self._tool), found))
         return found, attempts

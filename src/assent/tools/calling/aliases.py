@@ -37,6 +37,8 @@ ALIASES: dict[str, str] = {
         "present_plan": "exitplan exitplanmode planexit submitplan",
         "enter_plan": "enterplanmode planenter",
         "remember": "savememory memory addmemory",
+        "task": "agent subagent delegate delegatetoagent delegatetask newtask spawnagent "
+        "runsubagent launchagent dispatchagent",
     }.items()
     for alias in (tool.replace("_", ""), *names.split())
 }
@@ -45,9 +47,12 @@ REFUSED: dict[str, str] = {
     "websearch": "There is no search of the web. If you know the address, use `fetch`.",
     "googlewebsearch": "There is no search of the web. If you know the address, use `fetch`.",
     "todoread": "The list of todos is shown to you as it is; `todo` replaces it.",
-    "python": "No program is run for you but commands that only read: use `shell`.",
+    "python": "`shell` runs programs: while planning those that only read, else what is allowed.",
     "killshell": "No command runs in the background. `shell` returns when it is done.",
     "bashoutput": "No command runs in the background. `shell` returns when it is done.",
+    "taskoutput": "What a task in the background came to is told to you by a message; go on.",
+    "agentoutput": "What a task in the background came to is told to you by a message; go on.",
+    "agentoutputtool": "What a task in the background came to is told to you by a message; go on.",
     "insert": "Use `edit`: put the line before the place, and what follows it, into `old`.",
     "undoedit": "The person undoes what was applied. Use `edit` to change a file again.",
 }
@@ -59,6 +64,12 @@ EDITORS = ("strreplaceeditor", "strreplacebasededittool", "texteditor")
 def other_names(tool: str) -> list[str]:
     """Returns the aliases of a tool."""
     return [alias for alias, name in ALIASES.items() if name == tool]
+
+
+def is_taken(name: str) -> bool:
+    """Tells whether a name already means something here, spelled in whatever way."""
+    short = key(name)
+    return short in ALIASES or short in REFUSED or short in EDITORS
 
 
 def meant(call: Call, tools: Mapping[str, Tool]) -> Call:

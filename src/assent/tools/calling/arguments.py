@@ -8,7 +8,7 @@ import msgspec
 from assent.core.errors import UsageError
 from assent.core.message import Call
 from assent.tools.calling.schema import field_schema, required, schema
-from assent.tools.tool import Tool
+from assent.tools.tool import Free, Tool
 
 SHOWN = 200  # characters of what could not be read
 
@@ -17,6 +17,8 @@ def decoded(tool: Tool, call: Call) -> msgspec.Struct:
     """Returns a call's arguments; raises UsageError, naming the field, if they do not fit."""
     if call.args is None:
         raise _unreadable(tool, call.raw)
+    if tool.schema is not None:
+        return _free(tool, tool.schema, call.args)
     _check_names(tool, call.args)
     try:
         return msgspec.convert(call.args, tool.args, strict=False)
@@ -28,6 +30,24 @@ def decoded(tool: Tool, call: Call) -> msgspec.Struct:
         return msgspec.convert(mended, tool.args, strict=False)
     except msgspec.ValidationError:
         raise _unfit(tool, first) from first
+
+
+def _free(tool: Tool, schema: dict[str, Any], args: dict[str, Any]) -> Free:
+    """Returns arguments as they came; whether they fit in all is for the one who made the schema.
+
+    A list or object that was sent as a string of JSON is read, where nothing else can be meant.
+    """
+    needed = schema.get("required", ())
+    if missing := [f"`{name}` is missing" for name in needed if name not in args]:
+        raise UsageError(f"{tool.name}: {', '.join(missing)}. Nothing was done.")
+    fields = schema.get("properties", {})
+    kinds = {name: _kind(fields.get(name)) for name in args}
+    return Free({name: _mended(value, kinds[name]) for name, value in args.items()})
+
+
+def _kind(field: Any) -> str:
+    kind = field.get("type") if isinstance(field, dict) else None
+    return kind if kind in ("array", "object") else ""
 
 
 def _check_names(tool: Tool, args: dict[str, Any]) -> None:
@@ -45,7 +65,7 @@ def _mended(value: Any, kind: str) -> Any:
     """Reads a list or object that was sent as a string of JSON, and a number as its digits."""
     if kind == "string":
         return str(value) if type(value) is int else value
-    if not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
+    if not kind or not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
         return value
     try:
         return msgspec.json.decode(value)

@@ -53,7 +53,12 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
         ("replace_all", "allowmultiple"),
         ("multiple", "multiselect"),
         ("todos", "items todolist"),
-        ("content header", "step task title"),
+        ("content header description", "step title"),
+        ("content header prompt", "task"),
+        ("prompt", "objective message instructions"),
+        ("agent", "subagenttype agentname agenttype subagent"),
+        ("session", "taskid sessionid agentid resume"),
+        ("background", "runinbackground"),
         ("url", "uri address"),
     )
     for alias in aliases.split()
@@ -87,7 +92,7 @@ HARMLESS_AS: dict[str, tuple[object, ...]] = {
     "shouldreadentirefile": (False,),
 }
 _BACKGROUND = "no command runs in the background; leave it out, and `shell` returns when it is done"
-_CONFINED = "commands only read here, and always where they can change nothing; leave it out"
+_CONFINED = "only the person decides what confines a command; leave it out"
 _IGNORED = "what git ignores is left out; `read` shows a file or folder of that kind by its path"
 WHY: dict[str, str] = {
     "runinbackground": _BACKGROUND,
@@ -119,6 +124,8 @@ def key(name: str) -> str:
 
 def translated(tool: Tool, args: Args) -> Args:
     """Returns arguments under the names that a tool has; raises UsageError for one it cannot do."""
+    if tool.schema is not None:
+        return args
     whole = WHOLE.get(tool.name)
     return _translated(tool.name, tool.args, whole(args) if whole else args)
 

@@ -21,7 +21,8 @@ _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 def offer(tool: Tool) -> Offer:
     """Returns a tool as a model gets to see it."""
-    return Offer(tool.name, description(tool), schema(tool.args))
+    own = tool.schema if tool.schema is not None else schema(tool.args)
+    return Offer(tool.name, description(tool), own)
 
 
 @cache

@@ -17,6 +17,7 @@ Args: TypeAlias = dict[str, Any]
 Translation: TypeAlias = Callable[[Any], Args | None]
 
 MANY = 1_000_000
+MILLI = 1000
 SHELLS = ("bash", "sh", "zsh", "/bin/bash", "/bin/sh", "/usr/bin/bash")
 SCRIPT = ("-c", "-lc", "-ic", "-cl")
 STATUSES = {"not-started": "pending", "in-progress": "in_progress", "canceled": "cancelled"}
@@ -54,6 +55,21 @@ def _command(value: Any) -> Args | None:
             pass
     words = [w if re.fullmatch(_PLAIN, w, re.ASCII) else quoted(w) for w in value]
     return {"command": " ".join(words)}
+
+
+def _seconds(value: Any) -> Args | None:
+    """Reads a time limit: a thousand or more can only be meant as milliseconds."""
+    number = float(value) if re.fullmatch(r"\d+(\.\d+)?", str(value)) else 0.0
+    return {"seconds": number / MILLI if number >= MILLI else number} if number else None
+
+
+def _milliseconds(value: Any) -> Args | None:
+    number = float(value) if re.fullmatch(r"\d+(\.\d+)?", str(value)) else 0.0
+    return {"seconds": number / MILLI} if number else None
+
+
+def _subject(value: Any) -> Args | None:
+    return {"subject": value} if _is_text(value) else None
 
 
 def _view_range(value: Any) -> Args | None:
@@ -102,6 +118,9 @@ def _status(value: Any) -> Args | None:
 TRANSLATIONS: Mapping[tuple[str, str], Translation] = {
     ("shell", "command"): _command,
     ("shell", "cmd"): _command,
+    ("shell", "timeout"): _seconds,
+    ("shell", "timeoutms"): _milliseconds,
+    ("shell", "description"): _subject,
     ("read", "viewrange"): _view_range,
     ("grep", "headlimit"): _unlimited,
     ("grep", "casesensitive"): _unless("ignore_case"),

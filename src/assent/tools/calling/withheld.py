@@ -7,6 +7,8 @@ from assent.tools.calling.foreign import key
 from assent.tools.tool import Tool
 
 ENTER = "enter_plan"
+# A child's words and wishes belong to its parent's plan, which the parent writes.
+ROOT_ONLY = (ENTER, "write_plan", "todo", "remember")
 # What agents' files of other programs call the family of a tool.
 FAMILIES = {Action.EDIT: ("edit",), Action.SHELL: ("bash",), Action.FETCH: ("webfetch",)}
 
@@ -15,22 +17,36 @@ def withheld(tool: Tool, posture: Posture, agent: Agent, *, suggest: bool) -> st
     """Returns the reason, or nothing if the tool is offered."""
     if _denied(tool, agent):
         return f"The agent {agent.name} may not use it."
-    if posture.child and (tool.action is Action.PRESENT or tool.name == ENTER):
+    if posture.child and (tool.action is Action.PRESENT or tool.name in ROOT_ONLY):
         return "Only the session that the person talks to can do this."
+    if tool.action is Action.TASK and not posture.deeper:
+        return "A child starts no children here (`tasks.depth`)."
+    for mode in posture.custom:
+        if mode.tools is not None and tool.name not in mode.tools:
+            return f"The mode {mode.id} does not have it."
     if tool.name == ENTER and not suggest and posture.mode != "plan":
         return "The setting `plan.suggest` is off; only the person goes back to planning."
     return _by_mode(tool, posture)
 
 
 def _by_mode(tool: Tool, posture: Posture) -> str:
-    planning = posture.mode == "plan"
-    if tool.only == "plan" and not planning:
+    if posture.mode == "plan":
+        return _while_planning(tool, posture)
+    if tool.only == "plan":
         return f"It works only in plan mode, and this session is in {posture.mode} mode."
-    if tool.only == "build" and planning:
+    return ""
+
+
+def _while_planning(tool: Tool, posture: Posture) -> str:
+    if tool.only == "build":
         return "It works only outside plan mode; this session is planning already."
-    if planning and tool.action is Action.EDIT and not posture.staging:
+    if tool.action is Action.EDIT and posture.child:
+        return "While planning, only the session that the person talks to stages changes."
+    if tool.action is Action.EDIT and not posture.staging:
         return "Staging is off (`plan.staging`): only the plan is written now, with `write_plan`."
-    if planning and tool.action is Action.FETCH and not posture.hosts:
+    if tool.action is Action.TOOL:
+        return "What it does is not known, so it cannot be staged; it works outside plan mode."
+    if tool.action is Action.FETCH and not posture.hosts:
         return "No host may be fetched from while planning (`fetch.hosts` is empty)."
     return ""
 

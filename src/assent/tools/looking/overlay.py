@@ -49,15 +49,18 @@ class Overlay:
 
         Symlinks are followed; what lies outside the workspace is refused, with its name.
         """
-        typed = argument.encode("utf-8", "backslashreplace")
-        if b"\0" in typed:
-            raise Refused(f"{shown(typed)} holds a zero byte; no file has such a name.")
-        if typed.count(b"/") > DEEPEST:
-            raise Refused(f"A path has at most {DEEPEST} folders here; this one has more.")
-        path = self._walk(typed)
+        path = self._walk(_typed(argument))
         if inside(path, STATE) and not any(inside(path, own) for own in self._own):
             raise Refused(f"{shown(path)} is Assent's own; it holds nothing of the project.")
         return path
+
+    def way_out(self, argument: str) -> bytes | None:
+        """Returns where a path leads to outside, absolute or from the root; None if it stays."""
+        try:
+            self._walk(_typed(argument))
+        except _Left as left:
+            return left.path
+        return None
 
     def state(self, path: bytes) -> Seen:
         """Returns what stands under a name."""
@@ -149,7 +152,7 @@ class Overlay:
 
     def _walk(self, typed: bytes) -> bytes:
         """Follows a path name by name, as the kernel would with the draft on disk."""
-        waiting = self._from_root(typed, typed).split(b"/")[::-1]
+        waiting = self._from_root(typed, typed, b"").split(b"/")[::-1]
         done, hops, leads_to = b"", 0, typed
         while waiting:
             name = waiting.pop()
@@ -157,7 +160,7 @@ class Overlay:
                 continue
             if name == b"..":
                 if not done:
-                    raise _outside(typed, leads_to)
+                    raise _Left(typed, leads_to, b"/".join((b"..", *waiting[::-1])))
                 done = parent(done)
                 continue
             path = self._spelled(done, name)
@@ -169,11 +172,15 @@ class Overlay:
             if hops > _HOPS:
                 raise Refused(f"{shown(typed)} is a symlink that leads back to itself.")
             done = b"" if target.startswith(b"/") else done
-            waiting += self._from_root(target, typed).split(b"/")[::-1]
+            rest = b"/".join(waiting[::-1])
+            waiting += self._from_root(target, typed, rest).split(b"/")[::-1]
         return done
 
-    def _from_root(self, path: bytes, typed: bytes) -> bytes:
-        """Returns a path as seen from the root, still with its symlinks; it may be relative."""
+    def _from_root(self, path: bytes, typed: bytes, rest: bytes) -> bytes:
+        """Returns a path as seen from the root, still with its symlinks; it may be relative.
+
+        The rest is what is to be followed after it.
+        """
         if not path.startswith(b"/"):
             return path
         parts = path.split(b"/")
@@ -182,7 +189,7 @@ class Overlay:
                 return b"/".join(parts[end:])
         found = self._on_disk(path)  # a symlink outside may lead in
         if found is None:
-            raise _outside(typed, path)
+            raise _Left(typed, path, path + b"/" + rest if rest else path)
         return found
 
     def _on_disk(self, path: bytes) -> bytes | None:
@@ -212,8 +219,23 @@ class Overlay:
         return None if path in self._made else self._files.target(path)
 
 
-def _outside(typed: bytes, target: bytes) -> Refused:
-    if typed == target:
-        return Refused(f"{shown(typed)} lies outside the workspace, where nothing is read.")
-    message = f"{shown(typed)} leads to {shown(target)} outside the workspace."
-    return Refused(f"{message} Nothing there is read.")
+class _Left(Refused):
+    """A path leads out of the workspace: what was typed, the step that left, and where to."""
+
+    def __init__(self, typed: bytes, step: bytes, path: bytes) -> None:
+        self.path = path
+        words = f"{shown(typed)} lies outside the workspace, where nothing is read."
+        if typed != step:
+            words = f"{shown(typed)} leads to {shown(step)} outside the workspace. "
+            words += "Nothing there is read."
+        super().__init__(words)
+
+
+def _typed(argument: str) -> bytes:
+    """Returns what a model typed as bytes; refuses what is no path."""
+    typed = argument.encode("utf-8", "backslashreplace")
+    if b"\0" in typed:
+        raise Refused(f"{shown(typed)} holds a zero byte; no file has such a name.")
+    if typed.count(b"/") > DEEPEST:
+        raise Refused(f"A path has at most {DEEPEST} folders here; this one has more.")
+    return typed

@@ -1,8 +1,12 @@
 """Places: where a path that a model typed leads, and whether anybody may look there at all."""
 
 from assent.core.errors import Refused
-from assent.core.paths import folded, inside, one_line
+from assent.core.paths import folded, inside, one_line, parent, shown
+from assent.core.tool import Action, Request
+from assent.ports import Outside
 from assent.tools.tool import Around
+
+MOVED = "That is not what was asked about, so nothing was read."
 
 
 def located(around: Around, argument: str) -> bytes:
@@ -16,3 +20,36 @@ def located(around: Around, argument: str) -> bytes:
 def is_private(around: Around, path: bytes) -> bool:
     """Tells whether a path lies in the state or configuration of Assent itself."""
     return any(inside(folded(path), folded(own)) for own in around.private)
+
+
+def looks(around: Around, argument: str) -> tuple[Request, ...]:
+    """Returns what looking at a path touches: outside the workspace, the folder as well."""
+    found = _outer(around, argument)
+    if found is None:
+        return (Request(Action.READ, shown(located(around, argument)) or "."),)
+    return _touched(*found)
+
+
+def entered(around: Around, argument: str) -> tuple[Outside, bytes] | None:
+    """Returns the way to what lies outside, and its real path; None if it lies in the workspace.
+
+    Only what the gate has judged counts: a symlink may lead elsewhere by now.
+    """
+    found = _outer(around, argument)
+    if found and any(asked not in around.judged for asked in _touched(*found)):
+        raise Refused(f"{one_line(argument.encode())} leads to {one_line(found[1])} now. {MOVED}")
+    return found
+
+
+def _touched(outside: Outside, path: bytes) -> tuple[Request, ...]:
+    folder = path if outside.is_folder(path) else parent(path)
+    return (Request(Action.OUTSIDE, shown(folder) + "/*"), Request(Action.READ, shown(path)))
+
+
+def _outer(around: Around, argument: str) -> tuple[Outside, bytes] | None:
+    """Returns the real path of what lies outside, where a person can be asked about it."""
+    way = around.overlay.way_out(argument) if around.outside else None
+    if way is None or around.outside is None:
+        return None
+    absolute = way if way.startswith(b"/") else around.root + b"/" + way
+    return around.outside, around.outside.real(absolute)

@@ -1,0 +1,91 @@
+"""Opens commands of one's own: loads them, and writes out what one of them stands for."""
+
+from pathlib import Path
+
+from assent.app.late import late_yaml
+from assent.app.settings import located, places_here, trusted_here
+from assent.config.commands import command_places, load_commands
+from assent.core.errors import Refused
+from assent.core.paths import one_line, shown
+from assent.core.template import Attached, Piece, Printed, SlashCommand, joined, pieces
+from assent.core.tool import Action, Posture, Request, Verdict
+from assent.engine.session.tooling import Tooling
+from assent.tools.looking.overlay import Overlay
+
+LARGEST = 256 << 10  # bytes of a file that goes along
+READING = Posture("plan")  # whatever the mode: a template only looks
+
+
+def load_custom(folder: str) -> tuple[dict[str, SlashCommand], tuple[str, ...]]:
+    """Returns the commands of the person and of the project, with what a person should know."""
+    from assent.workspace.disk import Disk
+
+    here = places_here()
+    _, root = located(folder)
+    trusted = trusted_here(root, here)
+    places = command_places(here.config, Path.home(), root)
+    commands, warnings = load_commands(places, Disk().open, late_yaml, trusted.holds)
+    return commands, (*warnings, *trusted.warnings)
+
+
+def written(command: SlashCommand, arguments: str, folder: str, tooling: Tooling) -> str:
+    """Returns what a command says with these words; raises Refused for what may not be read."""
+    writer = _Writer(command, located(folder)[1], tooling)
+    parts = pieces(command.template, arguments)
+    found = {part: text for part in parts if (text := writer.content(part)) is not None}
+    return joined(parts, found)
+
+
+class _Writer:
+    """Reads what a template names, by the rules that bind a model."""
+
+    def __init__(self, command: SlashCommand, root: bytes, tooling: Tooling) -> None:
+        from assent.config.places import private_paths
+        from assent.store.blobs import FileBlobs
+        from assent.workspace.local import LocalFiles
+
+        here = places_here()
+        self._command = command
+        self._root = root
+        self._tooling = tooling
+        self._private = private_paths(here, root)
+        self._overlay = Overlay(LocalFiles(root, root), FileBlobs(here.state / "blobs"))
+
+    def content(self, part: Piece) -> str | None:
+        """Returns what belongs to a piece; None if it is words after all."""
+        match part:
+            case Printed(line):
+                return self._printed(line)
+            case Attached(path):
+                return self._attached(path)
+            case _:
+                return None
+
+    def _printed(self, line: str) -> str:
+        from assent.tools.looking.commands import gathered
+
+        self._check(Request(Action.SHELL, line), f"!`{one_line(line.encode())}`")
+        try:
+            return gathered(self._tooling.shell.run(line, self._root), line).text
+        except Refused as refused:
+            raise self._refused(f"!`{line}`", refused.message) from refused
+
+    def _attached(self, argument: str) -> str | None:
+        path = self._overlay.locate(argument)
+        if self._overlay.state(path) in (None, "folder"):
+            return None
+        self._check(Request(Action.READ, shown(path)), f"@{one_line(path)}")
+        if any(path == own or path.startswith(own + b"/") for own in self._private):
+            raise self._refused(f"@{one_line(path)}", "It is Assent's own.")
+        content = self._overlay.content(path, LARGEST)
+        if b"\0" in content:
+            raise self._refused(f"@{one_line(path)}", "It is binary.")
+        return content.decode("utf-8", "backslashreplace")
+
+    def _check(self, request: Request, what: str) -> None:
+        decision = self._tooling.gate.decide((request,), READING)
+        if decision.verdict is not Verdict.RUN:
+            raise self._refused(what, decision.reason or "The gate said no.")
+
+    def _refused(self, what: str, why: str) -> Refused:
+        return Refused(f"/{self._command.name} wants {what}: {why} Nothing was said to the model.")

@@ -1,0 +1,28 @@
+"""Opens the hooks: the person's own programs, with their environment but without keys of models."""
+
+import os
+from collections.abc import Mapping
+from functools import cache, partial
+
+import msgspec
+
+from assent.app.shell import open_process_at
+from assent.config.places import Places
+from assent.config.settings import Settings
+from assent.core.hook import Hook
+from assent.models.accounts import PROVIDERS
+from assent.sandbox.hooks import LocalHooks, Site
+
+
+def open_hooks(root: bytes, here: Places, settings: Settings, user: str) -> LocalHooks:
+    """Returns the configured hooks; the sandbox is looked at when the first confined one runs."""
+    hooks = [Hook(*msgspec.structs.astuple(each)) for each in settings.hooks]
+    site = Site(root, user, without_keys(os.environ, settings))
+    return LocalHooks(hooks, site, cache(partial(open_process_at, os.fsdecode(root), here)))
+
+
+def without_keys(environment: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """Returns an environment without the variables that hold keys of providers."""
+    keys = {name for provider in PROVIDERS for name in provider.keys}
+    keys |= {each.key_env for each in settings.providers.values()}
+    return {name: value for name, value in environment.items() if name not in keys}

@@ -1,0 +1,177 @@
+"""Tools of servers (MCP): started when their tools are first offered, judged like all others."""
+
+import atexit
+import os
+import unicodedata
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from assent.app.settings import load_settings, located, places_here
+from assent.config.settings import McpSettings
+from assent.core.errors import AssentError
+from assent.core.paths import inside
+from assent.core.served import NAME, Known, offered_name
+from assent.core.tool import Action, Outcome, Request
+from assent.sandbox.child import Child
+from assent.sandbox.running.own import START, own_program
+from assent.sandbox.servers import ToolServer
+from assent.tools.calling.aliases import is_taken
+from assent.tools.looking.limits import told
+from assent.tools.tool import Around, Free, Tool
+
+# All that a server inherits; what else it needs stands in its own `environment`.
+INHERITED: Final = (
+    "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ",
+    "USER",
+)  # fmt: skip
+WORKSPACE: Final = "{workspace}"  # in a word of a server's command: the path of the workspace
+DESCRIPTION: Final = 8000  # characters of a description that a model reads
+
+
+class McpTools:
+    """The tools of all configured servers. Keep it for the whole session, and close it."""
+
+    def __init__(
+        self,
+        servers: Mapping[str, McpSettings],
+        root: bytes,
+        taken: Collection[str],
+        warn: Callable[[str], object],
+    ) -> None:
+        self._settings = {name: each for name, each in servers.items() if each.enabled}
+        self._servers = {
+            name: ToolServer(name, partial(_start, each, root), each.timeout_s)
+            for name, each in self._settings.items()
+        }
+        self._names: dict[tuple[str, str], str] = {}
+        self._taken = set(taken)
+        self._warn = warn
+        self._known: dict[str, tuple[Known, ...]] = {}
+        self._made: dict[bool, tuple[Tool, ...]] = {}
+        self._alone = Lock()
+        atexit.register(self.close)
+
+    def tools(self, mode: str) -> tuple[Tool, ...]:
+        """Returns the tools to offer in a mode; the same ones are the same objects.
+
+        While planning, only servers with tools that count as reading are started at all.
+        """
+        planning = mode == "plan"
+        with self._alone:  # children offer tools, too, each in a thread of its own
+            if planning not in self._made:
+                wanted = [n for n, each in self._settings.items() if each.reads or not planning]
+                self._made[planning] = tuple(
+                    self._tool(known) for name in wanted for known in self._list(name)
+                )
+        return self._made[planning]
+
+    def known(self, server: str) -> tuple[Known, ...]:
+        """Starts a server, if need be, and returns its tools; raises AssentError."""
+        reads = self._settings[server].reads
+        found = self._servers[server].tools()
+        return tuple(
+            Known(
+                server,
+                self._name(server, each.name),
+                each,
+                reads.get(each.name) in ("*", each.digest),
+                each.name in reads and reads[each.name] not in ("*", each.digest),
+            )
+            for each in found
+        )
+
+    def close(self) -> None:
+        """Ends all servers."""
+        atexit.unregister(self.close)
+        for server in self._servers.values():
+            server.close()
+
+    def _list(self, server: str) -> tuple[Known, ...]:
+        """Returns a server's tools once and for all; one that fails has none, with a warning."""
+        if server not in self._known:
+            try:
+                self._known[server] = self.known(server)
+            except AssentError as error:
+                self._known[server] = ()
+                self._warn(f"{error.message} Its tools are not offered.")
+            else:
+                self._remark(server)
+        return self._known[server]
+
+    def _remark(self, server: str) -> None:
+        names = [known.served.name for known in self._known[server]]
+        for wanted in self._settings[server].reads:
+            if wanted not in names:
+                self._warn(f"`mcp.{server}.reads` names {wanted!a}, which the server has not.")
+        for known in self._known[server]:
+            if known.void:
+                self._warn(_voided(known))
+
+    def _name(self, server: str, tool: str) -> str:
+        """Returns a name that nothing else has; the same tool keeps it."""
+        if (server, tool) not in self._names:
+            wanted = name = offered_name(server, tool)
+            n = 1
+            while name in self._taken or is_taken(name):
+                n += 1
+                name = f"{wanted[: NAME - 4]}_{n}"
+            self._taken.add(name)
+            self._names[server, tool] = name
+        return self._names[server, tool]
+
+    def _tool(self, known: Known) -> Tool:
+        server, name = self._servers[known.server], known.name
+        action = Action.READ if known.reads else Action.TOOL
+
+        def touches(args: Free, around: Around) -> tuple[Request, ...]:
+            return (Request(action, name, key=name),)
+
+        def run(args: Free, around: Around) -> Outcome:
+            answer = server.call(known.served, args.values)
+            return told(answer.text, name, failed=answer.failed)
+
+        words = _visible(known.served.description)[:DESCRIPTION]
+        text = f"{words}\n\nThis is a tool of the MCP server {known.server}.".strip()
+        schema = known.served.schema
+        return Tool(name, Free, touches, run, action, text=text, schema=schema)
+
+
+def open_servers(folder: str, warn: Callable[[str], object]) -> tuple[McpTools, tuple[str, ...]]:
+    """Returns the servers that are configured around a folder, not started, and their names."""
+    _, root = located(folder)
+    loaded = load_settings(root, places_here(), lenient=False)
+    for warning in loaded.warnings:
+        warn(warning)
+    servers = loaded.settings.mcp
+    enabled = tuple(name for name, each in servers.items() if each.enabled)
+    return McpTools(servers, root, (), warn), enabled
+
+
+def _start(settings: McpSettings, root: bytes) -> Child:
+    environment = {n: os.environ[n] for n in INHERITED if n in os.environ}
+    words = [word.replace(WORKSPACE, os.fsdecode(root)) for word in settings.command]
+    path = own_program(words, os.environ, root)
+    argv = (path, *map(os.fsencode, words[1:]))
+    return Child(argv, {**environment, **settings.environment}, _folder(root))
+
+
+def _folder(root: bytes) -> bytes:
+    """Returns where a server starts: at home, unless that is in the workspace."""
+    home = os.path.realpath(os.fsencode(Path.home()))
+    return START if inside(home, root) or not os.path.isdir(home) else home
+
+
+def _voided(known: Known) -> str:
+    return (
+        f"The tool {known.served.name!a} of the server {known.server} is not the one that you "
+        f"listed as reading: its digest is {known.served.digest} now, so it counts as changing "
+        "things. `assent mcp list` shows it."
+    )
+
+
+def _visible(text: str) -> str:
+    """Returns a text without characters that a person would not see."""
+    return "".join(c for c in text if c in "\n\t" or unicodedata.category(c)[0] != "C")

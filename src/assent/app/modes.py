@@ -1,0 +1,91 @@
+"""Opens modes: those of the user and the project, and the user's file that takes in another."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from stat import S_IMODE
+
+from assent.app.settings import load_settings, located, places_here
+from assent.config.modes import read_modes, unknown_tools
+from assent.config.reading import Source, content, edit, named, parsed
+from assent.config.trust import doubt
+from assent.core.errors import Refused, UsageError
+from assent.core.mode import CustomMode
+from assent.views.modes import mode_toml
+from assent.workspace.disk import Disk
+
+HELP = "assent modes import --help"
+
+
+class ModeDesk:
+    """The modes of the workspace around a folder."""
+
+    def __init__(self, folder: str) -> None:
+        here = places_here()
+        _, self._root = located(folder)
+        loaded = load_settings(self._root, here, lenient=True)
+        self.file = here.file
+        self.modes = loaded.settings.modes
+        servers = tuple(f"{name}_" for name in loaded.settings.mcp)
+        known = [] if loaded.settings.plugins.enabled else self._strange(servers)
+        self.warnings = (*loaded.warnings, *known)
+
+    def read(self, text: bytes) -> list[CustomMode]:
+        """Returns the modes that a text describes; raises UsageError unless all can be used."""
+        table = parsed(Path("The text"), text)
+        if not table.get("modes") or set(table) != {"modes"}:
+            raise UsageError(
+                "It has to hold `[modes.ID]`, and nothing else.", "assent modes --help"
+            )
+        found, remarks = read_modes(table["modes"], "user")
+        if remarks:
+            raise UsageError(f"It {remarks[0]} Nothing was changed.", "assent modes --help")
+        return list(found.values())
+
+    def add(self, modes: Sequence[CustomMode]) -> None:
+        """Writes modes to the end of the user's file, if that is theirs and stays readable."""
+        from assent.store.whole import PRIVATE, put_whole
+
+        source, before = self._user_file()
+        more = "\n".join(map(mode_toml, modes))
+        gap = "" if not before else "\n" if before.endswith(b"\n") else "\n\n"
+        after = before + (gap + more).encode("utf-8")
+        self._check(before, after, modes)
+        rights = S_IMODE(source.mode) if source.mode else PRIVATE
+        put_whole(os.path.realpath(self.file), after, rights)
+
+    def _strange(self, servers: tuple[str, ...]) -> tuple[str, ...]:
+        """Warns of tools that nobody knows; what a server has is seen when it runs."""
+        from assent.tools.table import TOOLS
+
+        named_in = [tool for mode in self.modes.values() for tool in mode.tools or ()]
+        theirs = [tool for tool in named_in if tool.startswith(servers)] if servers else []
+        return unknown_tools(self.modes.values(), {*[tool.name for tool in TOOLS], *theirs})
+
+    def _user_file(self) -> tuple[Source, bytes]:
+        try:
+            source, text = content(self.file, Disk().open, follow=True)
+        except FileNotFoundError:
+            source, text = Source(self.file, {}, os.geteuid(), 0), b""
+        why = doubt(source, self._root)
+        if why:
+            raise Refused(f"{named(self.file)} is left alone: {why}.", "assent modes export ID")
+        return source, text
+
+    def _check(self, before: bytes, after: bytes, modes: Sequence[CustomMode]) -> None:
+        """Raises unless the file says what it said before, and the new modes besides."""
+        was = parsed(self.file, before)
+        known = was.get("modes", {})
+        again = [mode.id for mode in modes if mode.id in known]
+        if again:
+            message = f"{named(self.file)} has a mode {again[0]} already. Nothing was changed."
+            raise UsageError(message, edit(self.file))
+        try:
+            now = parsed(self.file, after)
+        except UsageError:
+            now = {}
+        added = {mode.id: now.get("modes", {}).get(mode.id) for mode in modes}
+        same = {**was, "modes": {**known, **added}} == now
+        if not same or read_modes(added, "user") != ({mode.id: mode for mode in modes}, []):
+            message = f"{named(self.file)} cannot take it in at its end. Nothing was changed."
+            raise UsageError(f"{message} Write it there by hand.", edit(self.file))

@@ -1,0 +1,53 @@
+"""Opens what lies outside the workspace, for reading, with the places that nobody is shown."""
+
+import os
+from pathlib import Path
+
+from assent.config.places import Places
+from assent.ports import Outside
+
+
+class LateOutside:
+    """Implements ports.Outside; loads it with its tables when somebody looks outside."""
+
+    def __init__(self, root: bytes, here: Places) -> None:
+        self._root = root
+        self._here = here
+        self._outside: Outside | None = None
+
+    def real(self, path: bytes) -> bytes:
+        return self._real().real(path)
+
+    def is_folder(self, path: bytes) -> bool:
+        return self._real().is_folder(path)
+
+    def read(self, path: bytes, limit: int) -> bytes:
+        return self._real().read(path, limit)
+
+    def names(self, folder: bytes) -> dict[bytes, bool]:
+        return self._real().names(folder)
+
+    def _real(self) -> Outside:
+        if self._outside is None:
+            from assent.workspace.outside import LocalOutside
+
+            self._outside = LocalOutside(self._root, refused_places(self._here))
+        return self._outside
+
+
+def refused_places(here: Places) -> list[bytes]:
+    """Lists where Assent's own files and credentials lie, in every home of this machine."""
+    from assent.sandbox.view.credentials import credential_places
+
+    own = [os.fsencode(path) for path in (here.state, here.config, here.file)]
+    return [*own, *(place for home in _homes() for place in credential_places(home))]
+
+
+def _homes() -> list[bytes]:
+    homes = {Path.home(), Path("/root")}
+    for above in (Path("/home"), Path("/Users")):
+        try:
+            homes.update(above.iterdir())
+        except OSError:
+            continue
+    return sorted(map(os.fsencode, homes))

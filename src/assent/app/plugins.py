@@ -1,0 +1,129 @@
+"""Plugin tools: Python packages that the user enabled by name, wrapped so that the gate knows them.
+
+Nothing of a plugin is imported before that, and nothing of it runs before the gate has decided.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final
+
+import msgspec
+
+from assent.config.settings import PluginSettings
+from assent.core.errors import AssentError
+from assent.core.tool import Action, Outcome, Request
+from assent.tools.calling.aliases import is_taken
+from assent.tools.calling.schema import offer
+from assent.tools.looking.limits import told
+from assent.tools.tool import Around, Tool
+
+GROUP: Final = "assent.tools"
+NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,40}")
+
+
+class _Unfit(Exception):
+    """A tool of a plugin cannot be used, and why."""
+
+
+def plugin_tools(settings: PluginSettings) -> tuple[tuple[Tool, ...], tuple[str, ...]]:
+    """Returns the tools of all enabled plugins, and a warning for each that is left out."""
+    tools: dict[str, Tool] = {}
+    warnings: list[str] = []
+    for name in dict.fromkeys(settings.enabled):
+        try:
+            found = _loaded(name)
+        except _Unfit as why:
+            warnings.append(f"The plugin {name!a} is left out: {why}")
+            continue
+        for tool in found:
+            try:
+                fit = _fit(tool, tools, settings.reads)
+                tools[fit.name] = fit
+            except _Unfit as why:
+                said = getattr(tool, "name", type(tool).__name__)
+                warnings.append(f"A tool of the plugin {name!a}, {said!a}, is left out: {why}")
+    missing = [name for name in settings.reads if name not in tools]
+    warnings += [f"`plugins.reads` names {name!a}, which no plugin has." for name in missing]
+    return tuple(tools.values()), tuple(warnings)
+
+
+def _loaded(name: str) -> Sequence[Tool]:
+    """Imports a plugin, and returns what it gives."""
+    try:
+        found = _point(name).load()
+        return [found] if isinstance(found, Tool) else list(_each(found))
+    except _Unfit:
+        raise
+    except (Exception, SystemExit) as error:  # a plugin can be broken in any way
+        raise _Unfit(f"{type(error).__name__}: {error}.") from error
+
+
+def _point(name: str) -> EntryPoint:
+    points = {(p.name, p.value): p for p in entry_points(group=GROUP) if p.name == name}
+    if not points:
+        raise _Unfit(f"no installed package has an entry point of that name in `{GROUP}`.")
+    if len(points) > 1:
+        raise _Unfit("several installed packages have an entry point of that name.")
+    return next(iter(points.values()))
+
+
+def _each(found: object) -> Iterable[Tool]:
+    if not isinstance(found, Iterable) or isinstance(found, str | bytes):
+        raise _Unfit(f"it gives no tool, but {type(found).__name__}.")
+    return found
+
+
+def _fit(tool: Tool, others: dict[str, Tool], reads: Sequence[str]) -> Tool:
+    if not isinstance(tool, Tool):
+        raise _Unfit("it is no tool.")
+    if not isinstance(tool.name, str) or not NAME.fullmatch(tool.name):
+        raise _Unfit(f"its name does not fit {NAME.pattern}.")
+    if tool.name in others or is_taken(tool.name):
+        raise _Unfit("its name is taken.")
+    try:
+        text = offer(tool).description
+    except Exception as error:  # no description, or arguments that have no schema
+        raise _Unfit(f"it cannot be offered: {type(error).__name__}: {error}.") from error
+    wrapped = _reading(tool) if tool.name in reads else _changing(tool)
+    return msgspec.structs.replace(wrapped, text=text, only="")
+
+
+def _changing(tool: Tool) -> Tool:
+    """Returns a tool that may change anything, whatever it says about itself.
+
+    What it would touch is not asked: that would run its code before anybody has agreed.
+    """
+    request = Request(Action.TOOL, tool.name, key=tool.name)
+    return msgspec.structs.replace(
+        tool, action=Action.TOOL, touches=lambda args, around: (request,), run=_bounded(tool)
+    )
+
+
+def _reading(tool: Tool) -> Tool:
+    """Returns a tool that only reads, as the user says; files that it wants to edit are judged."""
+
+    def touches(args: msgspec.Struct, around: Around) -> list[Request]:
+        own = [
+            each if each.action is Action.EDIT else Request(Action.READ, each.resource, tool.name)
+            for each in tool.touches(args, around)
+        ]
+        return own or [Request(Action.READ, tool.name, tool.name)]
+
+    return msgspec.structs.replace(tool, action=Action.READ, touches=touches, run=_bounded(tool))
+
+
+def _bounded(tool: Tool) -> Callable[[msgspec.Struct, Around], Outcome]:
+    """Runs a plugin's tool, and keeps what comes of it to the limits of all others."""
+
+    def run(args: msgspec.Struct, around: Around) -> Outcome:
+        try:
+            outcome: object = tool.run(args, around)
+        except SystemExit as error:
+            raise AssentError(f"{tool.name} wanted to end the program ({error}).") from error
+        if not isinstance(outcome, Outcome):
+            raise AssentError(f"{tool.name} answered with {type(outcome).__name__}.")
+        cut = told(outcome.text)
+        return msgspec.structs.replace(outcome, text=cut.text, rest=outcome.rest or cut.rest)
+
+    return run

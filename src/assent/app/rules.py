@@ -1,0 +1,100 @@
+"""Opens the rules: everything that a person, a project and the command line say in advance."""
+
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from assent.app.late import late_yaml
+from assent.app.settings import load_settings, located, places_here, trusted_here
+from assent.config.agents import agent_places, load_agents
+from assent.config.load import Loaded
+from assent.config.permissions import RuleSources, load_policy, rules_in
+from assent.config.places import Places
+from assent.config.reading import Opener
+from assent.core.agent import Agent
+from assent.core.command_line import CommandLine
+from assent.core.mode import Mode
+from assent.core.rules import Policy, Rule
+from assent.gate.gate import RuleGate
+
+
+class Rulebook(msgspec.Struct, frozen=True):
+    """The policy of a workspace with the gate that keeps it, and what decides besides."""
+
+    policy: Policy
+    gate: RuleGate
+    agents: dict[str, Agent]
+    mode: Mode
+    hosts: tuple[str, ...]
+    staging: bool
+    warnings: tuple[str, ...] = ()
+
+
+def open_rules(folder: str, *, check: bool = True) -> Rulebook:
+    """Opens the rules of the workspace around a folder; unchecked, examples may fail."""
+    here = places_here()
+    _, root = located(folder)
+    loaded = load_settings(root, here, lenient=False)
+    policy, remarks = open_policy(root, here, loaded, check=check)
+    agents, more = load_agents(agent_places(here.config, Path.home(), root), _opener(), late_yaml)
+    settings = loaded.settings
+    return Rulebook(
+        policy,
+        rule_gate(policy),
+        agents,
+        settings.mode,
+        settings.fetch.hosts,
+        settings.plan.staging,
+        (*loaded.warnings, *remarks, *more),
+    )
+
+
+def open_policy(
+    root: bytes,
+    here: Places,
+    loaded: Loaded,
+    command_line: tuple[Rule, ...] = (),
+    *,
+    check: bool = True,
+) -> tuple[Policy, tuple[str, ...]]:
+    """Reads every layer of rules but the agents', with what a person should know about them."""
+    trusted = trusted_here(root, here)
+    sources = RuleSources(
+        loaded, here, root, str(Path.home()), _opener(), trusted.holds, command_line, check
+    )
+    policy, warnings = load_policy(sources)
+    return policy, (*warnings, *trusted.warnings)
+
+
+def rule_gate(policy: Policy) -> RuleGate:
+    """Returns the gate, which loads its tables of commands when the first line is judged."""
+    return RuleGate(policy, partial(_line, policy), _operands)
+
+
+def rules_of_file(path: str) -> tuple[Rule, ...]:
+    """Returns the rules of a file that a person names."""
+    return rules_in(Path(path), _opener())
+
+
+def _line(policy: Policy, text: str) -> CommandLine:
+    from assent.gate.shell.reading import reading
+
+    found = reading(text)
+    if found is not None:
+        return found
+    from assent.gate.shell.lines import read_line
+
+    return read_line(text, root=policy.root, home=policy.home)
+
+
+def _operands(text: str) -> tuple[str, ...]:
+    from assent.gate.operands import operands
+
+    return operands(text)
+
+
+def _opener() -> Opener:
+    from assent.workspace.disk import Disk
+
+    return Disk().open

@@ -1,0 +1,145 @@
+"""Puts together what the calls of a turn work with: tools, gate, guards, and whom to ask."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import msgspec
+
+from assent.app.keys import known_secrets
+from assent.app.late import LateFetch, LateProcess, LateShell
+from assent.app.outside import LateOutside
+from assent.app.rules import open_policy, rule_gate
+from assent.config.load import Loaded
+from assent.config.places import Places
+from assent.config.settings import Settings
+from assent.core.agent import Agent
+from assent.core.masking import Masker
+from assent.core.tool import Attempt, Decision, Posture, Request
+from assent.core.typed_rules import typed_rule
+from assent.engine.session.looping import LoopGuard
+from assent.engine.session.tooling import TaskLimits, Tooling
+from assent.gate.gate import RuleGate
+from assent.gate.loops import LoopLimits
+from assent.ports import Asker, Driver, Fetch, Guard
+from assent.tools.table import TOOLS
+from assent.tools.tool import Tool
+from assent.tools.toolbox import Toolbox
+
+
+class Ground(msgspec.Struct, frozen=True):
+    """Where somebody works, and with which settings."""
+
+    folder: str
+    root: bytes
+    here: Places
+    loaded: Loaded
+    warn: Callable[[str], object]
+
+
+class Choices(msgspec.Struct, frozen=True):
+    """What this one invocation says besides the settings."""
+
+    rules: tuple[str, ...] = ()  # such as `allow bash:git *`
+    auto: bool = False
+
+
+def open_tooling(
+    ground: Ground,
+    asker: Asker,
+    agents: Mapping[str, Agent],
+    driver: Driver,
+    choices: Choices,
+) -> tuple[Tooling, Callable[[], None]]:
+    """Returns what calls work with, and how to close it."""
+    settings, root = ground.loaded.settings, ground.root
+    process, gate = LateProcess(ground.folder), _gate(ground, choices)
+    tools = _tools(ground)
+    more, close = _servers(ground, tools)
+    tooling = Tooling(
+        process=process,
+        shell=LateShell(process, root),
+        fetch=LateFetch(partial(_fetch, settings)),
+        gate=gate,
+        asker=asker,
+        toolbox=Toolbox(tools, gate, suggest=settings.plan.suggest, more=more),
+        agents=agents,
+        hosts=settings.fetch.hosts,
+        staging=settings.plan.staging,
+        suggest=settings.plan.suggest,
+        formats=settings.format,
+        modes=settings.modes,
+        outside=LateOutside(root, ground.here),
+        guards=partial(_guards, gate, _loop_limits(settings)),
+        driver=driver,
+        tasks=_task_limits(settings),
+        auto=choices.auto,
+        unconfined=settings.shell.unconfined,
+        shell_s=settings.shell.timeout_s,
+        questions_s=settings.questions.expires_s,
+        grants_s=settings.questions.grants_expire_s,
+        mask=Masker(known_secrets(os.environ, settings.providers)),
+    )
+    return tooling, close
+
+
+def _gate(ground: Ground, choices: Choices) -> RuleGate:
+    typed = tuple(map(typed_rule, choices.rules))
+    policy, warnings = open_policy(ground.root, ground.here, ground.loaded, typed)
+    for words in warnings:
+        ground.warn(words)
+    return rule_gate(policy)
+
+
+def _guards(gate: RuleGate, limits: LoopLimits, posture: Callable[[], Posture]) -> Sequence[Guard]:
+    """Makes the guards of one turn."""
+
+    def judge(request: Request, attempt: Attempt) -> Decision:
+        return gate.decide((request,), posture())
+
+    return (LoopGuard(limits, judge),)
+
+
+def _task_limits(settings: Settings) -> TaskLimits:
+    tasks = settings.tasks
+    children = settings.budget.children
+    return TaskLimits(tasks.depth, tasks.together, tasks.seconds, tasks.steps, children)
+
+
+def _loop_limits(settings: Settings) -> LoopLimits:
+    loops = settings.loops
+    return LoopLimits(loops.warn, loops.ask, loops.block, loops.failures, loops.window)
+
+
+def _tools(ground: Ground) -> tuple[Tool, ...]:
+    """Returns our own tools and those of plugins that the person enabled."""
+    plugins = ground.loaded.settings.plugins
+    if not plugins.enabled:
+        return TOOLS
+    from assent.app.plugins import plugin_tools
+
+    found, remarks = plugin_tools(plugins)
+    for words in remarks:
+        ground.warn(words)
+    return (*TOOLS, *found)
+
+
+def _servers(
+    ground: Ground, tools: Sequence[Tool]
+) -> tuple[Callable[[str], Sequence[Tool]], Callable[[], None]]:
+    """Returns how to learn of servers' tools, and how to end the servers."""
+    servers = ground.loaded.settings.mcp
+    if not servers:
+        return (lambda mode: ()), (lambda: None)
+    from assent.app.mcp import McpTools
+
+    found = McpTools(servers, ground.root, [tool.name for tool in tools], ground.warn)
+    return found.tools, found.close
+
+
+def _fetch(settings: Settings) -> Fetch:
+    from assent.app.models import secure
+    from assent.models.fetching import HttpFetch
+    from assent.models.net.client import HttpClient
+
+    return HttpFetch(HttpClient(secure, dict(os.environ), settings.http.idle_s))

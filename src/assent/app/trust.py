@@ -1,0 +1,111 @@
+"""Opens trust: the files of a workspace that would do things, and the book of what is trusted."""
+
+import os
+from collections.abc import Sequence
+
+import msgspec
+
+from assent.app.settings import located, places_here, trusted_here
+from assent.config.consequences import consequences
+from assent.config.project_files import project_files
+from assent.config.trusted import FILE, Trusted
+from assent.core.errors import NotFound, Refused, UsageError
+from assent.core.paths import shown
+from assent.core.trust import Consequence, ProjectFile, Trust
+from assent.engine.trusts import Trusts
+from assent.store.trusts import TrustFile
+from assent.workspace.disk import Disk
+
+
+class Look(msgspec.Struct, frozen=True):
+    """A file of the project, what it would do, and whether it may; or why nobody can tell."""
+
+    file: ProjectFile
+    does: tuple[Consequence, ...]
+    trusted: bool
+    broken: str = ""
+
+    @property
+    def waits(self) -> bool:
+        """Whether trust would change anything."""
+        counts = any(each.counts for each in self.does)
+        return counts and not self.trusted and not self.broken
+
+
+class TrustDesk:
+    """What a person may do about trust in the workspace around a folder."""
+
+    def __init__(self, folder: str) -> None:
+        here = places_here()
+        self._cwd, self.root = located(folder)
+        self._trusted: Trusted = trusted_here(self.root, here)
+        self._book = TrustFile(here.state / FILE)
+        self._unread: tuple[str, ...] = ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What could not be read, and what is trusted no longer."""
+        return (*self._unread, *self._trusted.warnings)
+
+    def looks(self) -> list[Look]:
+        """Reads every file of the project that would do things."""
+        files, self._unread = project_files(self.root, Disk().open)
+        return [self._look(file) for file in files]
+
+    def all(self) -> tuple[Trust, ...]:
+        """Returns everything that is trusted on this machine."""
+        return self._trusted.book.trusted
+
+    def chosen(self, names: Sequence[str]) -> list[Look]:
+        """Returns the files that a person names, or all that wait for trust."""
+        looks = self.looks()
+        if not names:
+            return [look for look in looks if look.waits]
+        known = {look.file.path: look for look in looks}
+        wanted = [self._path(name) for name in names]
+        for path in wanted:
+            if path not in known:
+                message = f"There is no file {path!a} here that could be trusted."
+                raise NotFound(message, "assent trust show")
+        return [known[path] for path in dict.fromkeys(wanted)]
+
+    def check(self, look: Look) -> None:
+        """Refuses what could not be trusted even with a yes."""
+        why = self._trusted.unsafe()
+        if why:
+            raise Refused(f"The file that would remember it is ignored: {why}.", "assent doctor")
+        if look.broken:
+            raise UsageError(look.broken, "assent trust show")
+
+    def give(self, trusts: Trusts, look: Look) -> None:
+        """Lets a file do what was shown of it: recorded first, so that nothing counts unseen."""
+        self._book.give(trusts.give(look.file, [each.text for each in look.does]))
+
+    def revoke(self, trusts: Trusts, names: Sequence[str]) -> list[str]:
+        """Takes trust away, from all files of the workspace if none is named; returns which."""
+        root = os.path.realpath(self.root)
+        held = [each.path for each in self.all() if each.root == root]
+        wanted = [self._path(name) for name in names] or held
+        for path in wanted:
+            if path not in held:
+                raise NotFound(f"{path!a} is not trusted here.", "assent trust list")
+        for path in wanted:
+            self._book.revoke(root, path)
+            trusts.revoke(path)
+        return wanted
+
+    def from_here(self, path: str) -> str:
+        """Returns a file of the project as the person would name it from where they are."""
+        return shown(os.path.relpath(os.path.join(self.root, os.fsencode(path)), self._cwd))
+
+    def _look(self, file: ProjectFile) -> Look:
+        trusted = self._trusted.holds(file.path, file.content)
+        try:
+            return Look(file, consequences(file), trusted)
+        except UsageError as error:
+            return Look(file, (), trusted, error.message)
+
+    def _path(self, name: str) -> str:
+        """Returns a file that a person names from where they are, as seen from the root."""
+        full = os.path.normpath(os.path.join(self._cwd, os.fsencode(name)))
+        return shown(os.path.relpath(full, self.root))

@@ -1,0 +1,77 @@
+"""Commands of one's own: `/name words` becomes the text of a Markdown file, filled in."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from assent.app.commands import load_custom, written
+from assent.cli.goal import Goal
+from assent.cli.output import Output
+from assent.cli.slash import KNOWN
+from assent.core.errors import UsageError
+from assent.core.mode import MODES
+from assent.core.template import SlashCommand
+from assent.engine.session.tooling import Tooling
+from assent.views.lines import Line
+from assent.views.visible import visible_line
+
+HELP = "/help"
+OWN = ("/mode", "/plan")
+MODES_TOO = KNOWN + "|".join(MODES)
+
+
+class Custom(msgspec.Struct, frozen=True):
+    """A command of one's own with the words behind it."""
+
+    command: SlashCommand
+    arguments: str
+
+    def onto(self, goal: Goal) -> Goal:
+        """Returns the goal with the agent and model of the command, unless others are named."""
+        return msgspec.structs.replace(
+            goal,
+            agent=goal.agent or self.command.agent,
+            model=goal.model or self.command.model,
+        )
+
+    def words(self, goal: Goal, tooling: Tooling) -> str:
+        """Returns the text that is said to the model; raises Refused for what may not be read."""
+        return written(self.command, self.arguments, goal.folder, tooling)
+
+
+def is_custom(words: str) -> bool:
+    """Tells whether a slash command is none of those that Assent itself answers."""
+    return _name(words) not in (*OWN, HELP)
+
+
+def custom(goal: Goal, output: Output) -> Custom:
+    """Returns the command that a person typed, or says which there are."""
+    commands, warnings = load_custom(goal.folder)
+    output.warn(warnings)
+    name = _name(goal.words)
+    command = commands.get(name[1:])
+    if command is None:
+        raise UsageError(f"There is no {visible_line(name[:80])}. There are: {_listed(commands)}.")
+    return Custom(command, goal.words.strip().removeprefix(name).strip())
+
+
+def tell_commands(goal: Goal, output: Output) -> int:
+    """Lists every slash command, for `/help`."""
+    commands, warnings = load_custom(goal.folder)
+    rows = [
+        {"name": each.name, "description": each.description, "source": each.source}
+        for each in commands.values()
+    ]
+    lines = [Line("plain", f"{MODES_TOO}, {HELP}")]
+    lines += [Line("plain", f"/{row['name']}  {visible_line(row['description'])}") for row in rows]
+    output.answer({"commands": rows}, lines)
+    output.warn(warnings)
+    return 0
+
+
+def _name(words: str) -> str:
+    return words.split(maxsplit=1)[0] if words.strip() else ""
+
+
+def _listed(commands: Mapping[str, SlashCommand]) -> str:
+    return ", ".join([MODES_TOO, HELP, *(f"/{name}" for name in sorted(commands))])

@@ -1,0 +1,38 @@
+"""`assent mcp …`: the servers of tools, and what their tools may do."""
+
+import click
+
+from assent.cli.call import Call, examples, takes_call
+from assent.core.errors import AssentError
+from assent.core.served import Known
+from assent.views.mcp import servers_json, servers_lines
+
+
+@click.group()
+def mcp() -> None:
+    """Show the servers of tools that are configured."""
+
+
+@mcp.command("list", epilog=examples("assent mcp list\nassent mcp list --json"))
+@takes_call
+def list_servers(call: Call) -> None:
+    """Start every server, list its tools, and end it again.
+
+    A tool changes things unless the user's configuration says, by its digest, that it only reads.
+    While planning, only tools that read are offered.
+    """
+    from assent.app.mcp import open_servers
+
+    warnings: list[str] = []
+    opened, names = open_servers(call.folder, warnings.append)
+    found: dict[str, tuple[Known, ...] | str] = {}
+    try:
+        for name in names:
+            try:
+                found[name] = opened.known(name)
+            except AssentError as error:
+                found[name] = error.message
+    finally:
+        opened.close()
+    call.output.warn(warnings)
+    call.output.answer({"servers": servers_json(found)}, servers_lines(found))

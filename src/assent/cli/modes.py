@@ -1,0 +1,85 @@
+"""`assent modes …`: the modes that there are, and how one of your own travels."""
+
+import click
+
+from assent.app.modes import ModeDesk
+from assent.cli.call import Call, examples, takes_call
+from assent.cli.source import whole
+from assent.cli.terminal import reply
+from assent.core.errors import Declined
+from assent.core.mode import CustomMode, resolved
+from assent.views.lines import Line
+from assent.views.modes import found, mode_lines, mode_row, mode_rows, mode_toml, modes_lines
+from assent.views.visible import visible, visible_path
+
+LIMIT = 64 * 1024
+YES = "yes"
+
+
+@click.group()
+def modes() -> None:
+    """List, show, export and import modes of your own."""
+
+
+@modes.command("list", epilog=examples("assent modes list\nassent modes list --json"))
+@takes_call
+def list_modes(call: Call) -> None:
+    """List every mode: the four, and those of the user and the project."""
+    desk = ModeDesk(call.folder)
+    rows = mode_rows(desk.modes)
+    call.output.answer({"modes": rows}, modes_lines(rows))
+    call.output.warn(desk.warnings)
+
+
+@modes.command(epilog=examples("assent modes show review\nassent modes show plan --json"))
+@click.argument("mode", metavar="ID")
+@takes_call
+def show(call: Call, mode: str) -> None:
+    """Show one mode: its base, and what it takes from it."""
+    desk = ModeDesk(call.folder)
+    one = _named(desk, mode)
+    call.output.answer(mode_row(one), mode_lines(one))
+    call.output.warn(desk.warnings)
+
+
+@modes.command(epilog=examples("assent modes export review > review.toml"))
+@click.argument("mode", metavar="ID")
+@takes_call
+def export(call: Call, mode: str) -> None:
+    """Print one mode as `assent modes import` reads it."""
+    one = _named(ModeDesk(call.folder), mode)
+    snippet = mode_toml(one)
+    lines = [Line("plain", line) for line in visible(snippet).splitlines()]
+    call.output.answer({"id": one.id, "toml": snippet}, lines)
+
+
+@modes.command(
+    "import", epilog=examples("assent modes import review.toml\nassent modes import - --yes")
+)
+@click.argument("source", metavar="FILE")
+@click.option("--yes", is_flag=True, help="Do not ask on the terminal.")
+@takes_call
+def import_modes(call: Call, source: str, yes: bool) -> None:
+    """Add the modes in FILE, or stdin for -, to your own configuration file."""
+    desk = ModeDesk(call.folder)
+    wanted = desk.read(whole(call.folder, source, LIMIT))
+    if not yes and not _asked(call, desk, wanted):
+        raise Declined("Not added; nothing was changed.", f"assent modes import {source} --yes")
+    desk.add(wanted)
+    rows = [mode_row(mode) for mode in wanted]
+    file = visible_path(str(desk.file).encode("utf-8", "surrogateescape"))
+    lines = [Line("plain", f"The mode {mode.id} was added to {file}.") for mode in wanted]
+    call.output.answer({"modes": rows, "file": str(desk.file)}, lines)
+
+
+def _named(desk: ModeDesk, name: str) -> CustomMode:
+    resolved(name, desk.modes)  # raises if there is none
+    return found(name, desk.modes)
+
+
+def _asked(call: Call, desk: ModeDesk, wanted: list[CustomMode]) -> bool:
+    """Shows the person what would be added, on their terminal; anything but a yes is a no."""
+    if call.no_input:
+        return False
+    shown = visible("\n".join(map(mode_toml, wanted)))
+    return reply(f"{shown}\nType yes to add this to {desk.file}: ") == YES

@@ -1,0 +1,235 @@
+"""`assent questions …`: what waits for a person, from whatever depth, and its answers."""
+
+from functools import partial
+from typing import Any
+
+import click
+
+from assent.cli.asker import TerminalAsker
+from assent.cli.call import Call, examples, takes_call
+from assent.cli.output import want_color
+from assent.cli.source import text
+from assent.cli.terminal import ask, is_there
+from assent.core.answering import Given, Reply
+from assent.core.errors import Declined, OtherDigest, UsageError
+from assent.core.grant import Pattern, Reach
+from assent.core.inquiry import Pending
+from assent.core.question import (
+    NO,
+    PROJECT,
+    SESSION,
+    UNCONFINED,
+    YES,
+    Answers,
+    confirmation,
+    is_permission,
+    read_consent,
+    yes_or_no,
+)
+from assent.core.session_event import Question, QuestionAsked
+from assent.views.ansi import ansi
+from assent.views.pending import given_lines, pending_lines, pending_list_lines, pending_row
+from assent.views.questions import chosen, question_lines
+
+LABELS = {"yes": YES, "session": SESSION, "project": PROJECT, "unconfined": UNCONFINED, "no": NO}
+TERMINAL, DIGEST, COMMAND = "terminal", "digest", "command line"
+
+
+@click.group()
+def questions() -> None:
+    """List, show and answer what waits for a person."""
+
+
+@questions.command(
+    "list", epilog=examples("assent questions list\nassent questions list --all --json")
+)
+@click.option("--all", "every", is_flag=True, help="Also those that were answered, or expired.")
+@takes_call
+def list_questions(call: Call, every: bool) -> None:
+    """List the open questions of all sessions and their children, oldest first."""
+    asked = call.engine.questions
+    rows = [pending_row(one, asked.clock.now()) for one in asked.pending(every=every)]
+    call.output.answer({"questions": rows}, pending_list_lines(rows))
+
+
+@questions.command(epilog=examples("assent questions show 01k9zq3v7m"))
+@click.argument("reference", metavar="ID")
+@takes_call
+def show(call: Call, reference: str) -> None:
+    """Show a question in full, with everything that a yes would do."""
+    asked = call.engine.questions
+    pending = asked.find(reference)
+    row = pending_row(pending, asked.clock.now())
+    call.output.answer(row, pending_lines(pending, row))
+
+
+@questions.command(
+    epilog=examples(
+        "assent questions answer 01k9zq3v7m\n"
+        "assent questions answer 01k9zq3v7m yes\n"
+        "assent questions answer 01k9zq3v7m no --words 'Use the other file'\n"
+        "assent questions answer 01k9zq3v7m session --pattern 'git status *' --digest 3f2a..."
+    )
+)
+@click.argument("reference", metavar="ID")
+@click.argument("said", metavar="[ANSWER]...", nargs=-1)
+@click.option("--words", default="", help="A no, with why; the model gets exactly these words.")
+@click.option("--digest", default="", help="The digest you mean; it must be the question's.")
+@click.option(
+    "--pattern", "patterns", multiple=True, help="What a remembered yes covers; all of it."
+)
+@takes_call
+def answer(call: Call, reference: str, said: tuple[str, ...], **options: Any) -> None:
+    """Answer a question: yes, session, project, unconfined or no; or a model's, in words.
+
+    Without ANSWER it is asked on the terminal. A yes needs a terminal in any case, or the full
+    digest where `approve.without_terminal` is set; a no needs neither.
+    """
+    asked = call.engine.questions
+    pending = asked.find(reference)
+    asked.check_open(pending.inquiry)
+    wanted, digest = pending.inquiry.asked.digest, text(options["digest"])
+    if digest and not wanted.startswith(digest):
+        raise OtherDigest(
+            f"The question's digest is {wanted}, not {digest}.",
+            f"assent questions show {pending.id}",
+        )
+    reply = _reply(call, pending, said, options)
+    given = asked.answer(pending.id, wanted, reply)
+    row = _given_row(call, pending, given)
+    call.output.answer(row, given_lines(row))
+
+
+def _reply(call: Call, pending: Pending, said: tuple[str, ...], options: dict[str, Any]) -> Reply:
+    """Returns the answer, with the channel that a person's yes came by."""
+    asked = pending.inquiry.asked
+    words = text(options["words"])
+    if not said and not words:
+        return _asked(call, pending)
+    answers = ((words,),) if words else _meant(asked, said)
+    reach = _reach(asked, answers)
+    if words and said not in ((), ("no",)):
+        raise UsageError("--words go with a no.", f"assent questions answer {pending.id} no")
+    if _is_no(asked, answers):
+        return Reply(answers, _by(call, COMMAND))
+    channel = _channel(call, pending, reach, text(options["digest"]))
+    always = asked.questions[0].always if reach else ()
+    confirmed = always if channel == TERMINAL else _confirmed(always, options["patterns"])
+    return Reply(answers, _by(call, channel), confirmed)
+
+
+def _meant(asked: QuestionAsked, said: tuple[str, ...]) -> Answers:
+    """Returns what words on the command line mean: one for each part of the question."""
+    parts = asked.questions
+    if len(said) != len(parts):
+        raise UsageError(
+            f"The question has {len(parts)} parts; each needs one ANSWER.",
+            f"assent questions show {asked.id}",
+        )
+    pairs = zip(parts, map(text, said), strict=True)
+    return tuple(_label(part, word) for part, word in pairs)
+
+
+def _label(question: Question, word: str) -> tuple[str, ...]:
+    label = LABELS.get(word.casefold(), "") if question.by == "gate" else ""
+    offered = [option.label for option in question.options]
+    if label and label not in offered:
+        listed = ", ".join(name for name, each in LABELS.items() if each in offered)
+        raise UsageError(
+            f"This question cannot be answered with {word!a}, but with: {listed}.",
+            "assent questions list",
+        )
+    return (label,) if label else chosen(question, word)
+
+
+def _asked(call: Call, pending: Pending) -> Reply:
+    """Asks on the terminal, as the session itself would; what is to be remembered twice."""
+    asked, waits = pending.inquiry.asked, call.engine.questions
+    again = f"assent questions answer {asked.id} yes --digest {asked.digest}"
+    if call.no_input or not is_there():
+        raise Declined("Nobody can be asked here; the question stays open.", again)
+
+    def heard(*parts: Question) -> Answers:
+        gone = partial(_is_gone, call, pending)
+        answers = TerminalAsker().ask(parts, gone)
+        if answers is None or len(answers) != len(parts):
+            found = waits.find(pending.id)
+            waits.check_open(found.inquiry)
+            raise Declined("Nobody answered; the question stays open.", again)
+        return answers
+
+    answers = heard(*asked.questions)
+    reach = _reach(asked, answers)
+    if not reach:
+        return Reply(answers, _by(call, TERMINAL))
+    new = waits.clock.new_id()
+    if not read_consent(yes_or_no("", ""), heard(confirmation(asked, reach, new))).yes:
+        raise Declined("Not confirmed; the question stays open.", again)
+    return Reply(answers, _by(call, TERMINAL), asked.questions[0].always, new)
+
+
+def _is_gone(call: Call, pending: Pending) -> bool:
+    """Tells whether somebody else answered while the person thinks."""
+    return not call.engine.questions.is_open(pending.session, pending.id)
+
+
+def _channel(call: Call, pending: Pending, reach: Reach | None, digest: str) -> str:
+    """Gets a person's yes to the digest of a question, as `approve` does (law 9)."""
+    asked = pending.inquiry.asked
+    if digest == asked.digest and call.without_terminal:
+        return DIGEST
+    if not call.no_input:
+        row = pending_row(pending, call.engine.questions.clock.now())
+        lines = [*pending_lines(pending, row)]
+        if reach:
+            lines += question_lines(confirmation(asked, reach, "ID"))
+        if ask(ansi(lines, color=want_color()), asked.digest):
+            return TERMINAL
+    raise Declined(
+        "Not answered; the question stays open.",
+        f"assent questions answer {asked.id} --digest {asked.digest}",
+    )
+
+
+def _reach(asked: QuestionAsked, answers: Answers) -> Reach | None:
+    question = asked.questions[0]
+    said = read_consent(question, answers) if is_permission(question) else None
+    return said.reach or None if said else None
+
+
+def _is_no(asked: QuestionAsked, answers: Answers) -> bool:
+    """Tells whether an answer lets nothing happen; whatever a model asked, its answer may."""
+    if any(question.by != "gate" for question in asked.questions):
+        return False
+    return not read_consent(asked.questions[0], answers).yes
+
+
+def _confirmed(always: tuple[Pattern, ...], named: tuple[str, ...]) -> tuple[Pattern, ...]:
+    """Returns the patterns that were named on the command line, if the question has them."""
+    words = {text(each) for each in named}
+    unknown = words - {each.pattern for each in always}
+    if unknown:
+        raise UsageError(
+            f"The question would not remember {sorted(unknown)[0]!a}.",
+            "assent questions show ID",
+        )
+    return tuple(each for each in always if each.pattern in words)
+
+
+def _by(call: Call, channel: str) -> str:
+    return f"{call.engine.questions.user} ({channel})"
+
+
+def _given_row(call: Call, pending: Pending, given: Given) -> dict[str, Any]:
+    last = call.engine.sessions.last().session == pending.root.session
+    return {
+        "question": pending.id,
+        "digest": pending.inquiry.asked.digest,
+        "session": pending.session.session,
+        "root": pending.root.session,
+        "answers": given.answered.answers or (),
+        "by": given.answered.by,
+        "grant": given.grant.id if given.grant else None,
+        "others": [other.id for other in given.others],
+        "next": "assent -c -p ''" if last else f"assent -r {pending.root.slug} -p ''",
+    }

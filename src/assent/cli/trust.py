@@ -1,0 +1,99 @@
+"""`assent trust …`: lets files of a project do what they say, by their content, or no longer."""
+
+from shlex import quote
+
+import click
+
+from assent.app.trust import Look, TrustDesk
+from assent.cli.call import Call, examples, takes_call
+from assent.cli.output import want_color
+from assent.cli.source import text
+from assent.cli.terminal import ask
+from assent.core.errors import Declined, OtherDigest, UsageError
+from assent.views.ansi import ansi
+from assent.views.rows import Row
+from assent.views.trust import (
+    asking_lines,
+    file_lines,
+    file_row,
+    given_lines,
+    revoked_lines,
+    trust_lines,
+    trust_row,
+)
+
+LOOK = "assent trust show"
+
+
+@click.group()
+def trust() -> None:
+    """Show, trust and distrust what files of this project would do."""
+
+
+@trust.command(epilog=examples("assent trust show\nassent trust show --json"))
+@takes_call
+def show(call: Call) -> None:
+    """Show what each file of the project would do, and whether it may."""
+    desk = TrustDesk(call.folder)
+    rows = [_row(look) for look in desk.looks()]
+    call.output.answer({"files": rows}, file_lines(rows))
+    call.output.warn(desk.warnings)
+
+
+@trust.command(
+    epilog=examples("assent trust give\nassent trust give .opencode/assent.toml --digest 3f2a...")
+)
+@click.argument("files", metavar="[FILE]...", nargs=-1)
+@click.option("--digest", default="", help="The content you mean; it must be the file's.")
+@takes_call
+def give(call: Call, files: tuple[str, ...], digest: str) -> None:
+    """Let files do what they say. Asks on the terminal, after showing everything."""
+    desk = TrustDesk(call.folder)
+    looks = desk.chosen([text(name) for name in files])
+    if digest and len(looks) != 1:
+        raise UsageError("A digest goes with one file; name it.", LOOK)
+    for look in looks:
+        desk.check(look)
+        _consent(call, look, digest, desk.from_here(look.file.path))
+        desk.give(call.engine.trusts, look)
+    rows = [_row(look) | {"trusted": True} for look in looks]
+    call.output.answer({"files": rows}, given_lines(rows))
+    call.output.warn(desk.warnings)
+
+
+@trust.command(epilog=examples("assent trust revoke\nassent trust revoke .opencode/assent.toml"))
+@click.argument("files", metavar="[FILE]...", nargs=-1)
+@takes_call
+def revoke(call: Call, files: tuple[str, ...]) -> None:
+    """Let files do nothing any more; without a name all of this workspace."""
+    desk = TrustDesk(call.folder)
+    paths = desk.revoke(call.engine.trusts, [text(name) for name in files])
+    call.output.answer({"files": paths}, revoked_lines(paths))
+
+
+@trust.command("list", epilog=examples("assent trust list\nassent trust list --json"))
+@takes_call
+def list_trusts(call: Call) -> None:
+    """List every content that is trusted on this machine."""
+    desk = TrustDesk(call.folder)
+    trusts = desk.all()
+    call.output.answer({"trusted": [trust_row(each) for each in trusts]}, trust_lines(trusts))
+    call.output.warn(desk.warnings)
+
+
+def _consent(call: Call, look: Look, named: str, here: str) -> None:
+    """Gets a person's yes to exactly the bytes that were read, or raises (law 9)."""
+    file, wanted = look.file, look.file.content_hash
+    if named and not wanted.startswith(named):
+        raise OtherDigest(f"The digest of {file.path} is {wanted}, not {named}.", LOOK)
+    if named == wanted and call.without_terminal:
+        return
+    lines = asking_lines(_row(look), file.content)
+    if not call.no_input and ask(ansi(lines, color=want_color()), wanted):
+        return
+    again = f"assent trust give {quote(here)} --digest {wanted}"
+    raise Declined(f"{file.path} is not trusted; it stays without effect.", again)
+
+
+def _row(look: Look) -> Row:
+    return file_row(look.file, look.does, trusted=look.trusted, broken=look.broken)

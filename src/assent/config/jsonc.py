@@ -1,0 +1,52 @@
+"""JSON with comments and trailing commas, as OpenCode's files have it, read as plain JSON."""
+
+import re
+from typing import Any
+
+import msgspec
+
+# Strings come first, so that nothing inside one is taken for a comment or a comma. Patterns are
+# compiled when the first file needs them.
+_TOKEN = (
+    r'(?s)(?P<string>"(?:[^"\\]|\\.)*+")|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<open>/\*)|(?P<comma>,)'
+)
+_CLOSES = r"\s*[}\]]"
+
+
+class BadJson(Exception):
+    """A text that is no JSON, even without comments, and why."""
+
+
+def read_jsonc(content: bytes) -> dict[str, Any]:
+    """Returns the object in a file; raises BadJson."""
+    try:
+        text = content.decode("utf-8-sig")
+        found = msgspec.json.decode(without_comments(text))
+    except UnicodeDecodeError as error:
+        raise BadJson(f"byte {error.start} is not UTF-8") from None
+    except msgspec.DecodeError as error:
+        raise BadJson(f"it is no JSON: {error}") from None
+    except RecursionError:
+        raise BadJson("it is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise BadJson("it holds no object")
+    return found
+
+
+def without_comments(text: str) -> str:
+    """Returns a text of the same length in which comments and trailing commas are blank."""
+    bare = re.sub(_TOKEN, _blanked, text)
+    return re.sub(_TOKEN, lambda token: _needed(token, bare), bare)
+
+
+def _blanked(token: re.Match[str]) -> str:
+    if token["open"]:
+        raise BadJson("a comment in it has no end")
+    return re.sub(r"[^\n]", " ", token[0]) if token["comment"] else token[0]
+
+
+def _needed(token: re.Match[str], text: str) -> str:
+    if not token["comma"] or not re.match(_CLOSES, text[token.end() :]):
+        return token[0]
+    follows_value = text[: token.start()].rstrip()[-1:] not in (*"{[,:", "")
+    return " " if follows_value else token[0]

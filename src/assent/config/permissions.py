@@ -1,0 +1,183 @@
+"""Permissions: which rules the user, OpenCode's files and the project bring, and in which layer.
+
+A project's files, and files that somebody else could have written, only make things stricter,
+until the person trusts exactly their content (law 9).
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assent.config.jsonc import BadJson, read_jsonc
+from assent.config.load import PROJECT, IsTrusted, Loaded, nothing_trusted
+from assent.config.places import Places
+from assent.config.presets import PRESETS
+from assent.config.reading import Opener, Source, content, named, parsed, wrong
+from assent.config.settings import RuleSettings, Settings
+from assent.config.trust import doubt
+from assent.core.errors import UsageError
+from assent.core.rule_tables import BadTable, rule_text, rules_of, rules_of_tools, wrong_examples
+from assent.core.rules import Layer, Policy, Rule
+
+OPENCODE = ("opencode.json", "opencode.jsonc")
+OF_PROJECT = (*OPENCODE, ".opencode/opencode.json", ".opencode/opencode.jsonc")
+
+
+class RuleSources(msgspec.Struct, frozen=True):
+    """Where rules come from, and who is asked about a project's files."""
+
+    loaded: Loaded
+    places: Places
+    root: bytes
+    home: str
+    opener: Opener
+    is_trusted: IsTrusted = nothing_trusted
+    command_line: tuple[Rule, ...] = ()
+    check: bool = True  # whether examples that fail are an error
+
+
+def load_policy(sources: RuleSources) -> tuple[Policy, tuple[str, ...]]:
+    """Returns every layer but the agents', and a warning for each file that cannot be used.
+
+    Raises UsageError where a file of the user, or the project's `assent.toml`, makes no sense.
+    """
+    warnings = list[str]()
+    layers = [*_of_user(sources, warnings), *_of_project(sources, warnings)]
+    layers.append(Layer("command line", sources.command_line))
+    root = os.fsdecode(os.path.realpath(sources.root))
+    kept = tuple(layer for layer in layers if layer.rules)
+    return Policy(kept, root, sources.home), tuple(warnings)
+
+
+def rules_in(path: Path, opener: Opener) -> tuple[Rule, ...]:
+    """Returns the rules of one file, TOML or JSON, for somebody who tests them."""
+    try:
+        _, text = content(path, opener, follow=True)
+    except FileNotFoundError:
+        raise UsageError(f"There is no file {named(path)}.") from None
+    table = parsed(path, text) if path.suffix == ".toml" else _object(path, text)
+    return _of_file(path, table)
+
+
+def _of_user(sources: RuleSources, warnings: list[str]) -> Iterator[Layer]:
+    """Yields the user's own layer, and one more for each file of theirs that is in doubt."""
+    rules = list(_preset(sources))
+    folder = sources.places.config.parent / "opencode"
+    for path in [folder / name for name in OPENCODE]:
+        found = _read(path, sources.opener, follow=True)
+        if found is None:
+            continue
+        source, _, table = found
+        own = _checked(path, _of_file(path, table), sources)
+        warnings += _unread(path, table)
+        if own and (why := doubt(source, sources.root)):
+            warnings.append(f"What {named(path)} allows is ignored: {why}.")
+            yield Layer("user", own, trusted=False)
+        else:
+            rules += own
+    path, loaded = sources.places.file, sources.loaded
+    own = _checked(path, _of_settings(path, loaded.settings), sources)
+    if not loaded.own and _allows(own):
+        warnings.append(f"What {named(path)} allows is ignored: others could have written it.")
+    yield Layer("user", () if loaded.own else own, trusted=False)
+    yield Layer("user", (*rules, *(own if loaded.own else ())))
+
+
+def _of_project(sources: RuleSources, warnings: list[str]) -> Iterator[Layer]:
+    """Yields a layer for each file of the project; a broken one of OpenCode's is a warning."""
+    root, loaded = Path(os.fsdecode(sources.root)), sources.loaded
+    for name in OF_PROJECT:
+        try:
+            yield from _layer(root, name, sources)
+        except UsageError as error:
+            warnings.append(f"{error.message} Its rules are ignored.")
+    path = root / PROJECT
+    rules = _checked(path, _of_settings(path, loaded.project), sources)
+    yield Layer("project", rules, loaded.trusted)
+
+
+def _layer(root: Path, name: str, sources: RuleSources) -> Iterator[Layer]:
+    found = _read(root / name, sources.opener, follow=False)
+    if found is None:
+        return
+    _, text, table = found
+    rules = _checked(root / name, _of_file(root / name, table), sources)
+    is_trusted = _allows(rules) and sources.is_trusted(name, text)
+    yield Layer("project", rules, is_trusted)
+
+
+def _allows(rules: tuple[Rule, ...]) -> bool:
+    return any(rule.action == "allow" for rule in rules)
+
+
+def _preset(sources: RuleSources) -> tuple[Rule, ...]:
+    name = sources.loaded.settings.preset
+    if name and name not in PRESETS:
+        known = ", ".join(PRESETS)
+        raise wrong(sources.places.file, f"preset is {name!r}, and not one of {known}")
+    return PRESETS.get(name, ())
+
+
+def _read(
+    path: Path, opener: Opener, *, follow: bool
+) -> tuple[Source, bytes, dict[str, Any]] | None:
+    try:
+        source, text = content(path, opener, follow=follow)
+    except FileNotFoundError:
+        return None
+    return source, text, _object(path, text)
+
+
+def _object(path: Path, text: bytes) -> dict[str, Any]:
+    try:
+        return read_jsonc(text)
+    except BadJson as error:
+        raise wrong(path, str(error)) from None
+
+
+def _of_file(path: Path, table: Mapping[str, Any]) -> tuple[Rule, ...]:
+    """Returns the rules of one file: older `tools`, then `permission`, then `[[rules]]`."""
+    try:
+        tools = rules_of_tools(table.get("tools", {}), named(path))
+        rows = msgspec.convert(table.get("rules", ()), tuple[RuleSettings, ...])
+    except (BadTable, msgspec.ValidationError) as error:
+        raise wrong(path, str(error)) from None
+    settings = Settings(permission=table.get("permission", {}), rules=rows)
+    return (*tools, *_of_settings(path, settings))
+
+
+def _of_settings(path: Path, settings: Settings) -> tuple[Rule, ...]:
+    source = named(path)
+    try:
+        said = rules_of(settings.permission, source)
+    except BadTable as error:
+        raise wrong(path, str(error)) from None
+    rows = [
+        (r.permission, r.pattern, r.action, r.reason, r.matches, r.misses) for r in settings.rules
+    ]
+    return (*said, *[Rule(*row, source) for row in rows])
+
+
+def _checked(path: Path, rules: tuple[Rule, ...], sources: RuleSources) -> tuple[Rule, ...]:
+    """Returns the rules; raises UsageError if one does not keep its own examples."""
+    for rule in rules if sources.check else ():
+        if failed := wrong_examples(rule, sources.home):
+            raise wrong(path, f"the rule `{rule_text(rule)}` fails: {failed[0]}")
+    return rules
+
+
+def _unread(path: Path, table: Mapping[str, Any]) -> list[str]:
+    """Warns of rules that stand where nobody looks."""
+    agents = table.get("agent", {})
+    if not isinstance(agents, Mapping):
+        return []
+    named_so = [name for name, one in agents.items() if isinstance(one, Mapping)]
+    ruled = [name for name in named_so if {"permission", "tools"} & {*agents[name]}]
+    return [
+        f"{named(path)} has rules for the agent {name}, which are read only from an agent's own "
+        f"file; write them to agents/{name}.md."
+        for name in ruled
+    ]

@@ -1,0 +1,75 @@
+"""Trusted: whether a person let a file of the project, with exactly this content, have its say."""
+
+import os
+from functools import cached_property
+from pathlib import Path
+from stat import S_IFREG
+
+import msgspec
+
+from assent.config.reading import Opener, Source, content, named
+from assent.config.trust import doubt
+from assent.core.digest import sha256
+from assent.core.errors import UsageError
+from assent.core.trust import TrustBook
+
+FILE = "trust.json"
+LARGEST = 8 << 20  # bytes of the book
+NOTHING = "So no file of a project is trusted."
+
+_decode = msgspec.json.Decoder(TrustBook).decode
+
+
+class Trusted:
+    """The book of a person's trust, as far as one workspace goes; read when first asked."""
+
+    def __init__(self, file: Path, root: bytes, opener: Opener) -> None:
+        self._file = file
+        self._root = os.path.realpath(root)
+        self._opener = opener
+        self._warnings: dict[str, None] = {}  # each once, in order
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know about the answers so far."""
+        return tuple(self._warnings)
+
+    def holds(self, name: str, content: bytes) -> bool:
+        """Tells whether a file, named from the root, is trusted with this content (law 9)."""
+        known = self.book.of(self._root, name)
+        if known is None:
+            return False
+        if known.content_hash == sha256(content):
+            return True
+        self._warn(
+            f"{name} changed since you trusted it, so it is not trusted any more. "
+            "`assent trust show` says what it would do now."
+        )
+        return False
+
+    def unsafe(self) -> str:
+        """Says why nothing that is written into the book would count here; mostly nothing."""
+        return doubt(Source(self._file, {}, os.geteuid(), S_IFREG | 0o600), self._root)
+
+    @cached_property
+    def book(self) -> TrustBook:
+        """The whole book; an empty one where it is missing, damaged, or could be anybody's."""
+        try:
+            source, text = content(self._file, self._opener, follow=False, limit=LARGEST)
+        except FileNotFoundError:
+            return TrustBook()
+        except UsageError as error:
+            self._warn(f"{error.message} {NOTHING}")
+            return TrustBook()
+        why = doubt(source, self._root)
+        try:
+            book = _decode(text)
+        except msgspec.DecodeError as error:
+            why = why or f"it is damaged ({error})"
+        if why:
+            self._warn(f"{named(self._file)} is ignored: {why}. {NOTHING}")
+            return TrustBook()
+        return book
+
+    def _warn(self, words: str) -> None:
+        self._warnings[words] = None

@@ -1,0 +1,159 @@
+"""Answering: which answer fits a question, and what it brings about for others of its session."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from assent.core.errors import (
+    Declined,
+    Expired,
+    IllegalStep,
+    Moved,
+    OtherDigest,
+    Refused,
+    UsageError,
+)
+from assent.core.grant import Grant, Pattern
+from assent.core.inquiry import Inquiry
+from assent.core.question import (
+    NO,
+    YES,
+    Answers,
+    Consent,
+    is_permission,
+    question_digest,
+    read_consent,
+)
+from assent.core.session_event import QuestionAnswered
+
+LIST = "assent questions list"
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """An answer on its way in: from whom, and which patterns they confirmed to have remembered."""
+
+    answers: Answers | None
+    by: str = ""
+    patterns: tuple[Pattern, ...] = ()
+    grant: str = ""  # the id that the remembered answer was announced under
+
+
+class Given(msgspec.Struct, frozen=True):
+    """What an answer brings about: a grant, and answers to other questions of the session."""
+
+    answered: QuestionAnswered
+    grant: Grant | None = None
+    others: tuple[QuestionAnswered, ...] = ()
+
+
+def check_open(one: Inquiry, now: str) -> None:
+    """Raises if a question can no longer be answered, and says why."""
+    match one.standing(now):
+        case "answered":
+            raise Moved(f"{_was_answered(one)} The first answer counts.", LIST)
+        case "expired":
+            raise Expired(
+                f"Question {one.asked.id} expired at {one.asked.expires_at}, which is a no.", LIST
+            )
+        case "interrupted":
+            raise IllegalStep(
+                f"What question {one.asked.id} was about has ended without an answer; nothing "
+                "waits for it.",
+                LIST,
+            )
+        case "open":
+            pass
+
+
+def check_fits(session: str, one: Inquiry, digest: str, reply: Reply) -> None:
+    """Raises unless the question is the one that the person saw, and each part has an answer."""
+    asked = one.asked
+    if not digest or digest != asked.digest:
+        raise OtherDigest(f"The question's digest is {asked.digest}, not {digest!a}.", _show(one))
+    if one.call is None or question_digest(session, one.call, asked) != digest:
+        raise OtherDigest(
+            f"What is stored of question {asked.id} is not what was asked; it was changed since. "
+            "No answer to it counts, and nothing is done.",
+            "assent log --verify",
+        )
+    if reply.answers is None or len(reply.answers) != len(asked.questions):
+        raise UsageError(
+            f"Question {asked.id} has {len(asked.questions)} parts; each needs an answer.",
+            _show(one),
+        )
+
+
+def consent_of(one: Inquiry, answers: Answers | None) -> Consent:
+    """Returns what an answer means where a gate asks; elsewhere it is neither yes nor no."""
+    if not _asks_permission(one):
+        return Consent()
+    return read_consent(one.asked.questions[0], answers)
+
+
+def granted(one: Inquiry, session: str, reply: Reply, at: str) -> Grant | None:
+    """Returns what is to be remembered; raises unless the person confirmed exactly that."""
+    reach, asked = consent_of(one, reply.answers).reach, one.asked
+    if not reach:
+        return None
+    always = asked.questions[0].always
+    if asked.mode == "plan" or not always:
+        raise Refused(f"A yes to question {asked.id} cannot be remembered.", _show(one))
+    if set(reply.patterns) != set(always):
+        listed = " ".join(f"--pattern '{each.pattern}'" for each in always)
+        raise Declined(
+            "A yes is remembered only for patterns that you confirm, and for all of them: "
+            f"{', '.join(each.pattern for each in always)}",
+            f"assent questions answer {asked.id} {reach} --digest {asked.digest} {listed}",
+        )
+    return Grant(
+        reply.grant, reach, session, asked.agent, asked.mode, always, at, asked.id, asked.plan,
+        reply.by,
+    )  # fmt: skip
+
+
+def given(one: Inquiry, others: Sequence[Inquiry], reply: Reply, grant: Grant | None) -> Given:
+    """Returns an answer with what follows from it for the session's other open questions."""
+    answered = QuestionAnswered(one.asked.id, reply.answers, reply.by, grant.id if grant else "")
+    if grant is not None:
+        covered = [each for each in others if _covers(grant, each)]
+        return Given(answered, grant, tuple(_allowed(each, answered) for each in covered))
+    if consent_of(one, reply.answers).plain:
+        return Given(answered, None, tuple(_declined(each, answered) for each in others))
+    return Given(answered)
+
+
+def _covers(grant: Grant, one: Inquiry) -> bool:
+    """Tells whether a remembered yes would have answered another question, too (F88)."""
+    asked = one.asked
+    same = (asked.agent, asked.mode, asked.plan) == (grant.agent, grant.mode, grant.plan)
+    always = set(asked.questions[0].always) if _asks_permission(one) else set()
+    return same and bool(always) and always <= set(grant.patterns)
+
+
+def _allowed(other: Inquiry, first: QuestionAnswered) -> QuestionAnswered:
+    because = f"{first.by}, by the answer to {first.id}"
+    return QuestionAnswered(other.asked.id, ((YES,),), because, first.grant)
+
+
+def _declined(other: Inquiry, first: QuestionAnswered) -> QuestionAnswered:
+    """Returns the no that another question gets; what a model wants to know nobody answers."""
+    no: Answers | None = ((NO,),) if _asks_permission(other) else None
+    return QuestionAnswered(other.asked.id, no, f"{first.by}, by the no to {first.id}")
+
+
+def _asks_permission(one: Inquiry) -> bool:
+    questions = one.asked.questions
+    return len(questions) == 1 and is_permission(questions[0])
+
+
+def _was_answered(one: Inquiry) -> str:
+    answered = one.answered
+    assert answered is not None, "it is asked only of those that are"
+    words = [", ".join(answer) for answer in answered.answers or ()]
+    said = "; ".join(words) if any(words) else "nobody answered, which is a no"
+    who = f" by {answered.by}" if answered.by else ""
+    return f"Question {one.asked.id} was answered{who} at {one.answered_at}: {said}."
+
+
+def _show(one: Inquiry) -> str:
+    return f"assent questions show {one.asked.id}"

@@ -1,0 +1,19 @@
+"""A command line outside plan mode, as far as its text tells: what rules see, and what it risks."""
+
+import msgspec
+
+from assent.core.grant import Pattern
+from assent.core.session_event import Level
+
+
+class CommandLine(msgspec.Struct, frozen=True):
+    """What a look at the text of a command line found; the sandbox holds whatever it missed."""
+
+    commands: tuple[str, ...]  # each command in it, also inside substitutions, as rules see it
+    certain: bool = True  # false: not every command in it could be told
+    reads: tuple[str, ...] | None = None  # the files it opens, if it only reads; None: it may write
+    writes: tuple[str, ...] = ()  # files that redirects write
+    danger: str = ""  # why nobody should run this; it is refused in every mode
+    risk: Level = "low"
+    reasons: tuple[str, ...] = ()
+    always: tuple[Pattern, ...] = ()  # what a remembered yes would cover; none: it cannot be

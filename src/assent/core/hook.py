@@ -1,0 +1,79 @@
+"""Hooks as data: which program hears of what, and what its way of ending means."""
+
+from typing import Final
+
+import msgspec
+
+from assent.core.process import Ended
+from assent.core.wildcards import matches
+
+BEFORE_TOOL: Final = "before_tool"
+AFTER_TOOL: Final = "after_tool"
+PROMPT: Final = "prompt"
+PLAN_PROPOSED: Final = "plan_proposed"
+PLAN_APPROVED: Final = "plan_approved"
+RUN_FINISHED: Final = "run_finished"
+
+VERSION: Final = 1  # of the object that a hook reads
+OBJECTS: Final = 2  # the exit code that says no
+
+# Where a no is heard, where a hook's words reach the model, and where only silence is no objection.
+_CAN_OBJECT: Final = (BEFORE_TOOL, PROMPT)
+_CAN_SPEAK: Final = (BEFORE_TOOL, AFTER_TOOL, PROMPT)
+_FAILS_CLOSED: Final = (BEFORE_TOOL,)
+
+
+class Hook(msgspec.Struct, frozen=True):
+    """A program that is started at a moment; `tool` names tools, with `*`, `?` and `|`."""
+
+    on: str
+    run: tuple[str, ...]
+    tool: str = "*"
+    timeout_s: float = 10
+    confined: bool = True
+
+    @property
+    def name(self) -> str:
+        return self.run[0] if self.run else "(nothing)"
+
+    def hears(self, on: str, tool: str) -> bool:
+        """Tells whether this hook is for a moment; only around calls does the tool matter."""
+        if on != self.on:
+            return False
+        if on not in (BEFORE_TOOL, AFTER_TOOL):
+            return True
+        return any(matches(tool, pattern.strip()) for pattern in self.tool.split("|"))
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What one hook said: an objection, words for the model, or a warning for the person."""
+
+    objection: str = ""
+    words: str = ""
+    warning: str = ""
+
+
+def failed(hook: Hook, why: str) -> Said:
+    """Returns what a hook says that could not say anything; before a call that is a no (law 9)."""
+    told = f"The hook {hook.name} ({hook.on}) {why}"
+    if hook.on in _FAILS_CLOSED:
+        return Said(f"{told} What a hook could not look at is not done.")
+    return Said(warning=told)
+
+
+def said(hook: Hook, end: Ended, output: bytes, errors: bytes) -> Said:
+    """Returns what the end of a hook's program means."""
+    if end.cut == "start":
+        return failed(hook, "could not be started.")
+    if end.cut:
+        return failed(hook, f"was ended: it reached its limit of {end.cut}.")
+    try:
+        words, reason = output.decode("utf-8").strip(), errors.decode("utf-8").strip()
+    except UnicodeDecodeError:
+        return failed(hook, "said something that is no UTF-8.")
+    if end.code == OBJECTS and hook.on in _CAN_OBJECT:
+        return Said(reason or words or f"The hook {hook.name} said no, and gave no reason.")
+    if end.code:
+        first = f' It said: "{reason.splitlines()[0][:200]}".' if reason else ""
+        return failed(hook, f"ended with code {end.code}.{first}")
+    return Said(words=words if hook.on in _CAN_SPEAK else "")

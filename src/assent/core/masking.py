@@ -1,0 +1,122 @@
+"""Masking: how secrets are taken out of text that models, logs and faces get to see (F92)."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from assent.core.secrets import GUESSES, SECRETS, Secret, credible, marked
+
+SHORTEST: Final = 8  # characters: a shorter value stands in ordinary words, and guards nothing
+PASSES: Final = 3  # what ends beside one secret may begin to look like another
+YOURS: Final = "a key of yours"
+
+_NAMED: Final = "password in a settings file"
+# What is not worth a risk in a review, because no file holds it, but stands in outputs.
+_ECHOED: Final = (
+    Secret(
+        "API key",
+        ("authorization", "api-key"),
+        r"(?:authorization|api-key)[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
+        r"(?:bearer |basic |token )?([^\s\"',;\[]{16,400})",
+        folded=True,
+    ),
+    Secret(
+        "AWS secret key",
+        ("aws_secret_access_key",),
+        r"aws_secret_access_key[\"']?\s{0,9}[:=]\s{0,9}[\"']?([a-z0-9/+]{40})(?![a-z0-9/+])",
+        folded=True,
+    ),
+    # As in a settings file, but behind the number or name that a tool puts before a line.
+    Secret(
+        _NAMED,
+        ("passw", "secret", "token", "key"),
+        r"(?m)(?:PASSWORD|PASSWD|SECRET|TOKEN|API_KEY|ACCESS_KEY)"
+        r"[A-Z0-9_]{0,40}=([^\s\"'$(]{12,200})$",
+    ),
+)
+_PRIVATE: Final = "private key"
+_PLAIN: Final = tuple(form for form in SECRETS if form.name != _PRIVATE)
+_VALUES: Final = (*[form for form in GUESSES if form.name != _NAMED], *_ECHOED)
+_MARKS: Final = tuple({mark.lower() for form in SECRETS + _VALUES for mark in form.marks})
+_NAMES: Final = tuple({form.name for form in SECRETS + _VALUES} | {YOURS})
+
+# A whole key or, where the output was cut, its beginning. Each unit goes on where the one before
+# it ended and takes nothing back, so that a search is linear on any text.
+_BEGIN: Final = r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_END: Final = r"-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----"
+_WHOLE_KEY: Final = rf"{_BEGIN}(?:[^-]++|-(?!----))*+{_END}"
+_CUT_KEY: Final = rf"{_BEGIN}(?:(?:\\[nr]|[\s\d:|+>]){{0,24}}+[A-Za-z0-9+/=]{{30,}}+)++"
+_MATERIAL: Final = r"[A-Za-z0-9+/=]{32}"
+
+
+def masked(text: str) -> str:
+    """Returns a text in which every secret is replaced by words that name its kind."""
+    for _ in range(PASSES):
+        found = _masked_once(text)
+        if found == text:
+            break
+        text = found
+    return text
+
+
+class Masker:
+    """Masks forms of secrets, and values that are known to be secret."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        known = {value for value in values if len(value) >= SHORTEST}
+        # What stands in our own words would be masked again and again.
+        usable = [value for value in known if not any(value in mask(name) for name in _NAMES)]
+        self._values = sorted(usable, key=lambda value: (-len(value), value))
+
+    def __call__(self, text: str) -> str:
+        """Returns a text without secrets."""
+        for value in self._values:
+            if value in text:
+                text = text.replace(value, mask(YOURS))
+        return masked(text)
+
+
+def mask(name: str) -> str:
+    """Returns the words that stand in a secret's place."""
+    return f"[masked: {name}]"
+
+
+def _masked_once(text: str) -> str:
+    low = _lowered(text)
+    if not marked(low, _MARKS):
+        return text
+    if "PRIVATE KEY" in text:
+        text = re.sub(_WHOLE_KEY, _key, text)
+        text = re.sub(_CUT_KEY, mask(_PRIVATE), text)
+    for form in _PLAIN:
+        if marked(text, form.marks):
+            text = re.sub(form.pattern, mask(form.name), text)
+    for form in _VALUES:
+        if marked(low, form.marks):
+            text = _without_values(text, form)
+    return text
+
+
+def _key(found: re.Match[str]) -> str:
+    """Returns the mask of a private key; marks with nothing between them are no key."""
+    return mask(_PRIVATE) if re.search(_MATERIAL, found[0]) else found[0]
+
+
+def _without_values(text: str, form: Secret) -> str:
+    """Masks the values, and nothing around them, that look like secrets."""
+    where = _lowered(text) if form.folded else text
+    pieces: list[str] = []
+    end = 0
+    for found in re.finditer(form.pattern, where):
+        if credible(found[1]):
+            pieces += [text[end : found.start(1)], mask(form.name)]
+            end = found.end(1)
+    return "".join([*pieces, text[end:]])
+
+
+def _lowered(text: str) -> str:
+    """Returns a text in lower case in which every character stands where it stood."""
+    low = text.lower()
+    if len(low) == len(text):
+        return low
+    return re.sub("[A-Z]+", lambda found: found[0].lower(), text)

@@ -1,0 +1,146 @@
+"""Ruling: what the layers of a policy say to one request, and what that comes to.
+
+In a layer the last match wins. A deny in any layer stays; else the last layer that matched decides.
+What an untrusted layer allows does not count, and its ask only makes things stricter (law 9).
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from assent.core.agent import Agent
+from assent.core.mode import CustomMode
+from assent.core.rules import Layer, Rule
+from assent.core.tool import PERMISSIONS, Action, Decision, Request
+from assent.core.wildcards import Matcher, expanded, is_bare, matcher, matches, start_of
+
+# Other words for a permission. Those for `edit` name single tools, so they only make it stricter.
+OTHERS: dict[str, tuple[str, ...]] = {
+    "bash": ("shell",),
+    "webfetch": ("fetch",),
+    "edit": ("write", "patch", "multiedit", "multi_edit", "apply_patch", "delete", "move"),
+}
+NARROWING = ("edit",)
+# What OpenCode calls some of our tools.
+KNOWN_AS: dict[str, tuple[str, ...]] = {
+    "todo": ("todowrite",),
+    "search": ("codesearch",),
+    "enter_plan": ("plan_enter",),
+}
+# Tools that rules know by what they do; all others go by their names.
+BY_ACTION = (Action.EDIT, Action.SHELL, Action.FETCH, Action.PRESENT, Action.TASK)
+OWN = (Action.PLAN, Action.PRESENT)  # Assent's own: a bare `*` does not mean to be asked about them
+
+Forms: TypeAlias = Callable[[], tuple[str, ...]]
+Rows: TypeAlias = tuple[tuple[Rule, str, Matcher], ...]  # with how every match begins
+
+
+class Opinion(msgspec.Struct, frozen=True):
+    """What one layer says: its last rule that matched."""
+
+    layer: Layer
+    rule: Rule
+
+    @property
+    def counts(self) -> bool:
+        """Whether it changes anything: an untrusted layer allows nothing."""
+        return self.layer.trusted or self.rule.action != "allow"
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """One thing that was decided about, and what every layer said to it, agent by agent."""
+
+    request: Request
+    decision: Decision
+    opinions: tuple[Opinion, ...]
+
+
+class Table:
+    """One layer, ready to be asked often."""
+
+    def __init__(self, layer: Layer, home: str) -> None:
+        self.layer = layer
+        self._home = home
+        self._rows: dict[tuple[str, Action], Rows] = {}
+
+    def rows(self, request: Request) -> Rows:
+        """Returns the rules that speak of such a request, the last first."""
+        key = (request.permission, request.action)
+        if key not in self._rows:
+            rules = [rule for rule in reversed(self.layer.rules) if speaks_of(rule, request)]
+            patterns = [(rule, expanded(rule.pattern, self._home)) for rule in rules]
+            self._rows[key] = tuple((rule, start_of(p), matcher(p)) for rule, p in patterns)
+        return self._rows[key]
+
+    def last(self, request: Request, forms: Forms) -> Rule | None:
+        """Returns the last rule that matches a request in any of its forms."""
+        rows = self.rows(request)
+        if not rows:
+            return None
+        texts = forms()
+        for rule, start, match in rows:
+            for text in texts:
+                if text.startswith(start) and match(text):
+                    return rule
+        return None
+
+
+def opinions(tables: Sequence[Table], request: Request, forms: Forms) -> tuple[Opinion, ...]:
+    """Returns what the layers say, in their order; one that says nothing is left out."""
+    found = [(table.layer, table.last(request, forms)) for table in tables]
+    return tuple(Opinion(layer, rule) for layer, rule in found if rule)
+
+
+def deciding(said: Sequence[Opinion]) -> Opinion | None:
+    """Returns the opinion that decides; None: the mode does."""
+    chosen = None
+    for opinion in said:
+        if opinion.rule.action == "deny":
+            return opinion
+        stricter = chosen is None or chosen.rule.action == "allow"
+        if opinion.counts and (opinion.layer.trusted or stricter):
+            chosen = opinion
+    return chosen
+
+
+def speaks_of(rule: Rule, request: Request) -> bool:
+    """Tells whether a rule's permission stands for a request's, by its own or by a wider word."""
+    if is_bare(rule.permission) and rule.action == "ask" and request.action in OWN:
+        return False
+    if matches(request.permission, rule.permission):
+        return True
+    general = PERMISSIONS[request.action]
+    if rule.action != "allow" and matches(general, rule.permission):
+        return True
+    others = any(matches(other, rule.permission) for other in OTHERS.get(general, ()))
+    return others and (rule.action != "allow" or general not in NARROWING)
+
+
+def agent_layers(agent: Agent) -> tuple[Layer, ...]:
+    """Returns an agent's tables as layers: its own, and a project's over it."""
+    own = Layer("agent", agent.rules, agent.source != "project")
+    over = [Layer("agent", rules, False) for rules in agent.narrowing]
+    return tuple(layer for layer in (own, *over) if layer.rules)
+
+
+def hidden(layers: Sequence[Layer], tool: str, action: Action) -> Rule | None:
+    """Returns the rule that denies a tool whatever a call of it is about (F97).
+
+    Such a tool need not be offered. A bare `*` speaks of the permission alone, not of the name.
+    """
+    word = PERMISSIONS[action] if action in BY_ACTION else tool
+    for layer in layers:
+        named = [rule for rule in layer.rules if not is_bare(rule.permission)]
+        others = [(name, named) for name in (tool, *KNOWN_AS.get(tool, ()))]
+        for name, rules in [(word, layer.rules), *others]:
+            rows = [rule for rule in rules if matches(name, rule.permission)]
+            if rows and rows[-1].action == "deny" and is_bare(rows[-1].pattern):
+                return rows[-1]
+    return None
+
+
+def lacks(modes: Sequence[CustomMode], names: Sequence[str]) -> str:
+    """Returns the id of a mode whose list of tools has none of a tool's names; else nothing."""
+    found = (mode.id for mode in modes if mode.tools is not None and not {*mode.tools} & {*names})
+    return next(found, "")

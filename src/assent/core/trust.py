@@ -1,0 +1,48 @@
+"""Trust: which content of which file of a project a person let do what it says."""
+
+import msgspec
+
+
+class Trust(msgspec.Struct, frozen=True):
+    """One file, in one folder, with exactly one content."""
+
+    root: bytes  # the real path of the workspace
+    path: str  # as seen from there
+    content_hash: str
+    at: str = ""
+
+
+class TrustBook(msgspec.Struct, frozen=True):
+    """Everything that a person trusts on this machine; a file has at most one trusted content."""
+
+    trusted: tuple[Trust, ...] = ()
+
+    def of(self, root: bytes, path: str) -> Trust | None:
+        """Returns the trust in a file, in whatever content."""
+        found = [each for each in self.trusted if (each.root, each.path) == (root, path)]
+        return found[-1] if found else None
+
+    def given(self, trust: Trust) -> "TrustBook":
+        """Returns the book with this content in place of what was trusted of the file before."""
+        return TrustBook((*self.revoked(trust.root, trust.path).trusted, trust))
+
+    def revoked(self, root: bytes, path: str) -> "TrustBook":
+        """Returns the book without any trust in a file."""
+        kept = [each for each in self.trusted if (each.root, each.path) != (root, path)]
+        return TrustBook(tuple(kept))
+
+
+class Consequence(msgspec.Struct, frozen=True):
+    """One thing that a file of a project would do, in words; a risk is shown first."""
+
+    text: str
+    risk: bool = True
+    counts: bool = True  # with trust; what never counts is shown, too
+
+
+class ProjectFile(msgspec.Struct, frozen=True):
+    """A file of a project as it was read once: what is shown is what is hashed."""
+
+    path: str  # as seen from the workspace's root
+    content: bytes
+    content_hash: str

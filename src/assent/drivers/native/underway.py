@@ -1,0 +1,67 @@
+"""Underway: the request that a driver waits for, so that anybody can end it."""
+
+from threading import Lock
+
+import msgspec
+
+from assent.core.errors import Interrupted
+from assent.core.model import Prompt
+from assent.ports import Answers, Model, Opened
+
+STOPPED = "The work was stopped from elsewhere."
+
+
+class Underway:
+    """At most one request, and whether the work is to stop."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._answers: Answers | None = None
+        self._stopped = False
+
+    @property
+    def stopped(self) -> bool:
+        return self._stopped
+
+    def stop(self) -> None:
+        """Ends the request, from any thread; without one, the next does not begin."""
+        with self._lock:
+            self._stopped = True
+            answers = self._answers
+        if answers is not None:
+            answers.close()
+
+    def check(self) -> None:
+        """Raises Interrupted if the work is to stop."""
+        if self._stopped:
+            raise Interrupted(STOPPED)
+
+    def begun(self, answers: Answers) -> Answers:
+        """Remembers a request; one that comes after the stop is ended at once."""
+        with self._lock:
+            self._answers = answers
+            stopped = self._stopped
+        if stopped:
+            answers.close()
+            raise Interrupted(STOPPED)
+        return answers
+
+    def over(self) -> None:
+        """Forgets the request and the stop: the turn that they were about has ended."""
+        with self._lock:
+            self._answers, self._stopped = None, False
+
+    def around(self, opened: Opened) -> Opened:
+        """Returns a model whose requests can be ended here."""
+        return msgspec.structs.replace(opened, model=_Stoppable(opened.model, self))
+
+
+class _Stoppable:
+    """Implements ports.Model around another."""
+
+    def __init__(self, model: Model, underway: Underway) -> None:
+        self._model = model
+        self._underway = underway
+
+    def stream(self, prompt: Prompt) -> Answers:
+        return self._underway.begun(self._model.stream(prompt))

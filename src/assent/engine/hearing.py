@@ -1,0 +1,23 @@
+"""Hearing: tells hooks what happened to plans and runs, and the person what hooks could not do."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from assent.core.record import PlanRecord
+from assent.engine.doors import Doors
+from assent.engine.projections import Projections
+
+
+def tell(doors: Doors, projections: Projections, on: str, facts: Mapping[str, Any]) -> None:
+    """Lets hooks hear of what is done already; they can add nothing but warnings."""
+    projections.warnings += doors.hooks.fire(on, facts).warnings
+
+
+def plan_facts(record: PlanRecord) -> dict[str, Any]:
+    """Returns what hooks hear about a plan."""
+    return {
+        "plan": record.plan_id,
+        "name": record.name,
+        "digest": record.digest,
+        "state": str(record.state),
+    }

@@ -1,0 +1,188 @@
+"""Commands: runs what a call may run outside plan mode, on record before and after (law 5).
+
+A command is the executor's declared exception (law 1): what it changes cannot be known before,
+so the files that are other than before are recorded.
+"""
+
+from collections.abc import Generator, Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from assent.core.errors import AssentError, Refused
+from assent.core.event import CommandEnded, CommandStarted
+from assent.core.journal import finished
+from assent.core.paths import inside, normal, one_line, shown
+from assent.core.permit import PermitSource
+from assent.core.process import Chunk, Ended, Limits
+from assent.core.session import SessionRecord
+from assent.core.tool import Command, Outcome
+from assent.engine.doors import Doors, Place
+from assent.engine.plan.ledger import Ledger
+from assent.engine.run.runs import Runs
+from assent.ports import Process
+from assent.tools.looking.commands import gathered
+
+MOST_FILES: Final = 50_000  # that are looked through before and after
+MOST_NAMED: Final = 100  # changed files that the record names
+_TOLD: Final = 20  # changed files that the model is told
+_PROCESSES, _MEMORY = 1024, 8 << 30  # builds and tests need more than looking around
+_NOT_RUN: Final = Ended(126, "start")
+_STOPPED: Final = Ended(130, "interrupted")
+UNKNOWN: Final = (
+    "It began and its end is not on record: whether it did anything is not known. Look at the "
+    "files before you run it again."
+)
+
+Listing = Mapping[bytes, tuple[int, ...]] | None
+Running = Generator[Chunk, None, Outcome]
+
+
+class Order(msgspec.Struct, frozen=True):
+    """A command of a call, with the consent that covers it."""
+
+    session: SessionRecord
+    call: str
+    command: Command
+    source: PermitSource
+    detail: str
+    confined: bool = True
+    seconds: float = 120  # the person's limit; the call may want less
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A file that is other than before: new, changed or gone."""
+
+    path: bytes
+    how: str
+
+
+class Commands:
+    """The verb that runs command lines. Who calls it has a consent to name."""
+
+    def __init__(self, doors: Doors, place: Place, runs: Runs) -> None:
+        self._doors = doors
+        self._place = place
+        self._runs = runs
+
+    def run(self, order: Order, process: Process) -> Running:
+        """Runs a command while no build can; yields its output, and returns it with what changed.
+
+        Raises where nothing has run. Closing it ends the command, which is recorded, too.
+        """
+        self._check(order)
+        ledger = self._runs.ledger()
+        with self._doors.locks.hold(ledger.workspace, f"session {order.session.slug}"):
+            finished(self._runs.settle_under(ledger))
+            return (yield from self._recorded(ledger, order, process))
+
+    def left(self) -> CommandStarted | None:
+        """Returns the last command if it began and its end is not on record."""
+        ledger = self._runs.ledger()
+        return ledger.book().command if ledger.workspace else None
+
+    def _check(self, order: Order) -> None:
+        if order.session.mode == "plan":
+            raise Refused("In plan mode only commands that read run. Nothing was run.")
+        folder = order.command.folder
+        if folder and normal(folder) != folder:
+            raise Refused(f"{shown(folder)} is no folder of the workspace. Nothing was run.")
+
+    def _recorded(self, ledger: Ledger, order: Order, process: Process) -> Running:
+        before = self._listing()
+        begun = self._begun(order)
+        self._append(ledger, begun)
+        parts: list[Chunk] = []
+        ended = _STOPPED
+        try:
+            for part in self._parts(order, process):
+                if isinstance(part, Ended):
+                    ended = part
+                    continue
+                parts.append(part)
+                yield part
+        except AssentError:
+            ended = _NOT_RUN
+            raise
+        finally:
+            after = before if ended is _NOT_RUN else self._listing()
+            changes = _changes(before, after)
+            self._append(ledger, _end(begun.id, ended, changes))
+        return _outcome(order, begun.id, (parts, ended), changes)
+
+    def _parts(self, order: Order, process: Process) -> Iterator[Chunk | Ended]:
+        command = order.command
+        folder = self._place.root + (b"/" + command.folder if command.folder else b"")
+        seconds = min(command.seconds or order.seconds, order.seconds)
+        limits = Limits(seconds=seconds, processes=_PROCESSES, memory=_MEMORY)
+        yield from process.perform(command.line, folder, limits, confined=order.confined)
+
+    def _begun(self, order: Order) -> CommandStarted:
+        return CommandStarted(
+            self._doors.clock.new_id(),
+            order.session.session,
+            order.call,
+            order.command.line,
+            shown(order.command.folder),
+            order.source,
+            order.detail,
+            order.confined,
+        )
+
+    def _append(self, ledger: Ledger, event: CommandStarted | CommandEnded) -> None:
+        self._doors.store.append(ledger.permit_batch(ledger.book(), event))
+
+    def _listing(self) -> Listing:
+        found = self._doors.files.listing(MOST_FILES)
+        if found is None:
+            return None
+        ours = self._place.private
+        return {
+            path: state
+            for path, state in found.items()
+            if not any(inside(path, folder) for folder in ours)
+        }
+
+
+def _changes(before: Listing, after: Listing) -> tuple[Change, ...] | None:
+    """Returns what is other than before; None if there are too many files to tell."""
+    if before is None or after is None:
+        return None
+    other = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
+    return tuple(Change(path, _how(path in before, path in after)) for path in other)
+
+
+def _how(was: bool, there: bool) -> str:
+    return "changed" if was and there else "new" if there else "gone"
+
+
+def _end(name: str, ended: Ended, changes: tuple[Change, ...] | None) -> CommandEnded:
+    if changes is None:
+        return CommandEnded(name, ended.code, ended.cut)
+    named = tuple(shown(change.path) for change in changes[:MOST_NAMED])
+    return CommandEnded(name, ended.code, ended.cut, named, len(changes) - len(named))
+
+
+def _outcome(
+    order: Order,
+    name: str,
+    said: tuple[list[Chunk], Ended],
+    changes: tuple[Change, ...] | None,
+) -> Outcome:
+    parts, ended = said
+    outcome = gathered(iter((*parts, ended)), order.command.line)
+    named = None if changes is None else [shown(each.path) for each in changes[:MOST_NAMED]]
+    metadata = {**outcome.metadata, "command": name, "changed": named}
+    text = f"{outcome.text}\n[{in_words(changes)}]"
+    return msgspec.structs.replace(outcome, text=text, metadata=metadata)
+
+
+def in_words(changes: tuple[Change, ...] | None) -> str:
+    """Says which files a command changed."""
+    if changes is None:
+        return "Which files it changed is not known: the workspace has too many to look through."
+    if not changes:
+        return "It changed no files."
+    rows = [f"{one_line(each.path)} ({each.how})" for each in changes[:_TOLD]]
+    more = f", and {len(changes) - _TOLD} more" if len(changes) > _TOLD else ""
+    return f"Files: {', '.join(rows)}{more}."

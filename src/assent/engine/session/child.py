@@ -1,0 +1,143 @@
+"""A child at work: one session that another one waits for, in a thread of its own."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, suppress
+from threading import Thread, Timer
+from typing import Protocol
+
+import msgspec
+
+from assent.core.errors import AssentError, Interrupted
+from assent.core.event import Recorded
+from assent.core.model import Delta
+from assent.core.session import SessionRecord
+from assent.core.session_event import TurnEnded
+from assent.core.tool import Task
+from assent.engine.session.leash import Leash
+from assent.ports import Driver, Turn
+
+
+class Kin(Protocol):
+    """The children of a turn, as far as somebody else must be able to end them."""
+
+    def pull(self, end: TurnEnded) -> None:
+        """Wants all of them to end like this; returns at once."""
+
+    def stop(self) -> None:
+        """Ends all of them, and waits a little."""
+
+
+class Working(Turn, Protocol):
+    """A turn as whoever drives it begins and ends it."""
+
+    @property
+    def children(self) -> Kin: ...
+
+    def open(self) -> Iterator[Recorded | Delta]: ...
+
+    def fail(self, error: AssentError) -> tuple[Recorded, ...]: ...
+
+
+class Errand(msgspec.Struct, frozen=True):
+    """What a child is to do, for which call, and for how long at most."""
+
+    call: str
+    task: Task
+    record: SessionRecord
+    seconds: float = 0  # 0: no limit
+
+
+class Child:
+    """Drives one child session to its rest. `over` tells that it is, and its lock free again."""
+
+    def __init__(
+        self,
+        errand: Errand,
+        driver: Driver,
+        turn: Callable[[], Working],
+        place: Callable[["Child"], AbstractContextManager[None]],
+        tell: Callable[["Child", Recorded | None], None],
+    ) -> None:
+        self.errand = errand
+        self.over = False
+        self.trouble = ""  # what kept it from working at all
+        self.end: TurnEnded | None = None  # that somebody else wants
+        self._driver = driver
+        self._turn = turn
+        self._place = place
+        self._tell = tell
+        self._leash: Leash | None = None
+        self._kin: Kin | None = None
+        # A daemon: a process that ends does not wait for it; its history is valid at any moment.
+        self._thread = Thread(target=self._run, name=f"child {errand.record.slug}", daemon=True)
+
+    @property
+    def begun(self) -> bool:
+        return self._thread.ident is not None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def join(self, seconds: float) -> None:
+        self._thread.join(seconds)
+
+    def pull(self, end: TurnEnded) -> None:
+        """Wants the child to end like this, before its next step or in the middle of a request."""
+        self.end = self.end or end
+        if self._leash is not None:
+            self._leash.pull(self.end)
+        if self._kin is not None:
+            self._kin.pull(TurnEnded("interrupted", end.words))
+        self._driver.stop()
+
+    def _run(self) -> None:
+        try:
+            with self._place(self):
+                self._work()
+        except BaseException as error:  # whoever waits must hear of it, whatever it is
+            self.trouble = _told(error).message
+        finally:
+            self._tell(self, None)
+
+    def _work(self) -> None:
+        turn = self._turn()
+        self._kin, self._leash = turn.children, Leash(turn)
+        if self.end is not None:
+            self._leash.pull(self.end)
+        timer = self._timer()
+        try:
+            self._hear(turn.open())
+            self._hear(self._driver.drive(self._leash))
+        except Interrupted:
+            pass  # the session says so
+        except Exception as error:
+            self._hear(iter(turn.fail(_told(error))))
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
+            turn.children.stop()
+            with suppress(AssentError):
+                self._hear(iter(turn.note()))  # what was held
+
+    def _timer(self) -> Timer | None:
+        seconds = self.errand.seconds
+        if not seconds:
+            return None
+        words = f"Stopped after {seconds:g} seconds, the limit of a task. What was done is kept."
+        timer = Timer(seconds, self.pull, (TurnEnded("limit", words),))
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _hear(self, heard: Iterator[Recorded | Delta]) -> None:
+        """Hands on what was stored; what is being said at the moment has no place elsewhere."""
+        for one in heard:
+            if isinstance(one, Recorded):
+                self._tell(self, one)
+
+
+def _told(error: BaseException) -> AssentError:
+    if isinstance(error, AssentError):
+        return error
+    return AssentError(f"{type(error).__name__}: {error}.")

@@ -1,0 +1,281 @@
+"""Children: sessions that work for calls of another one, side by side, and what they came to."""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from threading import Condition
+from time import monotonic
+from typing import Protocol
+
+from assent.core.errors import AssentError
+from assent.core.event import Recorded
+from assent.core.message import Call, Text
+from assent.core.session import SessionRecord
+from assent.core.session_event import (
+    ChildEnded,
+    ChildStarted,
+    MessageAdded,
+    SessionEvent,
+    TurnEnded,
+    Why,
+)
+from assent.core.tool import Carried, Task
+from assent.engine.session.child import Child, Errand, Working
+from assent.engine.session.desk import Desk
+from assent.engine.session.diary import Diary
+from assent.engine.session.kinds import kind, seconds_of, steps_of
+from assent.engine.session.lineage import children_of, unfinished
+from assent.engine.session.reporting import (
+    end_of,
+    in_background,
+    last_words,
+    lost_words,
+    refused,
+    reported,
+    result,
+)
+from assent.engine.session.tasking import Tasking
+from assent.engine.session.tooling import Tooling
+
+GRACE_S = 3.0  # for children that were told to stop; one in a call may take longer
+AGAIN_S = 0.05  # between two times that a request is cut that may have begun just then
+STOPPED = "The session that it works for was stopped. What was done so far is kept."
+DIED = "Its process ended. What was done so far is kept."
+
+MakeTurn = Callable[[Desk, Diary, str, Tooling, str], Working]
+Wanted = Sequence[tuple[Call, Task]]
+
+
+class Parent(Protocol):
+    """What children need of the turn that they work for."""
+
+    @property
+    def record(self) -> SessionRecord: ...
+
+    def note(self, *events: SessionEvent) -> tuple[Recorded, ...]: ...
+
+    def follow(self) -> tuple[Recorded, ...]: ...
+
+    def may(self, header: str, question: str) -> Generator[Recorded, None, bool]: ...
+
+
+class Children:
+    """The children of one turn. Only the thread of the parent notes anything in its session.
+
+    A child in the background is the exception: its end is appended like what a person says
+    meanwhile, and the turn takes it in before its next step.
+    """
+
+    def __init__(self, parent: Parent, desk: Desk, tooling: Tooling, make: MakeTurn) -> None:
+        self._parent = parent
+        self._desk = desk
+        self._tooling = tooling
+        self._make = make
+        self._diary = Diary(desk.doors, parent.record.workspace)
+        self._tasking = Tasking(desk, self._diary, tooling)
+        self._all: list[Child] = []
+        self._allowed = tooling.tasks.children
+        self._change = Condition()
+        self._heard: list[Recorded] = []  # stored, and not shown yet
+        self._busy = 0  # children that really work
+
+    def take_up(self) -> Iterator[Recorded]:
+        """Ends what a process that died left of children, and tells the model (F104)."""
+        events = self._events()
+        open_ones = unfinished(events)
+        lost = [one for one in children_of(events).values() if one.child in open_ones]
+        if not lost:
+            return
+        for one in lost:
+            self._bury(one.child)
+        ended = [ChildEnded(one.child, "interrupted", DIED) for one in lost]
+        message = self._message(self._parent.record, lost_words(lost))
+        yield from self._parent.note(*ended, message)
+
+    def run(self, wanted: Wanted) -> Generator[Recorded, None, list[Carried]]:
+        """Has children work, and waits for those that are not in the background."""
+        begun: list[Child | Carried] = []
+        try:
+            for call, task in wanted:
+                begun.append((yield from self._begin(call, task)))
+            mine = [each for each in begun if isinstance(each, Child)]
+            for child in mine:
+                child.start()
+            front = [child for child in mine if not child.errand.task.background]
+            yield from self._wait(lambda: all(child.over for child in front))
+            yield from self._parent.note(*[self._ended(child) for child in front])
+        except BaseException:
+            self.stop()
+            raise
+        return [self._carried(each) if isinstance(each, Child) else each for each in begun]
+
+    def rest(self) -> Generator[Recorded, None, bool]:
+        """Waits until a child in the background reports; tells whether there is something new."""
+        behind = [child for child in self._all if child.errand.task.background]
+        if not behind:
+            return False
+        try:
+            yield from self._parent.follow()
+            while not self._parent.record.waiting and not all(child.over for child in behind):
+                going = [child for child in behind if not child.over]
+                yield from self._wait(partial(_one_is_over, going))
+                yield from self._parent.follow()
+        except BaseException:
+            self.stop()
+            raise
+        return self._parent.record.waiting
+
+    def heard(self) -> tuple[Recorded, ...]:
+        """Returns what children stored that nobody was shown yet, without waiting for more."""
+        with self._change:
+            heard, self._heard = self._heard, []
+        return tuple(heard)
+
+    def pull(self, end: TurnEnded) -> None:
+        """Wants all children to end like this; returns at once, and may come from any thread."""
+        for child in self._all:
+            if not child.over:
+                child.pull(end)
+        with self._change:
+            self._change.notify_all()
+
+    def stop(self) -> None:
+        """Ends all children and waits a little for them; calling it again does nothing."""
+        going = [child for child in self._all if child.begun and not child.over]
+        deadline = monotonic() + GRACE_S
+        while going and monotonic() < deadline:
+            self.pull(TurnEnded("interrupted", STOPPED))
+            for child in going:
+                self._hang_up(child)
+            going[0].join(AGAIN_S)
+            going = [child for child in going if not child.over]
+        open_ones = unfinished(self._events()) if self._all else set()
+        ended = [c for c in self._all if c not in going and c.errand.record.session in open_ones]
+        if ended:
+            with suppress(AssentError):  # what stopped the turn is more important
+                self._parent.note(*[self._ended(child) for child in ended])
+
+    def _hang_up(self, child: Child) -> None:
+        """Takes questions back on whose answer a child waits, which is a no to them (law 9)."""
+        with suppress(AssentError):
+            record = self._diary.load(child.errand.record.session)
+            for question in record.questions:
+                self._desk.questions.lapse(record, question, STOPPED)
+
+    def _begin(self, call: Call, task: Task) -> Generator[Recorded, None, Child | Carried]:
+        """Starts a child session and says the task in it; or returns why there is none."""
+        try:
+            own = children_of(self._events()) if task.session else {}
+            if task.session in {c.errand.record.session for c in self._all if not c.over}:
+                return refused(f"The sub-agent {task.session} is still at work. Wait for it.")
+            if not (yield from self._may()):
+                return refused("The person does not want more sub-agents. Nobody was started.")
+            record = self._tasking.begin(self._parent.record, task, own)
+            agent = kind(self._tooling.agents, task.agent)
+        except AssentError as error:
+            return refused(error.message)
+        background = task.background
+        started = ChildStarted(call.id, record.session, agent.name, task.title, background)
+        yield from self._parent.note(started)
+        limits, driver = self._tooling.tasks, self._tooling.driver
+        assert driver is not None, "tasking has looked"
+        errand = Errand(call.id, task, record, seconds_of(agent, limits))
+        another = driver.another(steps_of(agent, limits))
+        build = self._parent.record.build
+        turn = partial(self._make, self._desk, self._diary, record.session, self._tooling, build)
+        child = Child(errand, another, turn, self._place, self._tell)
+        self._all.append(child)
+        return child
+
+    def _may(self) -> Generator[Recorded, None, bool]:
+        """Asks the person once more children were started than they reckoned with."""
+        used = self._parent.record.children
+        if not self._allowed or used < self._allowed:
+            return True
+        asked = f"The session has started {used} sub-agents. May it start more?"
+        if not (yield from self._parent.may("Budget", asked)):
+            return False
+        self._allowed = used + self._tooling.tasks.children
+        return True
+
+    @contextmanager
+    def _place(self, child: Child) -> Iterator[None]:
+        """Waits until few enough others work, and holds the child's session."""
+        record = child.errand.record
+        with self._change:
+            while self._busy >= self._tooling.tasks.together and child.end is None:
+                self._change.wait()
+            self._busy += 1
+        try:
+            with self._desk.doors.locks.hold(
+                f"session-{record.session}", f"sub-agent {record.slug}"
+            ):
+                yield
+        finally:
+            with self._change:
+                self._busy -= 1
+                self._change.notify_all()
+
+    def _tell(self, child: Child, recorded: Recorded | None) -> None:
+        """Hears what a child stored; nothing: that it is over. Called in the child's thread."""
+        if recorded is None and child.errand.task.background:
+            with suppress(Exception):  # the next turn finds out, too
+                self._report(child)
+        with self._change:
+            if recorded is None:
+                child.over = True
+            else:
+                self._heard.append(recorded)
+            self._change.notify_all()
+
+    def _report(self, child: Child) -> None:
+        """Appends what a child in the background came to, for the parent's model to read."""
+        words = reported(child.errand.task.title, self._result(child))
+        parent = self._diary.load(self._parent.record.session)
+        self._diary.append(parent, self._ended(child), self._message(parent, words))
+
+    def _wait(self, done: Callable[[], bool]) -> Iterator[Recorded]:
+        """Hands on what children store until something is done and nothing is left to show."""
+        while True:
+            with self._change:
+                while not self._heard and not done():
+                    self._change.wait()
+                heard, self._heard = self._heard, []
+            if not heard:
+                return
+            yield from heard
+
+    def _carried(self, child: Child) -> Carried:
+        background = child.errand.task.background
+        return in_background(child.errand.record) if background else self._result(child)
+
+    def _result(self, child: Child) -> Carried:
+        record, task = child.errand.record, child.errand.task
+        said = last_words(self._diary.read(record.session, record.seq))
+        return result(record, task, self._end(child), said)
+
+    def _ended(self, child: Child) -> ChildEnded:
+        return ChildEnded(child.errand.record.session, *self._end(child))
+
+    def _end(self, child: Child) -> tuple[Why, str]:
+        if child.trouble:
+            return "failed", child.trouble
+        return end_of(self._diary.read(child.errand.record.session, child.errand.record.seq))
+
+    def _events(self) -> list[Recorded]:
+        record = self._parent.record
+        return self._diary.read(record.session) if record.children else []
+
+    def _bury(self, session: str) -> None:
+        """Ends the turn of a child whose process died."""
+        record = self._diary.load(session)
+        if record.working:
+            self._diary.append(record, TurnEnded("interrupted", DIED))
+
+    def _message(self, parent: SessionRecord, words: str) -> MessageAdded:
+        new = self._desk.doors.clock.new_id()
+        return MessageAdded(new, parent.agent, (Text(words),), "task", parent.model)
+
+
+def _one_is_over(children: Sequence[Child]) -> bool:
+    return any(child.over for child in children)

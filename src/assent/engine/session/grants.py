@@ -1,0 +1,128 @@
+"""Grants: the answers that a person wants to have remembered; listed, revoked, and looked up."""
+
+import msgspec
+
+from assent.core.errors import Busy, Moved, NotFound
+from assent.core.event import Recorded
+from assent.core.grant import Grant, GrantEvent, GrantGiven, GrantRevoked
+from assent.core.mode import Mode
+from assent.core.session import SessionRecord
+from assent.engine.doors import Doors, Place
+from assent.engine.heads import readable
+from assent.engine.workspaces import Workspaces
+from assent.ports import Batch
+
+TRIES = 20  # where others give and revoke, too
+LIST = "assent rules list"
+
+
+class Book(msgspec.Struct, frozen=True):
+    """The grants of a workspace as its events left them; those that were revoked are gone."""
+
+    seq: int = 0
+    grants: tuple[Grant, ...] = ()
+
+
+EMPTY = Book()
+_decode = msgspec.json.Decoder(Book).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class Grants:
+    """The verbs about remembered answers."""
+
+    def __init__(self, doors: Doors, workspaces: Workspaces, place: Place) -> None:
+        self._doors = doors
+        self._workspaces = workspaces
+        self._place = place
+        self._known: dict[str, Book] = {}  # by workspace, as it was last seen
+
+    def all(self) -> tuple[Grant, ...]:
+        """Returns every remembered answer that nobody revoked, oldest first."""
+        home = self._workspaces.find()
+        return self._book(home.workspace).grants if home else ()
+
+    def of(
+        self, record: SessionRecord, agent: str, mode: Mode, plan: str = "", expires_s: int = 0
+    ) -> tuple[Grant, ...]:
+        """Returns those that count for an agent in a session, in its mode and its present work.
+
+        `mode` is the one that holds, and `plan` the digest of the prose that is being built, if one
+        is. In plan mode none counts.
+        """
+        if mode == "plan":
+            return ()
+        grants = self._book(record.workspace).grants
+        if not grants:
+            return ()
+        oldest = self._doors.clock.later(-expires_s) if expires_s else ""
+        return tuple(
+            grant
+            for grant in grants
+            if (grant.agent, grant.mode, grant.plan) == (agent, mode, plan)
+            and grant.given_at > oldest
+            and (grant.reach == "project" or grant.session == record.session)
+        )
+
+    def give(self, grant: Grant) -> Grant:
+        """Remembers an answer."""
+        self._append(GrantGiven(grant))
+        return grant
+
+    def batch(self, workspace: str, event: GrantEvent) -> Batch:
+        """Returns how to append an event to what is remembered, together with something else."""
+        book = self._book(workspace)
+        changed = _folded(book, event)
+        at = self._doors.clock.now()
+        return Batch(_stream(workspace), book.seq, at, (event,), _encode(changed))
+
+    def revoke(self, reference: str, user: str = "") -> Grant:
+        """Takes a remembered answer back, by its id or the start of it; that counts at once."""
+        found = [grant for grant in self.all() if reference and grant.id.startswith(reference)]
+        if len(found) != 1:
+            raise NotFound(
+                f"{reference!a} names {len(found)} remembered answers; it must name one.", LIST
+            )
+        self._append(GrantRevoked(found[0].id, user or self._place.user))
+        return found[0]
+
+    def _append(self, event: GrantEvent) -> None:
+        workspace = self._workspaces.open().workspace
+        for _ in range(TRIES):
+            try:
+                self._doors.store.append(self.batch(workspace, event))
+                return
+            except Moved:
+                continue  # the book is read again
+        raise Busy("Others keep writing to what is remembered; nothing was changed.", LIST)
+
+    def _book(self, workspace: str) -> Book:
+        """Returns the grants of a workspace; after the first time only what is new is read."""
+        stream, store = _stream(workspace), self._doors.store
+        book = self._known.get(workspace)
+        if book is None:
+            book = readable(store.head(stream), _decode) or EMPTY
+        for recorded in store.read(stream, book.seq):
+            book = _taken(book, recorded)
+        self._known[workspace] = book
+        return book
+
+
+def _stream(workspace: str) -> str:
+    return f"grant/{workspace}"
+
+
+def _taken(book: Book, recorded: Recorded) -> Book:
+    match recorded.event:
+        case GrantGiven() | GrantRevoked() as event:
+            return _folded(book, event)
+        case _:
+            raise AssertionError("not a grant's event")
+
+
+def _folded(book: Book, event: GrantEvent) -> Book:
+    match event:
+        case GrantGiven(grant):
+            return Book(book.seq + 1, (*book.grants, grant))
+        case GrantRevoked(gone):
+            return Book(book.seq + 1, tuple(each for each in book.grants if each.id != gone))

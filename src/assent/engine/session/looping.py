@@ -1,0 +1,140 @@
+"""Looping: notices over a whole turn that a model does the same thing once more (F106 to F108)."""
+
+from collections.abc import Callable
+from threading import Lock
+
+import msgspec
+
+from assent.core.tool import Action, Attempt, Decision, Outcome, Request, Verdict
+from assent.gate.loops import LoopLimits, Repeat, Stage, Track, repeated, stage, trouble
+
+LAYER = "loop"
+CHANGED = "changed"  # metadata of a command: the files that are other than before
+ELSE = "Do something else, or say in words what is in the way."
+
+# What the person's rules say about a loop, under the permission `doom_loop`.
+Judge = Callable[[Request, Attempt], Decision]
+
+
+class LoopGuard:
+    """Implements ports.Guard for one turn: warns, has the person asked, and at last blocks."""
+
+    def __init__(self, limits: LoopLimits, judge: Judge) -> None:
+        self._limits = limits
+        self._judge = judge
+        self._lock = Lock()  # calls that only read are settled side by side
+        self._track = Track()
+        self._marks: dict[str, str] = {}  # of calls on their way, by id
+        self._said: dict[str, Decision | None] = {}
+        self._times: dict[str, Repeat] = {}
+        self._in_trouble: set[str] = set()  # tools that failed, until something else works
+
+    def before(self, attempt: Attempt) -> Decision | None:
+        """Counts a call and objects where it is one too many; asked again, it says the same."""
+        with self._lock:
+            id = attempt.call.id
+            if id not in self._said:
+                self._begin(attempt)
+                self._said[id] = self._objection(attempt)
+            return self._said[id]
+
+    def after(self, attempt: Attempt, outcome: Outcome) -> Outcome:
+        """Takes in how a call ended; adds a warning for the model where it repeats itself."""
+        with self._lock:
+            if attempt.call.id not in self._marks:
+                self._begin(attempt)
+            repeat = self._end(attempt, outcome)
+        if stage(repeat.times, self._limits) < Stage.WARN or _is_refused(attempt):
+            return outcome
+        return msgspec.structs.replace(outcome, text=f"{outcome.text}\n\n{_warning(repeat)}")
+
+    def _begin(self, attempt: Attempt) -> None:
+        call, edits = attempt.call, _is_edit(attempt)
+        mark = self._track.mark(call, attempt.tool, edits=edits)
+        self._track = self._track.made(mark, self._limits.window)
+        self._marks[call.id] = mark
+        self._times[call.id] = repeated(self._track.calls)
+
+    def _end(self, attempt: Attempt, outcome: Outcome) -> Repeat:
+        id, refused = attempt.call.id, _is_refused(attempt)
+        mark, repeat = self._marks.pop(id), self._times.pop(id)
+        said = self._said.pop(id, None)
+        if said is not None and said.verdict is Verdict.ASK and not refused:
+            self._forgive(mark)  # the person said to go on
+            repeat = Repeat(1)
+        if refused:
+            return repeat  # a no is a decision and no failure
+        if outcome.failed:
+            self._track = self._track.failed_by(attempt.tool, outcome.text)
+        else:
+            self._track = self._track.worked(attempt.tool, *self._in_trouble)
+            self._in_trouble.clear()
+        if (not outcome.failed and _is_edit(attempt)) or outcome.metadata.get(CHANGED):
+            # Also a command that changes files is new only once, however often it does.
+            change = self._track.mark(attempt.call, attempt.tool, edits=True)
+            self._track = self._track.edited(change)
+        return repeat
+
+    def _objection(self, attempt: Attempt) -> Decision | None:
+        if attempt.decision.verdict is Verdict.DENY:
+            return None
+        repeat = self._times[attempt.call.id]
+        reached = stage(repeat.times, self._limits)
+        if reached is Stage.BLOCK:
+            why = f"{_repeats(repeat)} It is refused. {ELSE}"
+            return Decision(Verdict.DENY, why, LAYER)
+        if reached is Stage.ASK:
+            return self._asked(attempt, _repeats(repeat))
+        return self._troubled(attempt)
+
+    def _troubled(self, attempt: Attempt) -> Decision | None:
+        tool = attempt.tool
+        why = trouble(self._track, tool, self._limits)
+        if not why:
+            return None
+        if tool in self._in_trouble:
+            until = f"`{tool}` is refused until something else has worked."
+            return Decision(Verdict.DENY, f"{why} {until} {ELSE}", LAYER)
+        self._in_trouble.add(tool)
+        return self._asked(attempt, why)
+
+    def _asked(self, attempt: Attempt, why: str) -> Decision | None:
+        """Returns the question, unless a rule answers it."""
+        ruled = self._judge(Request(Action.LOOP, attempt.tool), attempt)
+        match ruled.verdict:
+            case Verdict.RUN:
+                self._forgive(self._marks[attempt.call.id])
+                return None
+            case Verdict.DENY:
+                return Decision(Verdict.DENY, f"{why} {ruled.reason} {ELSE}", LAYER, ruled.rule)
+            case _:
+                return Decision(Verdict.ASK, why, LAYER)
+
+    def _forgive(self, mark: str) -> None:
+        self._in_trouble.clear()
+        self._track = self._track.forgiven().made(mark, self._limits.window)
+
+
+def _is_edit(attempt: Attempt) -> bool:
+    return any(request.action is Action.EDIT for request in attempt.requests)
+
+
+def _is_refused(attempt: Attempt) -> bool:
+    """Tells whether a call was not run, because the gate, a guard or the person said no."""
+    return attempt.decision.verdict is Verdict.DENY
+
+
+def _repeats(repeat: Repeat) -> str:
+    nth = _nth(repeat.times)
+    if repeat.period > 1:
+        return f"The same {repeat.period} calls come for the {nth} time in this turn."
+    return f"This very call is made for the {nth} time in this turn."
+
+
+def _warning(repeat: Repeat) -> str:
+    return f"[{_repeats(repeat)} Nothing new comes of it; after more of them it is refused. {ELSE}]"
+
+
+def _nth(number: int) -> str:
+    teens = number // 10 % 10 == 1
+    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"

@@ -1,0 +1,252 @@
+"""Permission: asks the person about a call, on record, and reads what they said as consent."""
+
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from assent.core.answering import Reply
+from assent.core.errors import AssentError
+from assent.core.event import Recorded
+from assent.core.grant import Pattern
+from assent.core.inquiry import NO_CALL, Inquiry, inquiries, is_past, waiting
+from assent.core.message import Call
+from assent.core.mode import Mode
+from assent.core.question import (
+    PERMISSION,
+    Answers,
+    Consent,
+    choices,
+    confirmation,
+    is_permission,
+    question_digest,
+    read_consent,
+    yes_or_no,
+)
+from assent.core.session import SessionRecord
+from assent.core.session_event import (
+    AnswerTaken,
+    Question,
+    QuestionAsked,
+    SessionEvent,
+    StepStarted,
+)
+from assent.core.tool import Decision, Edit, Request
+from assent.engine.session.asking import permission
+from assent.engine.session.questions import Questions
+from assent.engine.session.shaping import Shaping
+from assent.engine.session.tooling import Tooling
+
+ROUNDS = 3  # of choosing and confirming, before it is a no
+LONGEST = 120  # characters of a task
+EXPIRED = "expired"
+REPLACED = "replaced"
+ONCE_ONLY = ("loop", "hook")  # layers that would ask again, whatever is remembered
+
+
+class Doubt(msgspec.Struct, frozen=True):
+    """What a person is asked about: a call, what it touches, and whose it is.
+
+    `mode` is the one that holds, `plan` the digest of the prose that is being built, if one is.
+    `always` is what a remembered yes would cover: empty, where none can be.
+    """
+
+    call: Call
+    tool: str
+    requests: tuple[Request, ...]
+    decision: Decision
+    agent: str
+    mode: Mode
+    plan: str = ""
+    edit: Edit | None = None
+    command: bool = False  # it would run in the sandbox, and could without
+    risk: tuple[str, ...] = ()  # level first, then the reasons
+    always: tuple[Pattern, ...] = ()
+    parts: tuple[str, ...] = ()  # every command of a command line
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What came of a question: answers, nobody's, or that it stays open for later."""
+
+    answers: Answers | None
+    question: str
+    later: bool = False
+    by: str = ""
+    grant: str = ""
+
+
+Asking = Generator[SessionEvent, None, Said]
+
+
+class Permission:
+    """The person of one turn. What it yields has to be on record before it goes on."""
+
+    def __init__(self, questions: Questions, tooling: Tooling, shaping: Shaping) -> None:
+        self._questions = questions
+        self._tooling = tooling
+        self._shaping = shaping
+        self._earlier: dict[str, tuple[Inquiry, ...]] = {}  # of calls that are settled again
+        self._step = 0  # of which they are; another one's may have the same ids
+
+    def take_up(self, events: Sequence[Recorded]) -> tuple[Call, ...]:
+        """Returns the calls that only wait for an answer; settled again, they are not asked twice.
+
+        What became of all other unsettled calls is not known.
+        """
+        found, others = waiting(events), [i for i in inquiries(events) if not i.asked.call]
+        self._earlier = {call.id: asked for call, asked in found}
+        self._earlier[NO_CALL.id] = tuple(i for i in others if not i.over and not i.taken)
+        steps = [one.event.step for one in events if isinstance(one.event, StepStarted)]
+        self._step = steps[-1] if steps else 0
+        return tuple(call for call, _ in found)
+
+    def ask(self, record: SessionRecord, doubt: Doubt) -> Generator[SessionEvent, None, Consent]:
+        """Asks whether a call may do what it touches; only a plain yes lets it."""
+        question = self._question(record, doubt)
+        wanted = QuestionAsked(
+            "", doubt.call.id, (question,), doubt.tool,
+            agent=doubt.agent, mode=doubt.mode, plan=doubt.plan,
+        )  # fmt: skip
+        said = yield from self._put(record, doubt.call, wanted)
+        if said.later:
+            return Consent(later=True, why="nobody has answered yet.", question=said.question)
+        return (yield from self._taken(question, said))
+
+    def may(
+        self, record: SessionRecord, header: str, words: str
+    ) -> Generator[SessionEvent, None, Consent]:
+        """Asks something that is about no call, such as whether to go on past a budget."""
+        question = yes_or_no(header, words)
+        said = yield from self._put(record, NO_CALL, QuestionAsked("", "", (question,)))
+        if said.later:  # nothing would wait for the answer
+            self._questions.lapse(record, said.question)
+        return (yield from self._taken(question, said))
+
+    def asked(
+        self, record: SessionRecord, call: Call, tool: str, questions: tuple[Question, ...]
+    ) -> Asking:
+        """Asks what a call wants to know from the person; an answer that does not fit is none."""
+        wanted = QuestionAsked("", call.id, questions, tool)
+        return (yield from self._put(record, call, wanted))
+
+    def _taken(self, question: Question, said: Said) -> Generator[SessionEvent, None, Consent]:
+        """Reads an answer; after a yes a crash leaves it unknown what the call did."""
+        consent = read_consent(question, said.answers)
+        if said.by.startswith(EXPIRED):
+            consent = msgspec.structs.replace(consent, why=f"the question {said.by}.")
+        if consent.yes:
+            yield AnswerTaken(said.question)
+        return msgspec.structs.replace(consent, question=said.question, grant=said.grant)
+
+    def _question(self, record: SessionRecord, doubt: Doubt) -> Question:
+        """Returns the question with all that a yes would do, and what could be remembered."""
+        edit, shaping = doubt.edit, self._shaping
+        shown = (shaping.wishes(edit), shaping.patch(edit)) if edit else (doubt.parts,)
+        once = doubt.mode == "plan" or doubt.decision.layer in ONCE_ONLY
+        always = () if once else doubt.always
+        return msgspec.structs.replace(
+            permission(doubt.requests, doubt.decision, *shown),
+            header=_header(record, doubt.agent),
+            options=choices(always, command=doubt.command),
+            always=always,
+            risk=doubt.risk,
+        )
+
+    def _put(self, record: SessionRecord, call: Call, wanted: QuestionAsked) -> Asking:
+        """Asks, unless the very same was asked before the session was taken up again."""
+        call = self._questions.call_on_record(record, call) if wanted.call else call
+        earlier = self._same(record, call, wanted)
+        if earlier is None:
+            asked = self._new(record, call, wanted)
+            after = record.seq
+            yield asked
+        else:
+            asked, after = earlier.asked, earlier.seq
+        if self._questions.is_open(record, asked.id):
+            if self._tooling.asker.later and not self._is_past(asked):
+                return Said(None, asked.id, later=True)
+            self._answer(record, asked)
+        found = self._questions.reply_to(record, asked.id, after)
+        if found is None:  # law 9
+            return Said(None, asked.id)
+        return Said(found.answers, asked.id, by=found.by, grant=found.grant)
+
+    def _same(self, record: SessionRecord, call: Call, wanted: QuestionAsked) -> Inquiry | None:
+        """Returns the question that was asked before; if none fits any more, all are closed."""
+        earlier = self._earlier.get(call.id, ()) if record.steps == self._step else ()
+        for one in earlier:
+            again = msgspec.structs.replace(
+                wanted, id=one.asked.id, expires_at=one.asked.expires_at
+            )
+            if question_digest(record.session, call, again) == one.asked.digest:
+                return one
+        for one in earlier:
+            self._questions.lapse(record, one.asked.id, REPLACED)
+        self._earlier.pop(call.id, None)
+        return None
+
+    def _new(self, record: SessionRecord, call: Call, wanted: QuestionAsked) -> QuestionAsked:
+        seconds, clock = self._tooling.questions_s, self._questions.clock
+        until = clock.later(seconds) if seconds else ""
+        asked = msgspec.structs.replace(wanted, id=clock.new_id(), expires_at=until)
+        digest = question_digest(record.session, call, asked)
+        return msgspec.structs.replace(asked, digest=digest)
+
+    def _is_past(self, asked: QuestionAsked) -> bool:
+        return is_past(asked.expires_at, self._questions.clock.now())
+
+    def _answer(self, record: SessionRecord, asked: QuestionAsked) -> None:
+        """Has the question answered by whoever is there; whatever keeps them from it is a no."""
+        try:
+            reply = None if self._is_past(asked) else self._reply(record, asked)
+            if reply is not None:
+                self._questions.settle(record, asked.id, asked.digest, reply)
+        except KeyboardInterrupt:
+            self._questions.lapse(record, asked.id)
+            raise
+        except Exception:  # law 9; also an answer that somebody else was faster with
+            with suppress(AssentError):
+                self._questions.lapse(record, asked.id, self._lapsed(asked))
+            return
+        if reply is None:
+            self._questions.lapse(record, asked.id, self._lapsed(asked))
+
+    def _lapsed(self, asked: QuestionAsked) -> str:
+        return f"{EXPIRED} at {asked.expires_at}" if self._is_past(asked) else ""
+
+    def _reply(self, record: SessionRecord, asked: QuestionAsked) -> Reply | None:
+        """Returns what the person says; what is to be remembered they say twice (F81)."""
+        by = f"{self._questions.user} (session)"
+        for _ in range(ROUNDS):
+            answers = self._heard(record, asked, asked.questions)
+            if answers is None:
+                return None
+            question = asked.questions[0]
+            reach = read_consent(question, answers).reach if is_permission(question) else ""
+            if not reach:
+                return Reply(answers, by)
+            new = self._questions.clock.new_id()
+            confirmed = self._heard(record, asked, (confirmation(asked, reach, new),))
+            if confirmed is None:
+                return None
+            if read_consent(yes_or_no("", ""), confirmed).yes:
+                return Reply(answers, by, question.always, new)
+        return None
+
+    def _heard(
+        self, record: SessionRecord, asked: QuestionAsked, questions: tuple[Question, ...]
+    ) -> Answers | None:
+        def answered() -> bool:
+            return self._is_past(asked) or not self._questions.is_open(record, asked.id)
+
+        answers = self._tooling.asker.ask(questions, answered)
+        fits = answers is not None and len(answers) == len(questions)
+        return answers if fits else None
+
+
+def _header(record: SessionRecord, agent: str) -> str:
+    """Returns who asks: where it is a child, its agent and the task that its parent gave it."""
+    if not record.parent:
+        return PERMISSION
+    task = " ".join((record.title or record.goal or record.slug).split())
+    return f'{PERMISSION}, for the child {agent} with the task "{task[:LONGEST]}"'

@@ -1,0 +1,161 @@
+"""Questions: everything that waits for a person, from whatever depth, and how it is answered."""
+
+import msgspec
+
+from assent.core.answering import LIST, Given, Reply, check_fits, check_open, given, granted
+from assent.core.errors import Busy, Moved, NotFound
+from assent.core.grant import GrantGiven
+from assent.core.inquiry import Inquiry, Pending, inquiries
+from assent.core.message import Call
+from assent.core.session import SessionRecord
+from assent.core.session_event import PartSaid, QuestionAnswered, SessionEvent, StepStarted
+from assent.engine.doors import Doors, Place
+from assent.engine.session.diary import Diary
+from assent.engine.session.grants import Grants
+from assent.engine.workspaces import Workspaces
+from assent.ports import Batch
+
+TRIES = 20  # at a session in which others are saying something, too
+NEAR = 100  # events back, where a call is looked for first
+BUSY = "Others keep writing to this session; nothing was answered."
+
+
+class Questions:
+    """The verbs about open questions."""
+
+    def __init__(self, doors: Doors, workspaces: Workspaces, place: Place, grants: Grants) -> None:
+        self._doors = doors
+        self._workspaces = workspaces
+        self._grants = grants
+        self.clock = doors.clock
+        self.user = place.user
+
+    def pending(self, *, every: bool = False) -> list[Pending]:
+        """Returns the open questions of all sessions, oldest first; or every one there ever was."""
+        records = {one.session: one for one in self._diary().all()}
+        found: list[Pending] = []
+        for record in records.values():
+            if not record.deleted and (every or record.questions):
+                found += self._of(record, records)
+        chosen = [one for one in found if every or one.standing == "open"]
+        return sorted(chosen, key=lambda one: (one.inquiry.at, one.id))
+
+    def find(self, reference: str) -> Pending:
+        """Returns a question by its id or the start of it, answered or not."""
+        # Those that are not open may be very many.
+        found = self._named(reference, every=False) or self._named(reference, every=True)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise NotFound(f"{reference!a} names {len(found)} questions; it must name one.", LIST)
+        raise NotFound(f"There is no question {reference!a}.", LIST)
+
+    def check_open(self, one: Inquiry) -> None:
+        """Raises if a question can no longer be answered, and says why."""
+        check_open(one, self.clock.now())
+
+    def answer(self, reference: str, digest: str, reply: Reply) -> Given:
+        """Answers a question that a person saw under this digest; once, or not at all."""
+        found = self.find(reference)
+        return self.settle(found.session, found.id, digest, reply)
+
+    def settle(self, record: SessionRecord, id: str, digest: str, reply: Reply) -> Given:
+        """Answers a question of a known session, and what follows from that, in one step."""
+        diary = Diary(self._doors, record.workspace)
+        for _ in range(TRIES):
+            current = diary.load(record.session)
+            known = inquiries(diary.read(record.session))
+            done, batches = self._batches(current, known, (id, digest), reply)
+            try:
+                self._doors.store.append(*batches)
+            except Moved:
+                continue  # who was faster may have answered this very question
+            return done
+        raise Busy(BUSY, LIST)
+
+    def lapse(self, record: SessionRecord, id: str, by: str = "") -> None:
+        """Records that nobody answered, unless somebody just did; from now on that is a no."""
+        diary = Diary(self._doors, record.workspace)
+        for _ in range(TRIES):
+            current = diary.load(record.session)
+            if id not in current.questions:
+                return
+            event = QuestionAnswered(id, None, by)
+            try:
+                self._doors.store.append(diary.batch(current, current.session, (event,))[1])
+                return
+            except Moved:
+                continue
+        raise Busy(BUSY, LIST)
+
+    def is_open(self, record: SessionRecord, id: str) -> bool:
+        """Tells whether a question still waits; cheap enough to be asked while a person thinks."""
+        return id in Diary(self._doors, record.workspace).load(record.session).questions
+
+    def reply_to(self, record: SessionRecord, id: str, after: int) -> QuestionAnswered | None:
+        """Returns the answer to a question that was asked after some event, if there is one."""
+        said = Diary(self._doors, record.workspace).read(record.session, after)
+        answers = [one.event for one in said if isinstance(one.event, QuestionAnswered)]
+        return next((one for one in answers if one.id == id), None)
+
+    def call_on_record(self, record: SessionRecord, call: Call) -> Call:
+        """Returns a call of the present step as the model made it, not as it is understood."""
+        diary = Diary(self._doors, record.workspace)
+        for back in (NEAR, record.seq):
+            events = [one.event for one in diary.read(record.session, max(0, record.seq - back))]
+            begins = [at for at, event in enumerate(events) if isinstance(event, StepStarted)]
+            if begins:
+                said = [event.part for event in events[begins[-1] :] if isinstance(event, PartSaid)]
+                calls = [part for part in said if isinstance(part, Call)]
+                return next((each for each in calls if each.id == call.id), call)
+        return call
+
+    def _batches(
+        self,
+        record: SessionRecord,
+        known: tuple[Inquiry, ...],
+        named: tuple[str, str],
+        reply: Reply,
+    ) -> tuple[Given, list[Batch]]:
+        """Returns what an answer brings about, and how all of it becomes durable together."""
+        (id, digest), now = named, self.clock.now()
+        one = next((each for each in known if each.asked.id == id), None)
+        if one is None:
+            raise NotFound(f"There is no question {id!a}.", LIST)
+        check_open(one, now)
+        check_fits(record.session, one, digest, reply)
+        reply = msgspec.structs.replace(
+            reply, by=reply.by or self.user, grant=reply.grant or self.clock.new_id()
+        )
+        others = [each for each in known if each is not one and each.standing(now) == "open"]
+        done = given(one, others, reply, granted(one, record.session, reply, now))
+        diary = Diary(self._doors, record.workspace)
+        events: tuple[SessionEvent, ...] = (done.answered, *done.others)
+        batches = [diary.batch(record, record.session, events)[1]]
+        if done.grant is not None:
+            batches.append(self._grants.batch(record.workspace, GrantGiven(done.grant)))
+        return done, batches
+
+    def _named(self, reference: str, *, every: bool) -> list[Pending]:
+        known = self.pending(every=every) if reference else []
+        return [one for one in known if one.id.startswith(reference)]
+
+    def _of(self, record: SessionRecord, records: dict[str, SessionRecord]) -> list[Pending]:
+        root, now = _root(record, records), self.clock.now()
+        return [
+            Pending(one, record, root, one.standing(now))
+            for one in inquiries(self._diary().read(record.session))
+        ]
+
+    def _diary(self) -> Diary:
+        home = self._workspaces.find()
+        return Diary(self._doors, home.workspace if home else "")
+
+
+def _root(record: SessionRecord, records: dict[str, SessionRecord]) -> SessionRecord:
+    """Returns the session that a person talks to, however deep the other one is."""
+    seen = {record.session}
+    while record.parent in records and record.parent not in seen:
+        record = records[record.parent]
+        seen.add(record.session)
+    return record

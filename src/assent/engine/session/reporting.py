@@ -1,0 +1,85 @@
+"""Reporting: what a child came to, in words for its parent's model."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from assent.core.event import Recorded
+from assent.core.message import Text
+from assent.core.session import SessionRecord
+from assent.core.session_event import (
+    ChildStarted,
+    PartSaid,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+    Why,
+)
+from assent.core.tool import Carried, Task
+
+LONGEST = 30_000  # characters of last words
+# What a parent's model is told about a child that did not come to its own end.
+_ENDS: Final[dict[Why, str]] = {
+    "limit": "It was stopped before it was done: ",
+    "budget": "It was stopped before it was done: ",
+    "interrupted": "It was interrupted: ",
+    "failed": "It failed: ",
+    "declined": "The person said no to it: ",
+    "waiting": "It waits for an answer of the person: ",
+    "paused": "The person paused it: ",
+    "cancelled": "The person cancelled it: ",
+}
+_FAILED: Final[tuple[Why, ...]] = ("interrupted", "failed", "declined", "cancelled")
+
+
+def result(record: SessionRecord, task: Task, end: tuple[Why, str], said: str) -> Carried:
+    """Says what a child came to, and how to go on with it."""
+    why, about = end
+    told = f"{_ENDS[why]}{about}".strip() if why in _ENDS else ""
+    way_on = f"(session={record.session} agent={task.agent} continues it.)"
+    text = "\n\n".join(filter(None, [said or "It said nothing.", told, way_on]))
+    return Carried(text, why in _FAILED, metadata={"child": record.session, "why": why})
+
+
+def in_background(record: SessionRecord) -> Carried:
+    """Says that a child works on while its parent does."""
+    text = f"It works in the background as session={record.session}. A message tells when it ends."
+    return Carried(text, metadata={"child": record.session, "background": True})
+
+
+def refused(why: str) -> Carried:
+    """Says why nobody was started."""
+    return Carried(why, failed=True)
+
+
+def reported(title: str, carried: Carried) -> str:
+    """Returns the message with which a child in the background comes back."""
+    return f"The task in the background has ended: {title}\n\n{carried.text}"
+
+
+def lost_words(lost: Sequence[ChildStarted]) -> str:
+    """Returns the message about children whose process died."""
+    named = "\n".join(f"- {one.agent}: {one.title} (session={one.child})" for one in lost)
+    return f"These sub-agents were interrupted, as the process ended:\n{named}"
+
+
+def last_words(events: Sequence[Recorded]) -> str:
+    """Returns what the model said last in some events, cut where it is very long."""
+    said, saying = "", list[str]()
+    for recorded in events:
+        match recorded.event:
+            case StepStarted() | StepRetried():
+                saying.clear()
+            case PartSaid(part=Text(text)) if text.strip():
+                saying.append(text)
+                said = "\n\n".join(saying)
+            case _:
+                pass
+    if len(said) <= LONGEST:
+        return said.strip()
+    return f"{said[:LONGEST].strip()}\n(It said more; ask it to be brief.)"
+
+
+def end_of(events: Sequence[Recorded]) -> tuple[Why, str]:
+    """Returns why the last turn in some events ended, and the words about it."""
+    ends = [one.event for one in events if isinstance(one.event, TurnEnded)]
+    return (ends[-1].why, ends[-1].words) if ends else ("interrupted", "")

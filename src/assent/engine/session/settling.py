@@ -1,0 +1,358 @@
+"""Settling: brings the calls of one answer to their ends, each judged, asked about and recorded."""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import groupby
+from time import perf_counter
+from typing import Protocol
+
+import msgspec
+
+from assent.core.agent import Agent
+from assent.core.errors import AssentError
+from assent.core.event import Recorded
+from assent.core.message import Call, Result
+from assent.core.model import Delta
+from assent.core.paths import one_line
+from assent.core.question import Consent
+from assent.core.session import SessionRecord
+from assent.core.session_event import BatchPlanned, CallEnded, CallStarted, SessionEvent, Why
+from assent.core.tool import Action, Carried, Decision, Edit, Outcome, Task, Verdict
+from assent.core.transcript import LOST
+from assent.engine.session.asking import drained
+from assent.engine.session.children import Children
+from assent.engine.session.desk import Desk
+from assent.engine.session.effects import Done, Effects, Wish
+from assent.engine.session.hooking import HookGuard
+from assent.engine.session.permission import Doubt as Wanted
+from assent.engine.session.sidebyside import side_by_side
+from assent.engine.session.tooling import Tooling
+from assent.ports import Guard
+from assent.tools.tool import Around
+from assent.tools.toolbox import Ask, Doubt, Prepared, Settled, heard
+
+INTERRUPTED = "The person interrupted the call. Whether it did anything is not known."
+AFTER_THE_END = "The turn ended with the call before this one; nothing was done."
+POSTPONED = Consent(why="asked later")
+
+Shown = Recorded | Delta
+
+
+class Ground(Protocol):
+    """What settling needs of the turn that it happens in."""
+
+    @property
+    def record(self) -> SessionRecord: ...
+
+    @property
+    def agent(self) -> Agent: ...
+
+    def note(self, *events: SessionEvent) -> tuple[Recorded, ...]: ...
+
+    def hold(self, *events: SessionEvent) -> None: ...
+
+    def follow(self) -> tuple[Recorded, ...]: ...
+
+    def around(self) -> Around:
+        """Returns what a call has around it now."""
+
+    def news(self, done: Done) -> list[SessionEvent]:
+        """Returns what the model has to be told of the plan after a call changed it."""
+
+
+class Settling:
+    """The calls of a turn. `ending` says why the turn must end with them, if it must."""
+
+    def __init__(self, ground: Ground, desk: Desk, tooling: Tooling, children: Children) -> None:
+        self._ground = ground
+        self._desk = desk
+        self._tooling = tooling
+        self._children = children
+        self.effects = Effects(desk, tooling)
+        warn = desk.projections.warnings.append
+        self._guards: Sequence[Guard] = (
+            *tooling.guards(lambda: self._around.posture),
+            HookGuard(desk.doors.hooks, warn),
+        )
+        self._pending: list[Recorded] = []  # recorded while somebody was asked
+        self._around = ground.around()  # of the batch that is being settled
+        self.ending: Why | None = None
+
+    def settle(self, calls: Sequence[Call]) -> Iterator[Shown]:
+        """Settles the calls of one answer, those that only read and children side by side."""
+        open_ones: dict[str, Call] = {}
+        for call in calls:
+            open_ones.setdefault(call.id, call)  # two of one id cannot be told apart
+        try:
+            yield from self._settle_all(open_ones)
+        except (KeyboardInterrupt, GeneratorExit):
+            self._give_up(open_ones.values(), INTERRUPTED)
+            raise
+        except BaseException:
+            self._give_up(open_ones.values(), LOST)
+            raise
+
+    def _settle_all(self, open_ones: dict[str, Call]) -> Iterator[Shown]:
+        box, waiting = self._tooling.toolbox, False
+        prepared = self._prepared(open_ones.values())
+        posture = self._around.posture
+        self._ground.hold(BatchPlanned(tuple(map(box.planned, prepared))))
+        fresh = True  # nothing has happened since they were prepared
+        for kind, batch in _batches(prepared, lambda each: box.together(each.call, posture)):
+            if self.ending:
+                yield from self._refused(batch)
+            else:
+                again = batch if fresh else self._prepared([p.call for p in batch])
+                parked = yield from (self._tasks(again) if kind == "tasks" else self._settle(again))
+                waiting = waiting or bool(parked)
+                fresh = kind == "reads"
+            for each in batch:
+                del open_ones[each.call.id]
+        if waiting and not self.ending:
+            self.ending = "waiting"
+
+    def _prepared(self, calls: Iterable[Call]) -> list[Prepared]:
+        """Reads and judges calls as the session is now."""
+        self._around, agent = self._ground.around(), self._ground.agent
+        return [self._tooling.toolbox.prepare(call, self._around, agent) for call in calls]
+
+    def _settle(self, batch: Sequence[Prepared]) -> Generator[Shown, None, list[Call]]:
+        """Settles a batch; returns the calls that wait for an answer of another day."""
+        yield from self._begun(batch)
+        began = perf_counter()
+        settled = self._settled(batch)
+        yield from self._heard_meanwhile()
+        seconds = perf_counter() - began
+        ended: list[SessionEvent] = []
+        parked: list[Call] = []
+        for each, one in zip(batch, settled, strict=True):
+            events = [] if _is_parked(one) else (yield from self._end(each.call, one, seconds))
+            ended += events
+            parked += [] if events else [each.call]
+        if all(map(_can_wait, settled)):
+            self._ground.hold(*ended)
+        else:
+            yield from self._ground.note(*ended)
+        return parked
+
+    def _tasks(self, batch: Sequence[Prepared]) -> Generator[Shown, None, list[Call]]:
+        """Settles calls that start children: each is judged first, then all work side by side."""
+        yield from self._begun(batch)
+        began, settled = perf_counter(), [self._one(each) for each in batch]
+        yield from self._heard_meanwhile()
+        wanted = [(p.call, one.outcome.effect) for p, one in zip(batch, settled, strict=True)
+                  if isinstance(one.outcome.effect, Task) and not one.outcome.failed]  # fmt: skip
+        work = self._children.run(wanted)
+        carried = dict(zip([call.id for call, _ in wanted], (yield from work), strict=True))
+        seconds, ended = perf_counter() - began, list[SessionEvent]()
+        parked = [p.call for p, one in zip(batch, settled, strict=True) if _is_parked(one)]
+        for each, one in zip(batch, settled, strict=True):
+            if not _is_parked(one):
+                done = Done(carried.get(each.call.id) or _as_told(one.outcome))
+                if done.carried.metadata.get("why") == "declined":
+                    self.ending = "declined"  # a no to a child is a no to whom it works for
+                ended += self._ended(each.call, one, done, seconds)
+        yield from self._ground.note(*ended)
+        return parked
+
+    def _begun(self, batch: Sequence[Prepared]) -> Iterator[Recorded]:
+        started = [CallStarted(each.call.id, each.call.tool) for each in batch]
+        yield from self._ground.note(*started)
+
+    def _settled(self, batch: Sequence[Prepared]) -> list[Settled]:
+        """Settles calls in threads; one that needs an answer waits until the others are done."""
+        if len(batch) == 1:
+            return [self._one(batch[0])]
+        postponed: set[str] = set()
+
+        def together(each: Prepared) -> Settled:
+            def later(doubt: Doubt) -> Consent:
+                postponed.add(each.call.id)
+                return POSTPONED
+
+            return self._one(each, later)
+
+        settled = side_by_side(together, batch)
+        pairs = zip(batch, settled, strict=True)
+        return [self._one(each) if each.call.id in postponed else one for each, one in pairs]
+
+    def _one(self, prepared: Prepared, ask: Ask | None = None) -> Settled:
+        box = self._tooling.toolbox
+        return box.settle(prepared, self._around, ask or self._ask, self._guards)
+
+    def _ask(self, doubt: Doubt) -> Consent:
+        """Asks the person, who sees what would be applied; what is recorded is shown afterwards."""
+        gate, posture = self._tooling.gate, self._around.posture
+        level, reasons = gate.risk(doubt.requests)
+        run = self.effects.building(self._ground.record)
+        wanted = Wanted(
+            doubt.call,
+            doubt.tool,
+            doubt.requests,
+            doubt.decision,
+            posture.agents[0].name if posture.agents else self._ground.agent.name,
+            posture.mode,
+            run,
+            doubt.edit,
+            posture.mode != "plan" and _may_be_freed(doubt, confined=not self._tooling.unconfined),
+            (level, *reasons),
+            gate.always(doubt.requests, posture),
+            gate.parts(doubt.requests),
+        )
+        work = self.effects.permission.ask(self._ground.record, wanted)
+        consent = drained(work, lambda event: self._pending.extend(self._ground.note(event)))
+        self._pending.extend(self._ground.follow())
+        if consent.plain:
+            self.ending = "declined"
+        return consent
+
+    def _heard_meanwhile(self) -> list[Recorded]:
+        pending, self._pending = self._pending, []
+        return pending
+
+    def _end(
+        self, call: Call, settled: Settled, seconds: float
+    ) -> Generator[Shown, None, list[SessionEvent]]:
+        """Carries out what a call wishes for and returns everything that ends it.
+
+        Nothing, if it waits for an answer that may come some day.
+        """
+        outcome = settled.outcome
+        done = Done(_as_told(outcome))
+        if outcome.effect is not None and settled.decision is not None and not outcome.failed:
+            yield from self._ground.follow()  # what others did comes before what this call does
+            planning = self._ground.around().posture.mode == "plan"
+            about = (outcome.effect, _decided(settled), outcome.text)
+            wish = Wish(self._ground.record, call, *about, planning, _unconfined(settled))
+            done = yield from self._carry(wish)
+        return [] if done.later else self._ended(call, settled, done, seconds)
+
+    def _ended(
+        self, call: Call, settled: Settled, done: Done, seconds: float
+    ) -> list[SessionEvent]:
+        outcome, carried, mask = settled.outcome, done.carried, self._tooling.mask
+        title = mask(outcome.title)
+        metadata = {**({} if carried.failed else outcome.metadata), **carried.metadata}
+        last = Outcome(
+            mask(carried.text), title, carried.failed, images=outcome.images, metadata=metadata
+        )
+        last = heard(self._guards, settled, last)
+        text, kept = self._kept(last.text, outcome.rest or done.rest)
+        result = Result(call.id, text, last.failed, last.images)
+        decision = settled.decision
+        ended = CallEnded(
+            call.id,
+            settled.tool,
+            result,
+            title,
+            seconds,
+            str(decision.verdict) if decision else "",
+            {**metadata, **kept},
+            decided_words(settled),
+        )
+        if carried.ends:
+            self.ending = "presented"
+        return [ended, *done.events, *(self._ground.news(done) if done.changed else [])]
+
+    def _carry(self, wish: Wish) -> Generator[Shown, None, Done]:
+        """Records what an effect wants to have recorded before it goes on."""
+        work = self.effects.carry(wish)
+        while True:
+            try:
+                event = next(work)
+            except StopIteration as end:
+                done: Done = end.value
+                return done
+            if isinstance(event, Delta):
+                yield event
+            else:
+                yield from self._ground.note(event)
+
+    def _kept(self, text: str, rest: bytes) -> tuple[str, dict[str, str]]:
+        """Keeps the whole of a long output in a file, and says where it is."""
+        if not rest:
+            return text, {}
+        whole = self._tooling.mask(rest.decode("utf-8", "surrogateescape"))
+        name = f"{self._desk.doors.clock.new_id()}.txt"
+        try:
+            content = whole.encode("utf-8", "surrogateescape")
+            path = one_line(self._desk.doors.projection.write_output(name, content))
+        except (AssentError, OSError) as error:
+            return f"{text}\n\nThe rest could not be kept: {error}", {}
+        return f"{text}\n\nThe whole output is in {path}; `read` shows any part of it.", {
+            "output": path
+        }
+
+    def _refused(self, batch: Sequence[Prepared]) -> Iterator[Recorded]:
+        yield from self._ground.note(*[given_up(each.call, AFTER_THE_END) for each in batch])
+
+    def _give_up(self, calls: Iterable[Call], why: str) -> None:
+        if ended := [given_up(call, why) for call in calls]:
+            with suppress(AssentError):  # what stopped the calls is more important
+                self._ground.note(*ended)
+
+
+def given_up(call: Call, why: str) -> CallEnded:
+    """Returns the end of a call that nobody carried out, or not to its end."""
+    return CallEnded(call.id, call.tool, Result(call.id, why, failed=True))
+
+
+def decided_words(settled: Settled) -> str:
+    """Says on one line who decided about a call, by which rule, and why."""
+    decision = settled.decision
+    if decision is None:
+        return ""
+    by = f"{decision.layer} ({decision.rule})" if decision.rule else decision.layer
+    answer = ""
+    if settled.consent is not None:
+        answer = "; the person said yes" if settled.consent.yes else "; nobody said yes"
+    return f"{by}: {decision.reason}{answer}" if decision.reason else f"{by}{answer}"
+
+
+def _decided(settled: Settled) -> Decision:
+    """Returns the decision that an effect is carried out by: an answer, if one was needed."""
+    decision = settled.decision
+    assert decision is not None, "a call with an effect was judged"
+    if settled.consent is not None and settled.consent.yes:
+        return msgspec.structs.replace(decision, verdict=Verdict.ASK)
+    return decision
+
+
+def _unconfined(settled: Settled) -> bool:
+    return settled.consent is not None and settled.consent.unconfined
+
+
+def _may_be_freed(doubt: Doubt, *, confined: bool) -> bool:
+    """Tells whether a yes could also mean a command without the sandbox."""
+    shell = any(request.action is Action.SHELL for request in doubt.requests)
+    return shell and confined and doubt.decision.layer != "defaults"
+
+
+def _as_told(outcome: Outcome) -> Carried:
+    return Carried(outcome.text, outcome.failed)
+
+
+def _is_parked(settled: Settled) -> bool:
+    """Tells whether a call waits for an answer that may come some day."""
+    return settled.consent is not None and settled.consent.later
+
+
+def _can_wait(settled: Settled) -> bool:
+    """Tells whether the end of a call may become durable together with the step after it.
+
+    What was only read can be read again, and what was staged is durable in the draft: after a crash
+    in between, the model is told of it as news.
+    """
+    staged = settled.decision is not None and settled.decision.verdict is Verdict.STAGE
+    return settled.outcome.effect is None or (staged and isinstance(settled.outcome.effect, Edit))
+
+
+def _batches(
+    prepared: Sequence[Prepared], together: Callable[[Prepared], str]
+) -> Iterator[tuple[str, list[Prepared]]]:
+    """Yields calls to settle together: neighbours of one kind, and each other one alone."""
+    for kind, group in groupby(prepared, together):
+        if kind:
+            yield kind, list(group)
+        else:
+            yield from (("", [each]) for each in group)

@@ -1,0 +1,27 @@
+"""Trusts: what a person trusted of a project's files, and no longer trusts, as the log has it."""
+
+from collections.abc import Sequence
+
+from assent.core.event import TrustGiven, TrustRevoked
+from assent.core.trust import ProjectFile, Trust
+from assent.engine.doors import Doors, Place
+from assent.engine.workspaces import Workspaces
+
+
+class Trusts:
+    """The verbs about trust. They record; the book that counts is written by whoever asks them."""
+
+    def __init__(self, doors: Doors, place: Place, workspaces: Workspaces) -> None:
+        self._doors = doors
+        self._place = place
+        self._workspaces = workspaces
+
+    def give(self, file: ProjectFile, does: Sequence[str]) -> Trust:
+        """Records that a person lets exactly this content do what it says (law 8)."""
+        user = self._place.user
+        self._workspaces.append(TrustGiven(file.path, file.content_hash, tuple(does), user))
+        return Trust(self._place.root, file.path, file.content_hash, self._doors.clock.now())
+
+    def revoke(self, path: str) -> None:
+        """Records that a person lets a file do nothing any more."""
+        self._workspaces.append(TrustRevoked(path, self._place.user))

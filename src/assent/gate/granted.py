@@ -1,0 +1,44 @@
+"""Granted: whether the person said yes before, to something that a matter is."""
+
+from collections.abc import Sequence
+
+from assent.core.grant import Grant, Pattern
+from assent.core.mode import agent_of
+from assent.core.tool import Decision, Posture
+from assent.core.wildcards import expanded, matches
+from assent.gate.matter import Matter
+
+
+def granted(
+    matter: Matter, decision: Decision, posture: Posture, forms: Sequence[str], home: str
+) -> Grant | None:
+    """Returns the remembered answer that covers a matter which would be asked about."""
+    if posture.mode == "plan":
+        return None
+    for grant in posture.grants:
+        if _counts(grant, decision, posture) and any(
+            _covers(pattern, matter, forms, home) for pattern in grant.patterns
+        ):
+            return grant
+    return None
+
+
+def _counts(grant: Grant, decision: Decision, posture: Posture) -> bool:
+    """Tells whether an answer was given for such work: by agent, mode, and plan that is built."""
+    who = posture.agents[0].name if posture.agents else agent_of(posture.mode)
+    if (grant.agent, grant.mode) != (who, posture.mode):
+        return False
+    if grant.plan and not posture.building:
+        return False
+    return bool(grant.plan) or decision.layer != "scope"
+
+
+def _covers(pattern: Pattern, matter: Matter, forms: Sequence[str], home: str) -> bool:
+    if pattern.permission != matter.request.permission:
+        return False
+    if pattern.exact:
+        return pattern.pattern in forms or pattern.pattern == matter.whole != ""
+    if matter.exact:
+        return False
+    wanted = expanded(pattern.pattern, home)
+    return any(matches(form, wanted) for form in forms)

@@ -1,0 +1,73 @@
+"""Lines: what is to be decided about a command line, in plan mode and outside it."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from assent.core.command_line import CommandLine
+from assent.core.errors import Refused
+from assent.core.tool import Action, Decision, Posture, Request, Verdict, strictest
+from assent.gate.matter import Matter, asks, bounded, matter_of, unsure
+
+FAR = ("/", "~", "..")
+UNCERTAIN = Decision(Verdict.ASK, "Not every command in this line could be told apart.", "defaults")
+
+
+def planning_matters(
+    request: Request, posture: Posture, commands: Sequence[str], files: Sequence[str]
+) -> Iterator[Matter]:
+    """Yields the commands of a line that only reads, and the files that it opens."""
+    texts = commands or (request.resource,)
+    yield from (Matter(_part(request, text), whole=request.resource) for text in texts)
+    yield from _files(files, posture)
+
+
+def line_matters(request: Request, posture: Posture, line: CommandLine) -> Iterator[Matter]:
+    """Yields what is to be decided outside plan mode: commands, and files read or written."""
+    if line.danger:
+        yield bounded(Matter(request), line.danger, "defaults")
+        return
+    texts = line.commands or (request.resource,)
+    if not line.certain:
+        texts = (*texts, request.resource)
+    matter = _line_matter(request, posture, line)
+    for text in dict.fromkeys(texts):
+        yield msgspec.structs.replace(matter, request=_part(request, text))
+    yield from _files(line.reads or (), posture)
+    yield from (_written(path, posture) for path in line.writes)
+
+
+def read_only(line: CommandLine) -> tuple[str, ...]:
+    """Returns the files that a line opens; raises Refused, with the reason, if it may write."""
+    if line.reads is not None:
+        return line.reads
+    why = "; ".join((line.danger, *line.reasons)).strip("; ") or "it may change something"
+    raise Refused(f"While planning, only commands that read are run: {why}.")
+
+
+def _line_matter(request: Request, posture: Posture, line: CommandLine) -> Matter:
+    """Returns what holds for every command of a line; during a build a rule has to name it."""
+    whole = request.resource
+    if not line.certain:
+        return Matter(request, UNCERTAIN, UNCERTAIN, delicate=True, exact=True, whole=whole)
+    if line.reads is not None:
+        return Matter(request, whole=whole)
+    default = asks(posture, "a command that may change something")
+    return Matter(request, default, unsure(posture), posture.building, whole=whole)
+
+
+def _part(request: Request, text: str) -> Request:
+    return Request(request.action, text, request.key)
+
+
+def _written(path: str, posture: Posture) -> Matter:
+    """Returns what a command writes, which is an edit; far from the workspace no everyday one."""
+    matter = matter_of(Request(Action.EDIT, path), posture)
+    if not path.startswith(FAR):
+        return matter
+    default = strictest((matter.default, asks(posture, f"{path} is written")))
+    return msgspec.structs.replace(matter, default=default, delicate=True, exact=True)
+
+
+def _files(files: Sequence[str], posture: Posture) -> Iterator[Matter]:
+    return (matter_of(Request(Action.READ, path), posture) for path in files)

@@ -1,0 +1,193 @@
+"""Matters: a request with what its mode makes of it, before any rule or remembered answer."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TypeAlias
+
+import msgspec
+
+from assent.core.mode import Mode
+from assent.core.plan import Scope
+from assent.core.ruling import lacks
+from assent.core.secret_names import why_secret
+from assent.core.tool import Action, Decision, Posture, Request, Verdict, strictest
+from assent.gate.careful import careful
+from assent.gate.hosts import host_of, is_near
+
+RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY
+RUNS = Decision(RUN)
+STAGED = Decision(STAGE, "Plan mode stages edits for approval.")
+NO_STAGING = Decision(
+    DENY,
+    "Staging is off (`plan.staging`): while planning, nothing is written but the plan, with "
+    "`write_plan`.",
+)
+NO_CHILD = Decision(DENY, "A child session stages nothing; its parent can, with what it reports.")
+NO_TOOL = Decision(
+    DENY, "While planning it is refused: what it would change is unknown and cannot be staged."
+)
+NO_PLAN = Decision(DENY, "Only plan mode has a plan to present.")
+NO_PRESENT = Decision(DENY, "Only the session that the person talks to presents a plan.")
+NO_DEEPER = Decision(DENY, "A child at this depth starts no other; do the work here.")
+LOOPS = Decision(ASK, "It is the same thing once more.", "loop")
+NAMES: dict[Mode, str] = {"plan": "Plan", "ask": "Ask", "auto-edit": "Auto-edit", "yolo": "Yolo"}
+_KEPT = 8192  # paths whose names were looked at
+
+
+class Matter(msgspec.Struct, frozen=True):
+    """One thing to decide about.
+
+    `default` counts where no rule speaks, and `floor` whatever any rule says. Something delicate
+    runs only by a rule that names it; `exact`: a remembered answer must be to this very text.
+    `whole` is the command line that a command stands in.
+    """
+
+    request: Request
+    default: Decision = RUNS
+    floor: Decision | None = None
+    delicate: bool = False
+    exact: bool = False
+    whole: str = ""
+
+
+Look: TypeAlias = Callable[[Request, Posture], Matter]
+
+
+def matter_of(request: Request, posture: Posture) -> Matter:
+    """Returns what the mode makes of a request that is no command line."""
+    matter = LOOKS[request.action](request, posture)
+    mode = lacks(posture.custom, (request.key, request.resource)) if request.key else ""
+    return matter if not mode else bounded(matter, f"The mode {mode} does not have this tool.")
+
+
+def bounded(matter: Matter, reason: str, layer: str = "mode") -> Matter:
+    """Returns a matter that no rule lets happen."""
+    return msgspec.structs.replace(matter, floor=Decision(DENY, reason, layer))
+
+
+def asks(posture: Posture, what: str) -> Decision:
+    """Returns the default for what may do harm: a question, but in yolo mode and outside builds."""
+    if posture.building:
+        return Decision(ASK, "Nobody can tell whether it stays in the approved scope.", "scope")
+    if posture.mode == "yolo":
+        return RUNS
+    return Decision(ASK, f"{NAMES[posture.mode]} mode asks before {what}.")
+
+
+@lru_cache(_KEPT)
+def secret(path: str) -> str:
+    """Returns why a file may hold secrets; nothing if its name does not say so."""
+    return why_secret(path.encode("utf-8", "surrogateescape"))
+
+
+def edit_floor(path: str, posture: Posture) -> Decision | None:
+    """Returns what holds for a change of a file whatever rules say."""
+    for mode in posture.custom:
+        if mode.edit is not None and not (mode.edit and Scope(mode.edit).covers(path)):
+            return Decision(DENY, f"In the mode {mode.id}, {path} may not change.")
+    if posture.mode == "plan":
+        return NO_CHILD if posture.child else STAGED if posture.staging else NO_STAGING
+    if posture.building and not _in_scope(path, posture):
+        return Decision(ASK, f"{path} is outside the scope of the approved plan.", "scope")
+    return None
+
+
+def _in_scope(path: str, posture: Posture) -> bool:
+    return bool(posture.scope) and Scope(posture.scope).covers(path)
+
+
+def _read(request: Request, posture: Posture) -> Matter:
+    path = request.resource
+    if why := secret(path):
+        reason = f"{path} may hold secrets: {why}"
+        return Matter(request, Decision(ASK, reason, "defaults"), delicate=True, exact=True)
+    return Matter(request)
+
+
+def _edit(request: Request, posture: Posture) -> Matter:
+    path = request.resource
+    floor = edit_floor(path, posture)
+    if posture.mode == "plan":
+        return Matter(request, STAGED, floor)
+    if posture.building:
+        inside = Decision(RUN, "The approved plan's scope covers it.", "scope")
+        return Matter(request, strictest([inside, *([floor] if floor else [])]), floor)
+    why = careful(path) or ("it may hold secrets" if secret(path) else "")
+    return Matter(request, _edit_default(path, why, posture.mode), floor, bool(why), bool(why))
+
+
+def _edit_default(path: str, why: str, mode: Mode) -> Decision:
+    layer = "defaults" if secret(path) else "mode"
+    if mode == "ask":
+        return Decision(ASK, "Ask mode asks before each edit.", layer)
+    if mode == "auto-edit" and why:
+        return Decision(ASK, f"Auto-edit mode asks before {path} changes: {why}.", layer)
+    return RUNS
+
+
+def _fetch(request: Request, posture: Posture) -> Matter:
+    host = host_of(request.resource)
+    if host in [allowed.lower() for allowed in posture.hosts]:
+        return Matter(request, Decision(RUN, f"{host} is allowed by `fetch.hosts`.", "user"))
+    if posture.mode == "plan":
+        reason = f"While planning, {host} may not be fetched from: it is not in `fetch.hosts`."
+        return bounded(Matter(request), reason)
+    if is_near(host):
+        reason = f"{host} is this machine or a private network."
+        return Matter(request, Decision(ASK, reason, "defaults"), delicate=True, exact=True)
+    free = msgspec.structs.replace(posture, building=False)
+    return Matter(request, asks(free, "anything is fetched"))
+
+
+def _plan(request: Request, posture: Posture) -> Matter:
+    return Matter(request)
+
+
+def _present(request: Request, posture: Posture) -> Matter:
+    if posture.mode != "plan":
+        return Matter(request, floor=NO_PLAN)
+    return Matter(request, floor=NO_PRESENT if posture.child else None)
+
+
+def _task(request: Request, posture: Posture) -> Matter:
+    return Matter(request, floor=None if posture.deeper else NO_DEEPER)
+
+
+def _tool(request: Request, posture: Posture) -> Matter:
+    default = asks(posture, "a tool that may change anything")
+    floor = NO_TOOL if posture.mode == "plan" else unsure(posture)
+    return Matter(request, default, floor, delicate=posture.building)
+
+
+def _outside(request: Request, posture: Posture) -> Matter:
+    if why := secret(request.resource):
+        reason = f"{request.resource} may hold secrets: {why}"
+        return Matter(request, Decision(ASK, reason, "defaults"), delicate=True, exact=True)
+    free = msgspec.structs.replace(posture, building=False)
+    return Matter(request, asks(free, "looking outside the workspace"))
+
+
+def _loop(request: Request, posture: Posture) -> Matter:
+    return Matter(request, LOOPS)
+
+
+def unsure(posture: Posture) -> Decision | None:
+    """Returns what holds for something that may change any file, in a mode that names files."""
+    modes = [mode.id for mode in posture.custom if mode.edit is not None]
+    if not modes:
+        return None
+    reason = f"The mode {modes[0]} lets only some files change; nobody can tell which this does."
+    return Decision(ASK, reason)
+
+
+LOOKS: dict[Action, Look] = {
+    Action.READ: _read,
+    Action.EDIT: _edit,
+    Action.FETCH: _fetch,
+    Action.PLAN: _plan,
+    Action.PRESENT: _present,
+    Action.TASK: _task,
+    Action.TOOL: _tool,
+    Action.OUTSIDE: _outside,
+    Action.LOOP: _loop,
+}

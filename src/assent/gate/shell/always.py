@@ -1,0 +1,63 @@
+"""Always: what a remembered yes to a command would cover: a prefix, or the very text (F81, F84)."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from assent.core.grant import Pattern
+from assent.gate.readonly.spec import listed
+from assent.gate.shell.arities import arity
+
+BASH: Final = "bash"
+
+# Their words are code, or name what is run, deleted or sent: no prefix says what they would do.
+EXACTLY: Final = listed(
+    "sh bash zsh dash ksh mksh ash fish csh tcsh python python2 python3 pypy pypy3 node nodejs "
+    "deno bun ruby perl php lua luajit tclsh osascript pwsh powershell Rscript julia groovy guile "
+    "racket elixir awk gawk mawk nawk sed gsed jq ed ex vi vim nvim emacs xargs find fd parallel "
+    "npx bunx uvx pipx ssh scp sftp rsync curl wget nc ncat socat docker podman kubectl helm "
+    "terraform tofu env nice ionice nohup timeout time command builtin exec coproc setsid stdbuf "
+    "busybox toybox watch flock strace ltrace unshare chroot entr script expect gdb tar zip rm "
+    "rmdir mv cp ln dd install shred truncate chmod chown chgrp kill pkill killall tee psql mysql "
+    "sqlite3 redis-cli systemctl service crontab at gh glab aws gcloud az java rake just task "
+    "git-filter-repo openssl gpg"
+)
+_RUNNERS: Final = frozenset(
+    [
+        *((name, verb) for name in listed("npm pnpm yarn") for verb in listed("exec dlx x")),
+        *((name, "run") for name in listed("uv poetry pipenv pdm rye hatch conda go cargo")),
+        *(("git", verb) for verb in listed(
+            "push config rebase bisect filter-branch submodule clean reset checkout restore rm "
+            "clone remote grep diff log show difftool mergetool hook"
+        )),
+        ("bundle", "exec"), ("direnv", "exec"), ("go", "generate"), ("cargo", "install"),
+    ]
+)  # fmt: skip
+
+
+def patterns(commands: Sequence[str], *, exactly: bool = False) -> tuple[Pattern, ...]:
+    """Returns one pattern for each command, without those that say the same."""
+    if exactly:
+        return tuple(Pattern(BASH, command, exact=True) for command in commands)
+    return tuple(dict.fromkeys(_pattern(command) for command in commands))
+
+
+def _pattern(command: str) -> Pattern:
+    words = tuple(command.split(" "))
+    size = arity(words)
+    head = words[:size]
+    if _exactly(words, head) or len(words) < size:
+        return Pattern(BASH, command, exact=True)
+    return Pattern(BASH, " ".join([*head, "*"]))
+
+
+def _exactly(words: tuple[str, ...], head: tuple[str, ...]) -> bool:
+    name = words[0]
+    if "/" in name or name in EXACTLY or words[:2] in _RUNNERS:
+        return True
+    if any(word.startswith("-") or not word or _is_odd(word) for word in head):
+        return True
+    return name in listed("make gmake") and len(words) > len(head)
+
+
+def _is_odd(word: str) -> bool:
+    return any(sign in word for sign in "*?$`'\"\\\n<>|&;(){}=~")

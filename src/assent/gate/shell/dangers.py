@@ -1,0 +1,167 @@
+"""Dangers: what is refused in every mode, whoever would say yes to it, with the reason (F91).
+
+The tables stop accidents and plain attacks by their text; the sandbox holds what they miss.
+"""
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+import msgspec
+
+from assent.core.secret_names import why_secret
+from assent.gate.readonly.spec import listed
+from assent.gate.shell.arities import without_globals
+from assent.gate.shell.places import is_device, is_everything, is_machine
+from assent.gate.shell.simple import Found, Simple
+from assent.gate.shell.spread import LONGEST, SHELLS
+
+
+class Ground(msgspec.Struct, frozen=True):
+    """Where the workspace and the person's home are, if that is known."""
+
+    root: str = ""
+    home: str = ""
+
+    def is_everything(self, path: str) -> bool:
+        return is_everything(path, self.root, self.home)
+
+
+Test: TypeAlias = Callable[[Simple, Ground], bool]
+
+DOWNLOADS: Final = listed("curl wget aria2c fetch http https xh lynx w3m ftp")
+SENDS: Final = DOWNLOADS | listed("nc ncat netcat socat telnet scp sftp rsync ssh mail sendmail")
+INTERPRETERS: Final = SHELLS | listed(
+    "python python2 python3 pypy pypy3 node nodejs deno bun ruby perl php lua luajit tclsh "
+    "osascript pwsh powershell Rscript julia groovy guile racket elixir"
+)
+AGENTS: Final = listed(
+    "claude opencode codex gemini aider goose cursor-agent amp droid qwen crush copilot kimi vibe"
+)
+_LOOSE: Final = re.compile(
+    r"--(dangerously|yolo|full-auto|auto(-approve|-edit)?$|yes(-always)?$|allow-all|trust-all|"
+    r"skip-permissions|always-approve|no-sandbox|bypass|force$)|-y$|bypassPermissions|yolo$|never$|"
+    r"danger-full-access"
+)
+_RUNS_INPUT: Final = INTERPRETERS | listed("eval source . xargs")
+_LOOKS: Final = listed("status log diff review doctor --version --help -h")
+_HOLDERS: Final = listed("env printenv history set export declare")
+_FORK: Final = re.compile(r"(?<![\w:.])([\w:.]+)\(\)\{.*\1\|\1.*\}")
+
+
+def _recursive(command: Simple, ground: Ground) -> bool:
+    deep = command.has("rR", "--recursive", "--no-preserve-root")
+    return deep and any(ground.is_everything(path) for path in command.operands)
+
+
+def _takes_over(command: Simple, ground: Ground) -> bool:
+    return command.has("R", "--recursive") and any(map(is_machine, command.operands))
+
+
+def _whole_search(command: Simple, ground: Ground) -> bool:
+    """`find` that deletes all of a place, without a test that narrows it."""
+    words = command.arguments
+    ends = [at for at, word in enumerate(words) if word.startswith(("-", "(", "!"))]
+    starts = words[: ends[0]] if ends else words
+    narrowed = any(w in ("-name", "-iname", "-path", "-regex", "-newer", "-mtime") for w in words)
+    deletes = "-delete" in words or any(w in words for w in ("rm", "shred", "unlink"))
+    return deletes and not narrowed and any(ground.is_everything(path) for path in starts or ".")
+
+
+def _to_device(command: Simple, ground: Ground) -> bool:
+    return any(is_device(word.partition("=")[2] or word) for word in command.arguments)
+
+
+def _always(command: Simple, ground: Ground) -> bool:
+    return True
+
+
+def _kills_all(command: Simple, ground: Ground) -> bool:
+    return any(word in ("-1", "1") for word in command.arguments[-1:])
+
+
+def _stops_machine(command: Simple, ground: Ground) -> bool:
+    words = listed("poweroff reboot halt kexec suspend hibernate rescue emergency 0 6")
+    return any(word in words for word in command.operands)
+
+
+def _runs_download(command: Simple, ground: Ground) -> bool:
+    return any(each.name in DOWNLOADS for each in command.fed)
+
+
+def _sends_secret(command: Simple, ground: Ground) -> bool:
+    told = [*command.arguments, *(w for each in command.fed for w in each.arguments)]
+    holders = [each for each in command.fed if each.name in _HOLDERS]
+    return bool(holders) or any(_is_secret(word) for word in told)
+
+
+def _is_secret(word: str) -> bool:
+    path = re.split(r"[@=:<]", word)[-1].removeprefix("~/")
+    return bool(path) and bool(why_secret(path.encode("utf-8", "surrogateescape")))
+
+
+def _changes_plan(command: Simple, ground: Ground) -> bool:
+    words = command.arguments
+    return bool(words) and words[0] not in _LOOKS
+
+
+def _runs_assent(command: Simple, ground: Ground) -> bool:
+    words = command.arguments
+    return any(one == "-m" and other.split(".")[0] == "assent" for one, other in pairwise(words))
+
+
+def _is_loose(command: Simple, ground: Ground) -> bool:
+    return any(_LOOSE.match(word) for word in command.arguments)
+
+
+class Danger(msgspec.Struct, frozen=True):
+    """Programs, what about them is dangerous, and why nobody should run it."""
+
+    names: frozenset[str]
+    test: Test
+    reason: str
+
+
+DANGERS: Final = (
+    Danger(listed("rm shred srm trash"), _recursive,
+           "It deletes a whole home, system, workspace or repository."),
+    Danger(listed("find fd"), _whole_search,
+           "It deletes everything below a whole home, system, workspace or repository."),
+    Danger(listed("chmod chown chgrp setfacl"), _takes_over,
+           "It changes who may use a whole home or system."),
+    Danger(listed("mkfs wipefs blkdiscard mkswap fdisk sfdisk parted sgdisk cryptsetup"), _always,
+           "It overwrites a disk."),
+    Danger(listed("dd cp mv tee shred cat"), _to_device, "It writes to a disk or the memory."),
+    Danger(listed("shutdown reboot halt poweroff"), _always, "It stops the machine."),
+    Danger(listed("systemctl init telinit"), _stops_machine, "It stops the machine."),
+    Danger(listed("kill"), _kills_all, "It ends every process, or the first of all."),
+    Danger(listed("sudo su doas pkexec run0 runuser"), _always,
+           "It takes the rights of another user, which nobody gave a model."),
+    Danger(_RUNS_INPUT, _runs_download, "It runs what it downloads before anybody has read it."),
+    Danger(SENDS, _sends_secret, "It sends secrets to another machine."),
+    Danger(listed("assent"), _changes_plan,
+           "It runs Assent from inside a session; only a person at a terminal approves."),
+    Danger(INTERPRETERS, _runs_assent,
+           "It runs Assent from inside a session; only a person at a terminal approves."),
+    Danger(AGENTS, _is_loose, "It starts an agent that asks nobody."),
+)  # fmt: skip
+
+
+def danger_of(text: str, found: Found, ground: Ground) -> str:
+    """Returns why nobody should run a line; nothing if these tables know of no reason."""
+    if len(text) > LONGEST:
+        return f"It is longer than {LONGEST} characters, so that nobody can look through it."
+    if _FORK.search(re.sub(r"\s+", "", text)):
+        return "It multiplies until the machine stands still."
+    if any(is_device(word.text) for word in found.targets):
+        return "It writes to a disk or the memory."
+    reasons = (_reason(command, ground) for command in found.commands if command.words)
+    return next((reason for reason in reasons if reason), "")
+
+
+def _reason(command: Simple, ground: Ground) -> str:
+    name = "mkfs" if command.name.startswith("mkfs.") else command.name
+    plain = Simple(without_globals(command), command.sets, command.fed, command.given)
+    rows = (row.reason for row in DANGERS if name in row.names and row.test(plain, ground))
+    return next(rows, "")

@@ -1,0 +1,59 @@
+"""Lines: reads a command line of a session that builds, for its rules, questions and risks."""
+
+from posixpath import basename
+
+from assent.core.command_line import CommandLine
+from assent.gate.shell.always import patterns
+from assent.gate.shell.arities import without_globals
+from assent.gate.shell.dangers import Ground, danger_of
+from assent.gate.shell.reading import reading
+from assent.gate.shell.risks import risk_of
+from assent.gate.shell.simple import Found, Simple, Word
+from assent.gate.shell.spread import spread
+from assent.gate.shell.writers import doubtful_writes, written
+
+
+def read_line(text: str, *, root: str = "", home: str = "") -> CommandLine:
+    """Looks at the text of a line and never raises; what it cannot tell is not certain."""
+    try:
+        return reading(text) or _read(text, Ground(root, home))
+    except Exception as error:  # law 9: what cannot be judged is not certain
+        reason = f"It could not be judged: {type(error).__name__}."
+        return CommandLine((text,), certain=False, risk="high", reasons=(reason,))
+
+
+def _read(text: str, ground: Ground) -> CommandLine:
+    found = spread(text)
+    writes = written(found)
+    doubts = [*found.doubts, *(doubtful_writes(found) if writes else [])]
+    found = Found(found.commands, found.targets, tuple(doubts), found.nested)
+    commands = _as_rules_see(found)
+    danger = danger_of(text, found, ground)
+    level, reasons = risk_of(found, writes)
+    certain = bool(commands) and not found.doubts
+    lasting = certain and not danger and not found.nested
+    return CommandLine(
+        commands or (text,),
+        certain=certain,
+        writes=writes,
+        danger=danger,
+        risk="high" if danger or not certain else level,
+        reasons=(danger,) if danger else reasons,
+        always=patterns(commands, exactly=level == "high" or _by_path(found)) if lasting else (),
+    )
+
+
+def _by_path(found: Found) -> bool:
+    """Tells whether a program is named by its path: what it is called says nothing about it."""
+    return any("/" in command.words[0].text for command in found.commands if command.words)
+
+
+def _as_rules_see(found: Found) -> tuple[str, ...]:
+    """Returns each command as it stands, and once more in the form that rules are written for."""
+    texts = [text for each in found.commands if each.text.strip() for text in _forms(each)]
+    return tuple(dict.fromkeys(texts))
+
+
+def _forms(command: Simple) -> list[str]:
+    bare = (Word(basename(command.words[0].text) or "/"), *without_globals(command)[1:])
+    return [command.text, Simple(bare).text]

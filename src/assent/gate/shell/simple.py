@@ -1,0 +1,71 @@
+"""A simple command as a look at the text finds it: its words, and where its input comes from."""
+
+import msgspec
+
+from assent.core.shell_words import WILD
+
+
+class Word(msgspec.Struct, frozen=True):
+    """A word without its quotes; `plain`: whatever is set in the shell, it is this very text."""
+
+    text: str
+    plain: bool = True
+
+
+class Simple(msgspec.Struct, frozen=True):
+    """A program or builtin with its arguments, and the commands whose output it is given."""
+
+    words: tuple[Word, ...]
+    sets: tuple[str, ...] = ()  # variables that it sets
+    fed: tuple["Simple", ...] = ()
+    given: bool = False  # its input is a file or text in the line
+
+    @property
+    def name(self) -> str:
+        """The program's name without its folder."""
+        return self.words[0].text.rpartition("/")[2] if self.words else ""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return tuple(word.text for word in self.words[1:])
+
+    @property
+    def text(self) -> str:
+        """The words with one blank between them; only one with blanks or quotes in it is quoted."""
+        return " ".join(quoted(word.text) for word in self.words)
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """Every argument that is no option; what an option takes counts as one."""
+        words = self.arguments
+        cut = words.index("--") if "--" in words else len(words)
+        found = [word for word in words[:cut] if not word.startswith("-") or word == "-"]
+        return (*found, *words[cut + 1 :])
+
+    def has(self, letters: str, *options: str) -> bool:
+        """Tells whether one of some options is there, a letter also among others: `-rf`."""
+        short = [w for w in self.arguments if w[:1] == "-" and w[:2] != "--"]
+        return any(letter in word for word in short for letter in letters) or any(
+            word.partition("=")[0] in options for word in self.arguments
+        )
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What is in a line; `doubts` say why there may be more."""
+
+    commands: tuple[Simple, ...] = ()
+    targets: tuple[Word, ...] = ()  # what redirects write
+    doubts: tuple[str, ...] = ()
+    nested: bool = False  # one command stands in the words of another
+
+
+def quoted(text: str) -> str:
+    """Returns a word so that no two lists of words look the same."""
+    if text and not any(sign in text for sign in " \t\n'\""):
+        return text
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
+def is_wild(text: str) -> bool:
+    """Tells whether unquoted text becomes something else: wildcards, braces, a home folder."""
+    return text.startswith("~") or any(sign in text for sign in WILD + "{}")

@@ -1,0 +1,228 @@
+"""The tree of a command line: finds every simple command in it, wherever the grammar has one."""
+
+import re
+from functools import cache
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser, Tree
+
+from assent.gate.shell.gaps import is_torn
+from assent.gate.shell.simple import Found, Simple, Word
+from assent.gate.shell.words import bytes_of, text_of, word_of
+
+DEEPEST = 100
+ERROR = "the shell's grammar could not be followed"
+TORN = "where its words end could not be told"
+HIDDEN = "something that looks like a command inside another could not be told apart"
+HEREDOC = "the end of a text for a command's input could not be told"
+FUNCTION = "it gives a command's name another meaning"
+DEEP = "it is nested too deeply"
+
+_SIGNS = re.compile(rb"\$\(|`|[<>]\(|\$\{[ \t\n|]")
+_OPENS = frozenset(
+    {"command_substitution", "process_substitution", "arithmetic_expansion", "expansion"}
+)
+_WRITING = frozenset({">", ">>", "&>", "&>>", ">|", "<>", ">&"})
+_CLOSING = ("<&-", ">&-")
+_START = re.compile(r"\w+|'\w+'|\"\w+\"|\\\w+", re.ASCII)
+_LITERALS = frozenset(
+    {"word", "number", "string", "raw_string", "ansi_c_string", "translated_string",
+     "concatenation", "simple_expansion", "expansion", "command_substitution",
+     "process_substitution", "arithmetic_expansion", "brace_expression"}
+)  # fmt: skip
+_REDIRECTS = ("file_redirect", "heredoc_redirect", "herestring_redirect")
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def found_in(text: str) -> Found:
+    """Returns the commands of a line in the order of their text, and what could not be told."""
+    content = bytes_of(text)
+    tree = _parser().parse(content)
+    walk = _Walk(text)
+    walk.into(tree.root_node)
+    doubts = [*walk.doubts]
+    doubts += [ERROR] if tree.root_node.has_error else []
+    doubts += [TORN] if is_torn(tree.root_node, content) else []
+    doubts += [HIDDEN] if _hides(tree, content) else []
+    unique = tuple(dict.fromkeys(doubts))
+    return Found(tuple(walk.commands), tuple(walk.targets), unique, walk.nested)
+
+
+def _hides(tree: Tree, content: bytes) -> bool:
+    """Tells whether a sign that runs a command stands where the tree knows of none."""
+    return not all(_known(tree, sign.start()) for sign in _SIGNS.finditer(content))
+
+
+def _known(tree: Tree, at: int) -> bool:
+    node = tree.root_node.descendant_for_byte_range(at, at + 1)
+    while node is not None and node.start_byte == at and node.type not in _OPENS:
+        if node.type == "raw_string" or node.parent is None:
+            break
+        node = node.parent
+    if node is None or node.type == "raw_string" or _is_quoted_text(node):
+        return node is not None
+    if node.type == "`" and node.parent is not None:
+        return node.parent.type in _OPENS
+    return node.type in _OPENS
+
+
+def _is_quoted_text(node: Node) -> bool:
+    """Tells whether it is text for a command's input in which the shell replaces nothing."""
+    while node.type in ("heredoc_body", "heredoc_content") and node.parent is not None:
+        node = node.parent
+    start = node.children[1] if node.type == "heredoc_redirect" else None
+    return start is not None and (start.text or b"")[:1] in (b"'", b'"', b"\\")
+
+
+class _Walk:
+    """What was found so far."""
+
+    def __init__(self, line: str) -> None:
+        self._line = line
+        self.commands: list[Simple] = []
+        self.targets: list[Word] = []
+        self.doubts: list[str] = []
+        self.nested = False
+        self._depth = 0
+
+    def into(self, node: Node, fed: tuple[Simple, ...] = ()) -> tuple[Simple, ...]:
+        """Finds the commands of a part, each given the output of `fed`, and returns them."""
+        if self._depth > DEEPEST:
+            self.doubts.append(DEEP)
+            return ()
+        self._depth += 1
+        before = len(self.commands)
+        self._into(node, fed)
+        self._depth -= 1
+        return tuple(self.commands[before:])
+
+    def _into(self, node: Node, fed: tuple[Simple, ...]) -> None:
+        match node.type:
+            case "command" | "declaration_command" | "unset_command" | "test_command":
+                self._command(node, (), fed)
+            case "redirected_statement":
+                self._redirected(node, fed)
+            case "pipeline":
+                self._pipeline(node, fed)
+            case "file_redirect" | "heredoc_redirect" | "herestring_redirect":
+                self._redirect(node, fed)
+            case _:
+                self._note(node)
+                for child in node.children:
+                    self.into(child, fed)
+
+    def _note(self, node: Node) -> None:
+        match node.type:
+            case "function_definition":
+                self.doubts.append(FUNCTION)
+            case "command_substitution" | "process_substitution":
+                self.nested = True
+            case "variable_assignment":
+                self.commands.append(Simple((), (_variable(node),)))
+            case _:
+                pass
+
+    def _pipeline(self, node: Node, fed: tuple[Simple, ...]) -> None:
+        for child in node.children:
+            fed = (*fed, *self.into(child, fed))
+
+    def _redirected(self, node: Node, fed: tuple[Simple, ...]) -> None:
+        body = node.child_by_field_name("body")
+        rest = [child for child in node.children if child != body]
+        if body is not None and body.type == "command":
+            self._command(body, tuple(rest), fed)
+            return
+        found = self.into(body, fed) if body is not None else ()
+        for child in rest:
+            for word in self._redirect(child, (*fed, *found)):
+                self.commands.append(Simple((word,), fed=fed))
+
+    def _command(self, node: Node, after: tuple[Node, ...], fed: tuple[Simple, ...]) -> None:
+        """Reads one command. A redirect in the grammar also swallows the words that follow it."""
+        parts = [*node.children, *after]
+        own = [part for part in node.children if part.type not in _REDIRECTS]
+        sets = [part for part in own if part.type == "variable_assignment"]
+        words = [word_of(part, self._line) for part in own if part not in sets]
+        if node.type == "test_command":
+            words = [
+                Word(words[0].text),
+                *(Word(w, plain=False) for w in text_of(node, self._line).split()[1:]),
+            ]
+        given = tuple(s for part in own for s in self._within(part))
+        at = len(self.commands)
+        self.commands.append(Simple(()))
+        for part in [part for part in parts if part.type in _REDIRECTS]:
+            words += self._redirect(part, (*fed, *given, Simple(tuple(words))))
+        feeds = any(part.type in _REDIRECTS and _feeds(part) for part in parts)
+        names = tuple(_variable(part) for part in sets)
+        if node.type in ("declaration_command", "unset_command"):
+            words += [word_of(part, self._line) for part in sets]
+        self.commands[at] = Simple(tuple(words), names, (*fed, *given), feeds)
+
+    def _within(self, part: Node) -> tuple[Simple, ...]:
+        """Finds the commands in a word, or in the value of a variable."""
+        if part.type != "variable_assignment":
+            return self.into(part)
+        return tuple(each for child in part.children for each in self.into(child))
+
+    def _redirect(self, node: Node, fed: tuple[Simple, ...]) -> list[Word]:
+        """Notes what a redirect writes, and returns the words that belong to the command."""
+        match node.type:
+            case "file_redirect":
+                return self._file(node)
+            case "heredoc_redirect":
+                return self._heredoc(node, fed)
+            case _:
+                self.nested = bool(self.into_all(node)) or self.nested
+                return []
+
+    def _file(self, node: Node) -> list[Word]:
+        self.into_all(node)
+        sign = next((c.type for c in node.children if not c.is_named), "")
+        places = [child for child in node.children if child.type in _LITERALS]
+        if sign in _CLOSING or not places:
+            return [word_of(place, self._line) for place in places]
+        first = word_of(places[0], self._line)
+        moved = sign == ">&" and (first.text.isdecimal() or first.text == "-")
+        if sign in _WRITING and not moved:
+            self.targets.append(first)
+        return [word_of(place, self._line) for place in places[1:]]
+
+    def _heredoc(self, node: Node, fed: tuple[Simple, ...]) -> list[Word]:
+        start = next((c for c in node.children if c.type == "heredoc_start"), None)
+        end = next((c for c in node.children if c.type == "heredoc_end"), None)
+        if start is None or end is None or not self._ends_clearly(start, node):
+            self.doubts.append(HEREDOC)
+        words = [word_of(child, self._line) for child in node.children if child.type in _LITERALS]
+        for child in node.children:
+            if child.type in _REDIRECTS:
+                words += self._redirect(child, fed)
+            elif child.type != "heredoc_start":
+                self.into(child, fed if child.type == "pipeline" else ())
+        return words
+
+    def _ends_clearly(self, start: Node, node: Node) -> bool:
+        """Tells whether the text has a simple end that stands nowhere before."""
+        written = text_of(start, self._line)
+        bodies = [child for child in node.children if child.type == "heredoc_body"]
+        lines = [each for body in bodies for each in text_of(body, self._line).splitlines()]
+        ends = [each.strip() for each in lines]
+        return bool(_START.fullmatch(written)) and written.strip("'\"\\") not in ends
+
+    def into_all(self, node: Node) -> tuple[Simple, ...]:
+        return tuple(each for child in node.children for each in self.into(child))
+
+
+def _feeds(node: Node) -> bool:
+    if node.type != "file_redirect":
+        return True
+    return any(child.type == "<" for child in node.children)
+
+
+def _variable(node: Node) -> str:
+    name = node.child_by_field_name("name")
+    return (name.text or b"").decode("ascii").partition("[")[0] if name is not None else ""

@@ -1,0 +1,69 @@
+"""Words of a parsed line: what each says without its quotes, and whether that is all it says."""
+
+import re
+
+from tree_sitter import Node
+
+from assent.gate.shell.simple import Word, is_wild
+
+_ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
+_IN_QUOTES = re.compile(r'\\([\\"$`]|\n)')
+_ANSI = re.compile(r"\$'([^'\\]*)'")
+_EXPANDS = frozenset(
+    {"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"}
+)
+
+
+def bytes_of(text: str) -> bytes:
+    """Returns a line for the grammar, with one byte for each character.
+
+    The grammar's scanner reads outside its tables, and may crash, for a character that is not in
+    ASCII. A dot is as much a part of a word as any of them, and of no name of a variable.
+    """
+    return "".join(char if char.isascii() else "." for char in text).encode("ascii")
+
+
+def text_of(node: Node, line: str) -> str:
+    """Returns a part of the line as it was written."""
+    return line[node.start_byte : node.end_byte]
+
+
+def word_of(node: Node, line: str) -> Word:
+    """Reads one word; what only the shell can know stays as it was written."""
+    written = text_of(node, line)
+    match node.type:
+        case "word" | "number" | "variable_name" | "special_variable_name":
+            return _bare(written)
+        case "raw_string":
+            return Word(written[1:-1])
+        case "string":
+            return _quoted(node, written)
+        case "ansi_c_string":
+            plain = _ANSI.fullmatch(written)
+            return Word(plain[1]) if plain else Word(written, plain=False)
+        case "concatenation" | "command_name":
+            return _joined([word_of(child, line) for child in node.children], written)
+        case _:
+            return Word(written, plain=not node.is_named)
+
+
+def _bare(written: str) -> Word:
+    return Word(_ESCAPED.sub(_kept, written), plain=not is_wild(_ESCAPED.sub("", written)))
+
+
+def _quoted(node: Node, written: str) -> Word:
+    if not written.startswith('"') or len(written) < len('""'):  # `$"..."`, which is translated
+        return Word(written, plain=False)
+    plain = not any(child.type in _EXPANDS for child in node.children)
+    return Word(_IN_QUOTES.sub(_kept, written[1:-1]), plain)
+
+
+def _joined(parts: list[Word], written: str) -> Word:
+    braces = "{" in written and not all(part.plain for part in parts)
+    text = "".join(part.text for part in parts)
+    return Word(text, plain=not braces and all(part.plain for part in parts))
+
+
+def _kept(found: re.Match[str]) -> str:
+    """An escaped line break is nothing at all."""
+    return "" if found[1] == "\n" else found[1]

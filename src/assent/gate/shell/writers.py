@@ -1,0 +1,117 @@
+"""Writers: which files a command writes by what its words say, as far as that is easy (F80)."""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from posixpath import join, normpath
+from typing import Final
+
+from assent.gate.readonly.spec import listed
+from assent.gate.shell.simple import Found, Simple, Word
+
+_HARMLESS: Final = listed("/dev/null /dev/stdout /dev/stderr /dev/tty {}")
+_OUTPUT: Final[dict[str, tuple[str, ...]]] = {
+    "curl": ("-o", "--output"),
+    "wget": ("-O", "--output-document"),
+    "sort": ("-o", "--output"),
+    "gcc": ("-o",),
+    "cc": ("-o",),
+    "clang": ("-o",),
+    "rustc": ("-o",),
+    "pandoc": ("-o", "--output"),
+    "jq": ("-o",),
+}
+
+
+def _all(command: Simple) -> list[str]:
+    return list(command.operands)
+
+
+def _last(command: Simple) -> list[str]:
+    options = command.arguments
+    named = [then for first, then in pairwise(options) if first == "-t"]
+    named += [w.partition("=")[2] for w in options if w.startswith("--target-directory=")]
+    return named or list(command.operands[-1:])
+
+
+def _in_place(command: Simple) -> list[str]:
+    """`sed -i`: every operand but the script, which `-e` or `-f` would have named."""
+    if not command.has("i", "--in-place"):
+        return []
+    scripted = command.has("ef", "--expression", "--file")
+    return list(command.operands if scripted else command.operands[1:])
+
+
+def _of(command: Simple) -> list[str]:
+    return [word[3:] for word in command.arguments if word.startswith("of=")]
+
+
+_WRITERS: Final[dict[str, Callable[[Simple], list[str]]]] = {
+    **dict.fromkeys(listed("tee touch mkdir rmdir rm unlink truncate shred mv"), _all),
+    **dict.fromkeys(listed("cp ln install"), _last),
+    **dict.fromkeys(listed("sed gsed perl"), _in_place),
+    "dd": _of,
+}
+
+
+def written(found: Found) -> tuple[str, ...]:
+    """Returns the files that a line writes, as seen from where it starts."""
+    named = [word.text for word in found.targets]
+    named += [path for command in found.commands for path in _named(command)]
+    folders = _folders(found)
+    paths = [
+        normpath(join(folder, path))
+        for path in named
+        for folder in folders
+        if path and path not in _HARMLESS
+    ]
+    return tuple(dict.fromkeys(paths))
+
+
+def doubtful_writes(found: Found) -> list[str]:
+    """Says why it cannot be told which files a line writes, where it writes any."""
+    vague = [word for each in found.commands for word in each.words if not word.plain]
+    named = {path for each in found.commands for path in _named(each)}
+    if any(word.text in named and word.text != "{}" for word in vague):
+        return ["which files it writes is not written out"]
+    return _doubtful_places(found)
+
+
+def _doubtful_places(found: Found) -> list[str]:
+    """Says where it goes to a folder that cannot be told, so that no file it writes can."""
+    moves = [each for each in found.commands if each.name in ("cd", "pushd", "popd")]
+    told = all(_is_told(each.words) for each in moves)
+    return [] if told else ["it goes to a folder that is not written out"]
+
+
+def _is_told(words: tuple[Word, ...]) -> bool:
+    match words:
+        case (_, Word(text, plain=True)):
+            return not text.startswith("-")
+        case _:
+            return False
+
+
+def _named(command: Simple) -> Iterator[str]:
+    if command.name in _WRITERS:
+        yield from _WRITERS[command.name](command)
+    options = _OUTPUT.get(command.name, ())
+    words = command.arguments
+    for first, then in pairwise(words):
+        if first in options:
+            yield then
+    for word in words:
+        name, sign, value = word.partition("=")
+        if sign and name in options:
+            yield value
+        elif re.fullmatch(r"-[oO]\S+", word) and word[:2] in options:
+            yield word[2:]
+
+
+def _folders(found: Found) -> list[str]:
+    """Returns each folder that a command may run in; which one is the shell's to know."""
+    folders = [""]
+    for command in found.commands:
+        if command.name in ("cd", "pushd") and len(command.words) > 1:
+            folders.append(join(folders[-1], command.words[1].text))
+    return folders

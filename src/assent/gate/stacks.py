@@ -1,0 +1,54 @@
+"""Stacks: the layers of a policy with each agent's own between them, ready to be asked often."""
+
+from collections.abc import Sequence
+
+from assent.core.agent import Agent
+from assent.core.rules import Layer, Policy, Rule
+from assent.core.ruling import Table, agent_layers, hidden
+from assent.core.tool import Action, Request
+
+Stack = tuple[Table, ...]
+
+
+class Stacks:
+    """One stack for each agent that works for the person, because all of them must agree."""
+
+    def __init__(self, policy: Policy) -> None:
+        last = [layer for layer in policy.layers if layer.name == "command line"]
+        self._home = policy.home
+        self._before = tuple(self._table(each) for each in policy.layers if each not in last)
+        self._after = tuple(self._table(each) for each in last)
+        self._none: Stack = (*self._before, *self._after)
+        self._of: dict[int, tuple[Agent, Stack]] = {}  # by identity: agents cannot be hashed
+        self._hidden: dict[tuple[int, str, Action], Rule | None] = {}
+
+    def of(self, agents: Sequence[Agent]) -> tuple[Stack, ...]:
+        """Returns the layers in order, for each of some agents; for nobody without an agent's."""
+        stacks = tuple(self._stack(agent) for agent in agents if agent.rules or agent.narrowing)
+        return stacks if len(stacks) == len(agents) > 0 else (*stacks, self._none)
+
+    def speak_of(self, request: Request, agents: Sequence[Agent]) -> bool:
+        """Tells whether any rule is about such a request."""
+        return any(table.rows(request) for stack in self.of(agents) for table in stack)
+
+    def hiding(self, tool: str, action: Action, agents: Sequence[Agent]) -> Rule | None:
+        """Returns the rule by which no call of a tool can be allowed, whatever it is about."""
+        for stack in self.of(agents):
+            key = (id(stack), tool, action)  # a stack, once made, stays
+            if key not in self._hidden:
+                layers = [table.layer for table in stack]
+                self._hidden[key] = hidden(layers, tool, action)
+            if rule := self._hidden[key]:
+                return rule
+        return None
+
+    def _stack(self, agent: Agent) -> Stack:
+        """Returns an agent's stack, made once; it keeps the agent, so nobody else gets its id."""
+        if id(agent) not in self._of:
+            own = tuple(self._table(layer) for layer in agent_layers(agent))
+            stack = (*self._before, *own, *self._after)
+            self._of.setdefault(id(agent), (agent, stack))  # another thread may be faster
+        return self._of[id(agent)][1]
+
+    def _table(self, layer: Layer) -> Table:
+        return Table(layer, self._home)

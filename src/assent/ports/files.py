@@ -1,0 +1,146 @@
+"""Doors to the workspace: the person's files, the hands that change them, and our own."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import BinaryIO, Protocol
+
+import msgspec
+
+from assent.core.journal import Entry
+from assent.core.motion import Fill, Layout, Seen
+from assent.core.operation import FileOperation
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What replacing a file would cost besides its content."""
+
+    links: int = 1
+    lost: tuple[str, ...] = ()
+
+
+class Looks(Protocol):
+    """Anything that can tell what stands under a name."""
+
+    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]: ...
+
+
+class Files(Looks, Protocol):
+    """The person's files, for reading, by workspace path; no symlink is ever followed."""
+
+    def locate(self, argument: bytes) -> bytes:
+        """Turns what a person typed into a workspace path: its real parent and its name."""
+
+    def open(self, path: bytes) -> BinaryIO:
+        """Opens a file's content; of a symlink, its target."""
+
+    def below(self, folder: bytes) -> list[bytes]:
+        """Lists the files and symlinks below a folder; nothing if it is no folder."""
+
+    def is_file(self, path: bytes) -> bool:
+        """Tells whether a file or symlink stands there, without reading it."""
+
+    def target(self, path: bytes) -> bytes | None:
+        """Returns where a symlink points to; None if it is none, or nothing is there."""
+
+    def names(self, folder: bytes) -> list[bytes]:
+        """Lists the names in a folder; nothing if it is no folder."""
+
+    def size(self, path: bytes) -> int:
+        """Returns how many bytes a file has, without reading it; 0 if it is none."""
+
+    def facts(self, path: bytes) -> Facts: ...
+
+    def listing(self, limit: int) -> dict[bytes, tuple[int, ...]] | None:
+        """Returns what a change of each file would show in, without git's; None: too many."""
+
+
+class Hands(Looks, Protocol):
+    """The one pair of hands (law 1): what the executor does to the person's files.
+
+    Every call raises OSError on failure. None follows a symlink in a parent folder.
+    """
+
+    def layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
+        """Decides where the slots of a run lie and which kernel calls serve there."""
+
+    def missing(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
+        """Returns those folders that do not exist."""
+
+    def create(self, fill: Fill, content: Iterable[bytes]) -> None:
+        """Writes a slot that must not exist, with mode, owner and attributes."""
+
+    def rename(self, source: bytes, target: bytes) -> None:
+        """Renames without ever replacing: FileExistsError if the target is taken."""
+
+    def exchange(self, one: bytes, other: bytes) -> None: ...
+
+    def make_folder(self, path: bytes) -> bool:
+        """Makes a folder and those above it; tells whether it was missing."""
+
+    def remove_folder(self, path: bytes) -> bool:
+        """Removes a folder, and empty folders in it, if it holds no file; tells whether it went."""
+
+    def holds_files(self, folder: bytes) -> bool:
+        """Tells whether anything but folders lies below."""
+
+    def remove(self, path: bytes) -> None: ...
+
+    def sync(self) -> None:
+        """Returns when everything done so far is on disk."""
+
+
+class Journal(Protocol):
+    """Where a run writes what it is about to do and what it did."""
+
+    def read(self, run: str) -> list[Entry]: ...
+
+    def write(self, run: str, entry: Entry) -> None:
+        """Durable when it returns."""
+
+
+class PlanFile(msgspec.Struct, frozen=True):
+    """A plan's Markdown as found in the workspace."""
+
+    session: str
+    name: str
+    path: bytes
+    changed: float
+
+
+class Projection(Protocol):
+    """Assent's own files in the workspace: plans, readable copies, one line of .gitignore."""
+
+    def prepare(self) -> None:
+        """Makes the tree and the .gitignore line if they are missing."""
+
+    def plan_path(self, session: str, name: str) -> bytes: ...
+
+    def find_plans(self) -> list[PlanFile]:
+        """Lists the plan files, newest first."""
+
+    def skipped(self) -> list[str]:
+        """Says which plan files could not be used at the last look, and why."""
+
+    def read_plan(self, path: bytes) -> bytes | None:
+        """Returns a plan file's bytes, or None if it is gone."""
+
+    def write_plan(self, path: bytes, text: bytes) -> None: ...
+
+    def delete_plan(self, path: bytes) -> None:
+        """Removes a plan file, and its session's folder if that is left empty."""
+
+    def write_state(self, plan_id: str, files: Mapping[str, bytes]) -> None:
+        """Writes readable copies under the state folder; they give nobody any power."""
+
+    def read_agent(self) -> bytes | None:
+        """Returns the plan agent's definition as it stands in the workspace, if it does."""
+
+    def write_agent(self, text: bytes) -> None:
+        """Writes the plan agent's definition."""
+
+    def write_output(self, name: str, content: bytes) -> bytes:
+        """Keeps the whole output of a call for later reading; returns its path. Old ones go."""
+
+    def marker(self) -> str:
+        """Returns the workspace id that the tree carries, or an empty string."""
+
+    def write_marker(self, workspace: str) -> None: ...

@@ -1,0 +1,74 @@
+"""Doors to those who decide about a call: gate, guards, hooks, and a person."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from assent.core.grant import Pattern
+from assent.core.session_event import Level, Question
+from assent.core.tool import Action, Attempt, Decision, Outcome, Posture, Request
+
+
+class Gate(Protocol):
+    """Where every request is judged before anything happens (law 9)."""
+
+    def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
+        """Returns the strictest verdict that any of the requests gets."""
+
+    def shut(self, tool: str, action: Action, posture: Posture) -> str:
+        """Says why no call of a tool can ever be allowed here; nothing if one might be."""
+
+    def risk(self, requests: Sequence[Request]) -> tuple[Level, tuple[str, ...]]:
+        """Returns how much could go wrong, and why."""
+
+    def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
+        """Returns every command in command lines, for a person who is asked about them."""
+
+    def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+        """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
+
+
+class Asker(Protocol):
+    """A person who can be asked, or nobody. Several threads may ask; one question at a time."""
+
+    @property
+    def later(self) -> bool:
+        """Whether questions are left open, for a person who answers some day."""
+
+    def ask(
+        self, questions: Sequence[Question], answered: Callable[[], bool]
+    ) -> tuple[tuple[str, ...], ...] | None:
+        """Returns the labels or words for each question; None, if nobody answered, is a no.
+
+        `answered` tells, while the person thinks, that somebody answered elsewhere; then it
+        returns None, and what was answered there counts.
+        """
+
+
+class Guard(Protocol):
+    """Somebody who looks at every call after the gate. It can make a verdict only stricter."""
+
+    def before(self, attempt: Attempt) -> Decision | None:
+        """Returns an objection, or None. What it raises is a no (law 9)."""
+
+    def after(self, attempt: Attempt, outcome: Outcome) -> Outcome:
+        """Returns the outcome, perhaps with words added for the model."""
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """What hooks said: why not, if one objects, words for the model, and what to warn of."""
+
+    objection: str = ""
+    words: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+class Hooks(Protocol):
+    """The person's own programs that hear of what happens."""
+
+    def fire(self, on: str, facts: Mapping[str, Any]) -> Heard:
+        """Starts every hook for that moment with the facts as JSON; never raises.
+
+        Of those that come before something, one that is missing, slow or fails says no.
+        """

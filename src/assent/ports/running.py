@@ -1,0 +1,122 @@
+"""Doors to programs and servers: processes, models, pages, and what lies outside."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+import msgspec
+
+from assent.core.model import Answer, Prompt
+from assent.core.process import Chunk, Ended, Limits, Program, Standing
+from assent.core.provider import Prices
+
+
+class Process(Protocol):
+    """Runs programs so that they cannot write, connect, signal or read secrets.
+
+    Folders are absolute real paths. What is visible is what a program inside could open.
+    """
+
+    def standing(self) -> Standing:
+        """Tells whether the sandbox holds; the first call of a boot tries to break out of it."""
+
+    def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
+        """Returns the trusted path of the first of these programs that is installed.
+
+        The system's come first; with `own`, the order of the person's PATH counts.
+        """
+
+    def visible(self, path: bytes) -> bool:
+        """Tells whether a program may read this path: in sight, and not masked."""
+
+    def hidden_below(self, folder: bytes) -> bytes | None:
+        """Returns a masked path in a folder, if there is one."""
+
+    def entries(self, folder: bytes) -> dict[bytes, bool]:
+        """Lists the names in a visible folder, and whether each is a folder; else nothing."""
+
+    def run(
+        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
+    ) -> Iterator[Chunk | Ended]:
+        """Runs a pipeline and streams its output; `Ended` comes last. Closing it ends them all."""
+
+    def perform(
+        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
+    ) -> Iterator[Chunk | Ended]:
+        """Runs a command line by the system's shell, which may write in the workspace.
+
+        Confined, it can write nowhere else, connect nowhere, and change neither git's nor Assent's
+        own files; raises Refused where no sandbox holds. Unconfined, it can do what the person can.
+        """
+
+
+class Shell(Protocol):
+    """Runs command lines that only read."""
+
+    def run(
+        self, text: str, folder: bytes, limits: Limits | None = None
+    ) -> Iterator[Chunk | Ended]:
+        """Runs a command line in a folder; raises Refused before anything has run.
+
+        It is MayWrite if the line does not only read.
+        """
+
+
+class Answers(Iterator[Answer], Protocol):
+    """A model's answer as it comes; `Stopped` comes last."""
+
+    def close(self) -> None:
+        """Ends the request at once, from any thread; who waits for it then gets Interrupted."""
+
+
+class Model(Protocol):
+    """Something that turns a prompt into a stream of parts."""
+
+    def stream(self, prompt: Prompt) -> Answers:
+        """Answers. The same message object in a later prompt is not encoded again.
+
+        Raises ModelError, which says whether another attempt, another key or less text would help.
+        """
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """A model that is ready to be asked, and what is known about it; 0: unknown."""
+
+    model: Model
+    name: str
+    context: int = 0
+    output: int = 0
+    prices: Prices | None = None
+    warm: Callable[[], None] | None = None  # opens the connection ahead of the first request
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """What a server sent."""
+
+    url: str
+    status: int
+    media_type: str
+    content: bytes
+    cut: bool = False  # there was more than the limit
+
+
+class Fetch(Protocol):
+    """Gets pages over HTTP: GET only, no cookies, no credentials."""
+
+    def get(self, url: str, limit: int, allowed: Callable[[str], bool]) -> Fetched:
+        """Follows redirects only to hosts that are allowed; raises Refused or Unavailable."""
+
+
+class Outside(Protocol):
+    """Files outside the workspace, for reading alone, by absolute path; symlinks are resolved."""
+
+    def real(self, path: bytes) -> bytes:
+        """Returns the real path; raises Refused for what is never shown, such as keys."""
+
+    def is_folder(self, path: bytes) -> bool:
+        """Tells whether a real path is a folder, without looking into it."""
+
+    def read(self, path: bytes, limit: int) -> bytes:
+        """Reads a real path; raises Refused for what is no file, or has more bytes."""
+
+    def names(self, folder: bytes) -> dict[bytes, bool]:
+        """Lists the names in a folder, and whether each is a folder; raises NotFound."""

@@ -1,0 +1,106 @@
+"""Doors to what is kept: the log, contents, the key, locks and time."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+import msgspec
+
+from assent.core.event import Event, Recorded
+
+WHOLE = 1 << 20  # content up to this size may be read at once; more is streamed
+
+
+class Batch(msgspec.Struct, frozen=True):
+    """Events that must directly follow event number `after` of a stream, and the head they make."""
+
+    stream: str
+    after: int
+    at: str
+    events: tuple[Event, ...]
+    head: bytes | None = None
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What a look through the whole log found: the first event that is not as it was written.
+
+    `anchored` is how far a mark outside the log vouches for it; nobody does for what follows.
+    """
+
+    events: int
+    broken: str = ""  # empty: every event follows from the one before
+    anchored: int = 0
+
+
+class Store(Protocol):
+    """The log. All batches of one `append` are one durable transaction, or nothing is."""
+
+    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+        """Raises Moved if any stream has gone past its batch's `after`."""
+
+    def read(self, stream: str, after: int = 0) -> list[Recorded]: ...
+
+    def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
+        """Returns the events of all streams under the prefixes, in the order of the whole log."""
+
+    def last(self) -> int:
+        """Returns the position of the newest event of all; 0 if there is none."""
+
+    def streams(self, prefix: str) -> list[str]: ...
+
+    def verify(self) -> Checked:
+        """Follows the chain of hashes through the whole log."""
+
+    def head(self, stream: str) -> tuple[int, bytes] | None:
+        """Returns the kept fold of a stream with the seq that it reaches; it may lag behind."""
+
+    def close(self) -> None: ...
+
+
+class Blobs(Protocol):
+    """Contents by digest. What is kept is durable, and visible to others, after `flush`."""
+
+    def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
+        """Stores content and returns its digest and size."""
+
+    def flush(self) -> None: ...
+
+    def has(self, digest: str) -> bool: ...
+
+    def read(self, digest: str) -> bytes:
+        """Returns the content, checked; raises StoreError if it is missing or damaged."""
+
+    def chunks(self, digest: str) -> Iterator[bytes]:
+        """Streams the content; raises StoreError at the end if it does not match its name."""
+
+
+class Signer(Protocol):
+    """The key that says which machine's person approved; it never leaves the state directory."""
+
+    def key(self) -> str:
+        """Returns the public key as hex; the first call makes the pair."""
+
+    def sign(self, payload: bytes) -> str:
+        """Returns the signature as hex."""
+
+    def verify(self, key: str, payload: bytes, signature: str) -> bool:
+        """Tells whether this machine's key made the signature."""
+
+
+class Locks(Protocol):
+    """One process at a time."""
+
+    def hold(self, name: str, owner: str) -> AbstractContextManager[None]:
+        """Raises Busy, naming the owner, if somebody else holds the lock."""
+
+
+class Clock(Protocol):
+    """Time for display and expiry, never for order."""
+
+    def now(self) -> str:
+        """Returns the time in UTC as ISO 8601 with milliseconds and a Z."""
+
+    def later(self, seconds: int) -> str: ...
+
+    def new_id(self) -> str:
+        """Returns an id that sorts by time and that nobody can guess."""

@@ -1,0 +1,76 @@
+"""Doors between a session and what takes it forward."""
+
+from collections.abc import Generator, Iterator, Sequence
+from typing import Protocol
+
+from assent.core.agent import Agent
+from assent.core.event import Recorded
+from assent.core.message import Call, Message
+from assent.core.model import Delta, Offer
+from assent.core.session import SessionRecord
+from assent.core.session_event import SessionEvent
+
+
+class Turn(Protocol):
+    """A turn while it goes on: what a driver reads of the session, says in it, has settled."""
+
+    @property
+    def record(self) -> SessionRecord: ...
+
+    @property
+    def agent(self) -> Agent:
+        """The agent of the newest message."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """What the model gets to read; the same message is the same object in every step."""
+
+    @property
+    def over(self) -> bool:
+        """Whether a call ended the turn."""
+
+    def offers(self) -> tuple[Offer, ...]:
+        """Returns the tools that the model may see in this mode, as this agent."""
+
+    def note(self, *events: SessionEvent) -> tuple[Recorded, ...]:
+        """Appends events to the session, durably, in one transaction."""
+
+    def hold(self, *events: SessionEvent) -> None:
+        """Counts events from now on, and appends them with what is noted next.
+
+        For what directly precedes something that is noted, so that both are one wait for the disk.
+        """
+
+    def catch_up(self) -> tuple[Recorded, ...]:
+        """Takes in what others said in the session meanwhile."""
+
+    def settle(self, calls: Sequence[Call]) -> Iterator[Recorded | Delta]:
+        """Settles the calls of one answer; each event comes out after it was stored."""
+
+    def reminder(self) -> str:
+        """Says what holds now, whatever was forgotten: mode, plan and digest, todos, approval."""
+
+    def may(self, header: str, question: str) -> Generator[Recorded, None, bool]:
+        """Asks the person whether to go on, on record; only a plain yes is one."""
+
+    def rest(self) -> Generator[Recorded | Delta, None, bool]:
+        """Waits for children in the background; tells whether one reported, so that work goes on.
+
+        It also ends what must not outlive the turn, and is called before a turn ends by itself.
+        """
+
+
+class Driver(Protocol):
+    """Takes a turn forward until the session is at rest."""
+
+    def drive(self, turn: Turn) -> Iterator[Recorded | Delta]:
+        """Yields what was stored, and what is being said at the moment.
+
+        Raises ModelError or Interrupted after the turn was ended in the session.
+        """
+
+    def stop(self) -> None:
+        """Ends the request that is under way, from any thread; `drive` then raises Interrupted."""
+
+    def another(self, steps: int = 0) -> "Driver":
+        """Returns a driver for a child: it shares the budget, and makes at most so many steps."""

@@ -1,0 +1,88 @@
+"""The Hooks port: starts the person's own programs and listens to how they end."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from assent.core.errors import AssentError
+from assent.core.hook import VERSION, Hook, Said, failed, said
+from assent.core.paths import inside, shown
+from assent.core.process import Chunk, Ended, Limits, Program
+from assent.ports import Heard
+from assent.sandbox.process import LocalProcess
+from assent.sandbox.running.own import START, own_program
+from assent.sandbox.running.performing import Unconfined, personal
+
+OUTPUT: Final = 64 << 10  # bytes of stdout and stderr together; more is a failure
+_USUAL: Final = {"session": "", "agent": "", "mode": ""}
+
+
+class Site(msgspec.Struct, frozen=True):
+    """Where hooks run, and for whom: the workspace, the person, and their variables."""
+
+    root: bytes
+    user: str
+    environment: Mapping[str, str]
+
+
+class LocalHooks:
+    """Implements ports.Hooks for one workspace; keeps nothing between two moments."""
+
+    def __init__(
+        self, hooks: Sequence[Hook], site: Site, process: Callable[[], LocalProcess]
+    ) -> None:
+        self._hooks = tuple(hooks)
+        self._site = site
+        self._process = process
+
+    def fire(self, on: str, facts: Mapping[str, Any]) -> Heard:
+        """Starts the hooks one after the other; the first objection ends it."""
+        answers: list[Said] = []
+        for hook in self._hooks:
+            if not hook.hears(on, str(facts.get("tool", ""))):
+                continue
+            answers.append(self._heard(hook, facts))
+            if answers[-1].objection:
+                break
+        return Heard(
+            "\n".join(answer.objection for answer in answers if answer.objection),
+            "\n".join(answer.words for answer in answers if answer.words),
+            tuple(answer.warning for answer in answers if answer.warning),
+        )
+
+    def _heard(self, hook: Hook, facts: Mapping[str, Any]) -> Said:
+        site = self._site
+        fixed = {"on": hook.on, "version": VERSION, "cwd": shown(site.root), "user": site.user}
+        try:
+            told = msgspec.json.encode({**_USUAL, **facts, **fixed})
+            return self._answer(hook, told)
+        except AssentError as error:
+            return failed(hook, f"did not run. {error.message}")
+        except Exception as error:  # law 9: whatever goes wrong here is no yes
+            return failed(hook, f"did not run: {type(error).__name__}: {error}.")
+
+    def _answer(self, hook: Hook, told: bytes) -> Said:
+        path = own_program(hook.run, self._site.environment, self._site.root)
+        program = Program((path, *map(os.fsencode, hook.run[1:])), stdin=told)
+        limits = Limits(seconds=hook.timeout_s, output=OUTPUT)
+        start = self._confined if hook.confined else self._plain
+        output, errors, end = bytearray(), bytearray(), Ended(1)
+        for part in start(program, limits):
+            if isinstance(part, Ended):
+                end = part
+            else:
+                (errors if part.error else output).extend(part.content)
+        return said(hook, end, bytes(output), bytes(errors))
+
+    def _confined(self, program: Program, limits: Limits) -> Iterator[Chunk | Ended]:
+        """Runs it so that it can look at the workspace, and can change and reach nothing."""
+        words = [word for word in program.argv if word.startswith(b"/") and os.path.isfile(word)]
+        files = [word for word in words if not inside(word, self._site.root)]
+        return self._process().showing(files).run([program], START, limits)
+
+    def _plain(self, program: Program, limits: Limits) -> Iterator[Chunk | Ended]:
+        """Runs it as the person would, in a group of its own that ends with it."""
+        variables = personal(self._site.environment)
+        return Unconfined(variables).run(program, START, limits)

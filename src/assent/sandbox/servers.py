@@ -1,0 +1,187 @@
+"""Servers of tools: started when first needed, asked one thing at a time, given up when they fail.
+
+A server is the person's own choice and runs without a sandbox; what may be asked of it is decided
+elsewhere.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Lock
+from typing import Any, Final, TypeVar
+
+from assent import __version__
+from assent.core.errors import AssentError, Refused
+from assent.core.rpc import (
+    Asked,
+    Fault,
+    Garbage,
+    Heard,
+    Noticed,
+    Reply,
+    answering,
+    asking,
+    heard,
+    noticing,
+)
+from assent.core.served import Answered, Served, answered, has_tools, introduction, listed
+from assent.sandbox.child import Child, Gone, Slow
+
+START_S: Final = 30.0  # to begin with; many first fetch what they need
+PAGES: Final = 50  # of the list of tools
+CHANGED: Final = "notifications/tools/list_changed"
+_GOODBYE: Final = 0.2
+
+
+T = TypeVar("T")
+
+
+class GivenUp(AssentError):
+    """A server failed, and was ended."""
+
+
+class ToolServer:
+    """One server by its name. Several threads may call; one at a time is heard."""
+
+    def __init__(
+        self, name: str, start: Callable[[], Child], timeout_s: float, *, start_s: float = START_S
+    ) -> None:
+        self.name = name
+        self._start = start
+        self._timeout_s, self._start_s = timeout_s, start_s
+        self._child: Child | None = None
+        self._tools: tuple[Served, ...] = ()
+        self._stale = False
+        self._asked = 0
+        self._alone = Lock()
+
+    def tools(self) -> tuple[Served, ...]:
+        """Returns what it offers now, and starts it if need be; raises AssentError."""
+        with self._alone:
+            self._ready()
+            return self._tools
+
+    def call(self, tool: Served, arguments: dict[str, Any]) -> Answered:
+        """Calls a tool, unless that is another one by now; raises AssentError."""
+        with self._alone:
+            self._ready()
+            now = next((each for each in self._tools if each.name == tool.name), None)
+            if now != tool:
+                raise Refused(self._changed(tool, now))
+            params = {"name": tool.name, "arguments": arguments}
+            deadline = time.monotonic() + self._timeout_s
+            try:
+                return self._careful(lambda: answered(self._ask("tools/call", params, deadline)))
+            except GivenUp as error:
+                unknown = "Whether it had done anything by then is not known."
+                raise AssentError(f"{error.message} {unknown}") from error
+
+    def close(self) -> None:
+        """Ends it; what is called later starts it anew."""
+        if self._child is not None:
+            self._child.end()
+        self._child = None
+
+    def _ready(self) -> None:
+        """Sees to it that it runs, and that its tools are known as they are."""
+        if self._child is not None and not self._stale:
+            return
+        deadline = time.monotonic() + self._start_s
+        try:
+            self._careful(lambda: self._begin(deadline))
+        except BaseException:
+            self.close()  # one that has only half begun is no use to anybody
+            raise
+
+    def _begin(self, deadline: float) -> None:
+        if self._child is None:
+            self._child = self._started()
+            able = has_tools(self._ask("initialize", introduction(__version__), deadline))
+            self._child.say(noticing("notifications/initialized", {}))
+            self._tools, self._stale = (), able
+        if self._stale:
+            self._stale = False
+            self._tools = self._list(deadline)
+
+    def _started(self) -> Child:
+        try:
+            return self._start()
+        except AssentError as error:
+            told = f"The server {self.name} could not be started: {error.message}"
+            raise AssentError(told, error.next) from error
+
+    def _list(self, deadline: float) -> tuple[Served, ...]:
+        found: dict[str, Served] = {}
+        cursor = ""
+        for _ in range(PAGES):
+            page, cursor = listed(
+                self._ask("tools/list", {"cursor": cursor} if cursor else {}, deadline)
+            )
+            found |= {each.name: each for each in page}
+            if not cursor:
+                return tuple(found.values())
+        raise Garbage(f"its list of tools has more than {PAGES} pages")
+
+    def _ask(self, method: str, params: object, deadline: float) -> Any:
+        """Asks, and returns the result; a late answer to an earlier question is passed over."""
+        assert self._child is not None, "it is ready"
+        self._asked += 1
+        self._child.say(asking(self._asked, method, params))
+        while True:
+            match self._next(deadline):
+                case Reply(id, result) if id == self._asked:
+                    return result
+                case Fault(id, code, message) if id in (self._asked, None):
+                    raise AssentError(f"The server {self.name} refused: {message} ({code}).")
+                case _:
+                    continue
+
+    def _next(self, deadline: float) -> Heard:
+        assert self._child is not None, "it is ready"
+        found = heard(self._child.line(deadline))
+        match found:
+            case Asked():
+                self._child.say(answering(found))
+            case Noticed(method) if method == CHANGED:
+                self._stale = True
+            case _:
+                pass
+        return found
+
+    def _careful(self, work: Callable[[], T]) -> T:
+        """Works, and gives the server up if it is slow, gone or makes no sense."""
+        try:
+            return work()
+        except KeyboardInterrupt:
+            self._cancel("The person stopped it.")
+            raise
+        except Slow as error:
+            self._cancel("It took too long.")
+            raise self._given_up("did not answer in time") from error
+        except Gone as error:
+            raise self._given_up(f"failed: {error.message}") from error
+        except Garbage as error:
+            raise self._given_up(f"makes no sense: {error}.") from error
+
+    def _cancel(self, reason: str) -> None:
+        if self._child is None:
+            return
+        params = {"requestId": self._asked, "reason": reason}
+        self._child.say(noticing("notifications/cancelled", params))
+        with suppress(AssentError):
+            self._child.flush(time.monotonic() + _GOODBYE)
+
+    def _given_up(self, why: str) -> GivenUp:
+        said = self._child.complaints.splitlines()[-1:] if self._child else []
+        self.close()
+        told = f' Its last words: "{said[0][:200]}".' if said else ""
+        ending = "" if why.endswith(".") else "."
+        return GivenUp(f"The server {self.name} {why}{ending}{told} It was ended.")
+
+    def _changed(self, tool: Served, now: Served | None) -> str:
+        if now is None:
+            return f"The server {self.name} has no tool {tool.name} any more. Nothing was done."
+        return (
+            f"The tool {tool.name} of the server {self.name} is not the one that was offered: its "
+            f"digest is {now.digest} now. Nothing was done."
+        )

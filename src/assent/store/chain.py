@@ -1,0 +1,78 @@
+"""The chain: each event's hash covers the one before it, so that no change of the past fits."""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from assent.core.digest import pack
+
+Fields: TypeAlias = tuple[bytes, ...]  # stream, seq, at, kind and body of an event, as bytes
+
+START = hashlib.sha256(b"assent.chain.1").digest()
+PAGE = 2000  # events that are held in memory at once
+# As bytes, because what somebody changed need not be text any more.
+FIELDS = ", ".join(f"CAST({name} AS BLOB)" for name in ("stream", "seq", "at", "kind", "body"))
+_ROWS = f"SELECT position, {FIELDS} FROM events WHERE position > ? ORDER BY position LIMIT ?"
+_SET = "UPDATE events SET chain = ? WHERE position = ?"
+
+
+def link(before: bytes, position: int, fields: Fields) -> bytes:
+    """Returns the hash of an event that follows the one with the hash `before`."""
+    return hashlib.sha256(pack(before, b"%d" % position, *fields)).digest()
+
+
+def fields(stream: str, seq: int, *texts: str) -> Fields:
+    """Returns what the hash of an event covers besides its place; `texts`: at, kind and body."""
+    return (stream.encode(), b"%d" % seq, *[text.encode() for text in texts])
+
+
+def chain_all(connection: sqlite3.Connection) -> None:
+    """Chains the events of a log that has been written without."""
+    before, reached = START, 0
+    while rows := connection.execute(_ROWS, (reached, PAGE)).fetchall():
+        links = []
+        for position, *covered in rows:
+            before = link(before, position, tuple(covered))
+            links.append((before, position))
+        connection.executemany(_SET, links)
+        reached = rows[-1][0]
+
+
+class Follower:
+    """Follows the chain event by event, and remembers the first that does not fit."""
+
+    def __init__(self, watched: int = 0) -> None:
+        self.events = 0
+        self.broken = ""
+        self.seen = b""  # the hash that the watched event carries
+        self.reached = 0
+        self._before = START
+        self._watched = watched
+
+    def follow(self, events: Iterable[tuple[int, Fields, bytes]]) -> None:
+        """Takes in events in the order of the log, each with the hash that it carries."""
+        for position, covered, carried in events:
+            if not self.broken:
+                self.broken = self._fault(position, covered, carried)
+            if position == self._watched:
+                self.seen = carried
+            self.events += 1
+            self._before, self.reached = carried, position
+
+    def _fault(self, position: int, covered: Fields, carried: bytes) -> str:
+        due = self.reached + 1
+        if position != due:
+            last = position - 1
+            gone = f"Event {due} is" if last == due else f"Events {due} to {last} are"
+            return f"{gone} missing from the log: removed, or what follows was numbered anew."
+        stream, seq, _, kind, _ = [each.decode("utf-8", "backslashreplace") for each in covered]
+        name = f"Event {position} ({kind}, number {seq} of {stream})"
+        if not carried:
+            return f"{name} was inserted by something else than Assent: it has no hash."
+        if carried != link(self._before, position, covered):
+            return (
+                f"{name} is not what was written there: it was changed, or events were removed, "
+                "inserted or put in another order just before it."
+            )
+        return ""

@@ -1,0 +1,55 @@
+"""The book of trust on disk: changed under a lock, as a whole, and readable by its owner alone."""
+
+import os
+from collections.abc import Callable
+
+import msgspec
+
+from assent.core.trust import Trust, TrustBook
+from assent.store.faults import damaged, naming
+from assent.store.locks import PATIENCE, FileLocks
+from assent.store.whole import put_whole
+
+BROKEN = "it is damaged; set it aside, and what was trusted is to be trusted again"
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+_decode = msgspec.json.Decoder(TrustBook).decode
+
+
+class TrustFile:
+    """Writes what a person trusts; whether it counts is decided where it is read."""
+
+    def __init__(self, path: str | os.PathLike[str], patience: float = PATIENCE) -> None:
+        self._path = os.path.abspath(path)
+        self._locks = FileLocks(os.path.join(os.path.dirname(self._path), "locks"), patience)
+
+    def give(self, trust: Trust) -> None:
+        """Adds a trust, in place of an earlier one in the same file."""
+        self._change(lambda book: book.given(trust))
+
+    def revoke(self, root: bytes, path: str) -> None:
+        """Takes the trust in a file away."""
+        self._change(lambda book: book.revoked(root, path))
+
+    def _change(self, changed: Callable[[TrustBook], TrustBook]) -> None:
+        with self._locks.hold("trust", "trust"):
+            book = self._book()
+            other = changed(book)
+            if other != book:
+                put_whole(self._path, msgspec.json.encode(other) + b"\n")
+
+    def _book(self) -> TrustBook:
+        try:
+            with naming("read", self._path):
+                text = self._text()
+            return _decode(text) if text else TrustBook()
+        except msgspec.DecodeError as error:
+            raise damaged("read", self._path, str(error), BROKEN) from None
+
+    def _text(self) -> bytes:
+        try:
+            file = os.open(self._path, _OPEN)
+        except FileNotFoundError:
+            return b""
+        with os.fdopen(file, "rb") as stream:
+            return stream.read()

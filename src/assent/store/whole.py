@@ -1,0 +1,35 @@
+"""Whole files: a small file outside of workspaces gets a new content at once, or keeps its own."""
+
+import os
+from contextlib import suppress
+
+from assent.store.faults import naming
+from assent.store.folders import make_folder, sync_folder
+
+PRIVATE = 0o600
+
+
+def put_whole(path: str, content: bytes, mode: int = PRIVATE) -> None:
+    """Puts a content in the place of a file's; whoever reads sees the old one or the new one."""
+    folder = os.path.dirname(path)
+    young = f"{path}.{os.urandom(8).hex()}"
+    with naming("write", path):
+        make_folder(folder)
+        try:
+            _write(young, content, mode)
+            os.replace(young, path)
+            sync_folder(folder)
+        finally:
+            with suppress(FileNotFoundError):
+                os.unlink(young)
+
+
+def _write(path: str, content: bytes, mode: int) -> None:
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE)
+    try:
+        os.fchmod(file, mode)
+        while content:
+            content = content[os.write(file, content) :]
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -1,0 +1,43 @@
+"""task: has a sub-agent work on something in a session of its own (F100)."""
+
+from typing import Annotated
+
+import msgspec
+
+from assent.core.errors import UsageError
+from assent.core.tool import Action, Outcome, Request, Task
+from assent.tools.tool import Around, Tool
+
+LONGEST, LONGEST_TITLE = 100_000, 80  # characters
+
+
+class Args(msgspec.Struct, frozen=True):
+    prompt: str
+    agent: Annotated[str, msgspec.Meta(description="kind of sub-agent")] = "explore"
+    description: Annotated[str, msgspec.Meta(description="a title")] = ""
+    session: Annotated[str, msgspec.Meta(description="continue this one")] = ""
+    background: bool = False
+
+
+def touches(args: Args, around: Around) -> tuple[Request, ...]:
+    return (Request(Action.TASK, args.agent.strip()),)
+
+
+def run(args: Args, around: Around) -> Outcome:
+    """Returns the task, if somebody could work on it."""
+    if not args.prompt.strip():
+        raise UsageError("prompt: it is blank. Nobody was started.")
+    if len(args.prompt) > LONGEST:
+        raise UsageError(f"prompt: {LONGEST} characters at most. Nobody was started.")
+    title = _title(args.description) or _title(args.prompt)
+    task = Task(args.prompt, title, args.agent.strip(), args.session.strip(), args.background)
+    return Outcome("A sub-agent works on it.", f"{task.agent}: {title}", effect=task)
+
+
+def _title(text: str) -> str:
+    """Returns the first line of a text, cut where it is long."""
+    words = " ".join(text.strip().partition("\n")[0].split())
+    return words if len(words) <= LONGEST_TITLE else f"{words[: LONGEST_TITLE - 1]}…"
+
+
+TASK = Tool("task", Args, touches, run, Action.TASK)

@@ -1,0 +1,118 @@
+"""Questions that wait, as people read them: a list, and one of them with all that it is about."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias
+
+import msgspec
+
+from assent.core.inquiry import Pending
+from assent.views.lines import BLANK, Line, foreign, table
+from assent.views.questions import question_lines
+from assent.views.visible import visible_line
+
+Row: TypeAlias = dict[str, Any]
+
+SHORT = 12  # characters of a digest in a list
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+def pending_row(pending: Pending, now: str) -> Row:
+    """Returns a question as JSON shows it."""
+    one, asked = pending.inquiry, pending.inquiry.asked
+    answered = one.answered
+    return {
+        "question": asked.id,
+        "digest": asked.digest or None,
+        "standing": pending.standing,
+        "session": pending.session.session,
+        "root": pending.root.session,
+        "slug": pending.root.slug,
+        "depth": pending.session.depth,
+        "agent": asked.agent or pending.session.agent or None,
+        "mode": pending.session.mode,
+        "call": asked.call or None,
+        "tool": asked.tool or None,
+        "args": one.call.args if one.call and asked.call else None,
+        "asked_at": one.at,
+        "age_s": _seconds(one.at, now),
+        "expires_at": asked.expires_at or None,
+        "questions": msgspec.to_builtins(asked.questions),
+        "answers": msgspec.to_builtins(answered.answers) if answered else None,
+        "answered_by": (answered.by or None) if answered else None,
+        "answered_at": one.answered_at or None,
+        "grant": (answered.grant or None) if answered else None,
+    }
+
+
+def pending_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
+    """Renders questions in aligned columns, with the session that a person talks to."""
+    if not rows:
+        yield Line("plain", "No question is open.")
+        return
+    title = ("ID", "SESSION", "DEPTH", "AGE", "DIGEST", "STANDING", "ABOUT")
+    first, *rest = table("plain", [title, *map(_listed, rows)])
+    yield Line("heading", first.text)
+    yield from rest
+    yield Line("plain", "Next: assent questions show ID")
+
+
+def pending_lines(pending: Pending, row: Row) -> Iterator[Line]:
+    """Renders one question in full: where it comes from, and everything that a yes would do."""
+    about = {
+        "id": row["question"],
+        "session": row["slug"],
+        "depth": row["depth"] or None,
+        "agent": row["agent"],
+        "tool": row["tool"],
+        "asked at": row["asked_at"],
+        "expires at": row["expires_at"],
+        "standing": row["standing"],
+        "answered by": row["answered_by"],
+        "remembered as": row["grant"],
+    }
+    shown = [(name, visible_line(str(value))) for name, value in about.items() if value is not None]
+    yield from table("plain", shown)
+    if row["digest"]:
+        yield Line("digest", f"digest {row['digest']}")
+    if row["args"] is not None:
+        yield BLANK
+        yield Line("heading", "The model called it with:")
+        yield from foreign(msgspec.json.format(msgspec.json.encode(row["args"])).decode())
+    for question in pending.inquiry.asked.questions:
+        yield from question_lines(question, most=0)
+
+
+def given_lines(row: Row) -> Iterator[Line]:
+    """Renders what an answer brought about, and what to type next."""
+    words = "; ".join(", ".join(answer) for answer in row["answers"])
+    yield Line("plain", f"Answered: {visible_line(words) or 'no'}")
+    if row["grant"]:
+        yield Line("plain", f"Remembered as {row['grant']}")
+        yield Line("plain", f"To take it back: assent rules revoke {row['grant']}")
+    for other in row["others"]:
+        yield Line("plain", f"Answered along with it: {other}")
+    yield Line("plain", f"Next: {row['next']}")
+
+
+def _listed(row: Row) -> tuple[str, ...]:
+    asked = row["questions"][0]["question"] if row["questions"] else ""
+    return (
+        str(row["question"]),
+        visible_line(str(row["slug"])),
+        str(row["depth"]),
+        _age(row["age_s"]),
+        str(row["digest"] or "")[:SHORT],
+        str(row["standing"]),
+        visible_line(str(asked)),
+    )
+
+
+def _age(seconds: int) -> str:
+    size, unit = next((each for each in _UNITS if seconds >= each[0]), _UNITS[-1])
+    return f"{seconds // size} {unit}"
+
+
+def _seconds(then: str, now: str) -> int:
+    passed = datetime.fromisoformat(now) - datetime.fromisoformat(then)
+    return max(0, int(passed.total_seconds()))

@@ -1,0 +1,42 @@
+"""A quick listing of a workspace: enough to tell which files a command changed."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+
+from assent.core.paths import folded
+
+GIT = b".git"
+
+
+def listing(root: bytes, limit: int) -> dict[bytes, tuple[int, ...]] | None:
+    """Returns time, size, inode and mode of each file but git's; None if there are too many.
+
+    No symlink is followed, and what cannot be looked at is left out.
+    """
+    found: dict[bytes, tuple[int, ...]] = {}
+    waiting = [b""]
+    while waiting:
+        folder = waiting.pop()
+        for entry in _entries(os.path.join(root, folder)):
+            path = os.path.join(folder, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(path)
+            else:
+                found[path] = _state(entry)
+        if len(found) > limit:
+            return None
+    return found
+
+
+def _entries(folder: bytes) -> Iterator[os.DirEntry[bytes]]:
+    with suppress(OSError), os.scandir(folder) as entries:
+        yield from (entry for entry in entries if folded(entry.name) != GIT)
+
+
+def _state(entry: os.DirEntry[bytes]) -> tuple[int, ...]:
+    """Returns what a change shows in; nothing if the file has just gone."""
+    with suppress(OSError):
+        state = entry.stat(follow_symlinks=False)
+        return state.st_mtime_ns, state.st_size, state.st_ino, state.st_mode
+    return ()

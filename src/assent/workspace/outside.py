@@ -1,0 +1,148 @@
+"""Outside: files beyond the workspace, for reading alone, and which of them nobody is shown."""
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from functools import cached_property
+from stat import S_ISDIR, S_ISREG
+from threading import Lock
+from typing import TypeAlias
+
+from assent.core.errors import NotFound, Refused
+from assent.core.paths import folded, inside, name, one_line, parent
+from assent.core.secret_names import FOLDERS
+from assent.workspace.disk import Disk
+from assent.workspace.failure import telling
+from assent.workspace.folders import Folders
+from assent.workspace.real import real_path
+from assent.workspace.states import READ
+
+MACHINE = (b"/proc", b"/sys", b"/dev")
+CHUNK = 1 << 20
+
+Identity: TypeAlias = tuple[int, int]  # device and inode
+
+
+class LocalOutside:
+    """Implements ports.Outside for the workspace `root`; what lies in `refused` is never shown."""
+
+    def __init__(self, root: bytes, refused: Sequence[bytes], disk: Disk | None = None) -> None:
+        self._root = root
+        self._refused = tuple(refused)
+        self._disk = disk or Disk()
+        self._folders = Folders(self._disk, b"/")  # enters no symlink
+        self._alone = Lock()  # a descriptor of a folder is good until the next call only
+
+    def real(self, path: bytes) -> bytes:
+        """Returns the real path; raises Refused for what is never shown, such as keys."""
+        with telling(path):
+            real = real_path(self._disk, path)
+            if why := self._why_not(real):
+                raise Refused(f"{one_line(real)} {why} Nothing was read.")
+        return real
+
+    def is_folder(self, path: bytes) -> bool:
+        """Tells whether a real path is a folder, without looking into it."""
+        with telling(path):
+            return self._kind(path) == "folder"
+
+    def read(self, path: bytes, limit: int) -> bytes:
+        """Reads a real path; raises Refused for what is no file, or has more bytes."""
+        self._check(path, "file")
+        content = bytearray()
+        with self._alone, telling(path):
+            at = self._folders.open_now(parent(path)[1:])
+            fd = self._disk.open(name(path), READ, 0, at)
+            try:
+                _check_file(self._disk.stat(fd).st_mode, path)
+                while len(content) <= limit and (chunk := self._disk.read(fd, CHUNK)):
+                    content += chunk
+            finally:
+                self._disk.close(fd)
+        if len(content) > limit:
+            raise Refused(f"{one_line(path)} has more than {limit} bytes; that is too much.")
+        return bytes(content)
+
+    def names(self, folder: bytes) -> dict[bytes, bool]:
+        """Lists the names in a folder, and whether each is a folder; raises NotFound."""
+        self._check(folder, "folder")
+        with self._alone, telling(folder):
+            found = self._disk.scan(self._folders.open_now(folder[1:]))
+        return {each: kind == "folder" for each, kind in sorted(found)}
+
+    def _check(self, path: bytes, kind: str) -> None:
+        """Refuses what became a symlink since its path was resolved, and what is no such thing."""
+        if self.real(path) != path:
+            raise Refused(f"{one_line(path)} became a symlink. Nothing was read.")
+        with telling(path):
+            found = self._kind(path)
+        if found == "nothing":
+            raise NotFound(f"{one_line(path)} does not exist.")
+        if found != kind:
+            raise Refused(f"{one_line(path)} is no {kind}. Nothing was read.")
+
+    def _kind(self, path: bytes) -> str:
+        try:
+            mode = self._disk.lstat(path).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return "nothing"
+        if S_ISDIR(mode):
+            return "folder"
+        return "file" if S_ISREG(mode) else "other"
+
+    def _why_not(self, path: bytes) -> str:
+        """Says why a real path is never shown; empty if a person may decide."""
+        way = [*_way(path)]
+        if any(inside(path, folder) for folder in MACHINE) or self._is_machine(way):
+            return "shows the machine and holds no files."
+        if not way or (len(way) == 1 and self._kind(path) != "folder"):
+            return "lies at the top of the disk, where one yes would be one to everything."
+        if FOLDERS.intersection(folded(path).split(b"/")):
+            return "lies among keys, which no model reads."
+        if self._leads_to(way, (folded(self._root),), {self._identity(self._root)}):
+            return "lies in the workspace; name it by its path from there."
+        if self._leads_to(way, self._named, self._known):
+            return "lies where keys and passwords are kept, or is Assent's own."
+        return ""
+
+    def _leads_to(
+        self, way: Sequence[bytes], named: Container[bytes], known: set[Identity | None]
+    ) -> bool:
+        """Tells whether one of the steps is one of some places, by its name or by what it is."""
+        if any(folded(step) in named for step in way):
+            return True
+        return not (known - {None}).isdisjoint(map(self._identity, way))
+
+    @cached_property
+    def _named(self) -> frozenset[bytes]:
+        return frozenset(map(folded, self._refused))
+
+    @cached_property
+    def _known(self) -> set[Identity | None]:
+        """What refused places are, wherever they lead; looked up once, because there are many."""
+        return {self._identity(real_path(self._disk, place)) for place in self._refused}
+
+    def _identity(self, path: bytes) -> Identity | None:
+        """Returns what tells a file from all others, by whichever of its names it is called."""
+        try:
+            found = self._disk.lstat(path)
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def _is_machine(self, way: Sequence[bytes]) -> bool:
+        """Tells whether a path lies in a file system such as /proc that is mounted elsewhere."""
+        return not (self._devices(MACHINE) - self._devices((b"/",))).isdisjoint(self._devices(way))
+
+    def _devices(self, paths: Iterable[bytes]) -> set[int]:
+        return {found[0] for path in paths if (found := self._identity(path))}
+
+
+def _check_file(mode: int, path: bytes) -> None:
+    if not S_ISREG(mode):
+        raise Refused(f"{one_line(path)} is no file. Nothing was read.")
+
+
+def _way(path: bytes) -> Iterator[bytes]:
+    """Yields a path and the folders above it, the nearest first, without the top."""
+    while name(path):
+        yield path
+        path = parent(path)

@@ -1,0 +1,68 @@
+"""Loops, budgets and secrets through the real command line, without anybody to ask."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.agent.stage import Stage, events, final
+
+from assent.core.masking import mask
+
+KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
+READ = {"calls": [{"tool": "read", "args": {"path": "a.txt"}}]}
+DONE = {"text": "That is all."}
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    found = Stage(tmp_path)
+    found.put("a.txt", b"one\n")
+    return found
+
+
+def ends(
+    stage: Stage, *turns: dict[str, Any], options: tuple[str, ...] = ()
+) -> list[dict[str, Any]]:
+    answer = stage.play(*turns, options=options)
+    return [event["body"] for event in events(answer) if event["kind"] == "call_ended"]
+
+
+def test_f106_f107_the_same_call_is_warned_of_and_without_a_person_refused(stage: Stage) -> None:
+    found = ends(stage, READ, READ, READ, READ, DONE)
+    assert [each["result"]["failed"] for each in found[:3]] == [False, False, True]
+    assert "for the 2nd time in this turn" in found[1]["result"]["text"]
+    assert all(each["result"]["failed"] for each in found[2:])
+
+
+def test_f106_a_cycle_over_many_steps_is_noticed(stage: Stage) -> None:
+    stage.put("b.txt", b"two\n")
+    other = {"calls": [{"tool": "read", "args": {"path": "b.txt"}}]}
+    found = ends(stage, READ, other, READ, other, READ, other, DONE)
+    assert [each["result"]["failed"] for each in found[:5]] == [False] * 4 + [True]
+
+
+def test_f108_a_streak_of_failures_is_stopped(stage: Stage) -> None:
+    missing = [
+        {"calls": [{"tool": "read", "args": {"path": f"missing-{n}.txt"}}]} for n in range(3)
+    ]
+    found = ends(stage, *missing, READ, DONE)
+    assert [each["result"]["failed"] for each in found] == [True] * 4
+    assert "The same error came 3 times" in found[3]["result"]["text"] + found[3]["decided"]
+
+
+def test_f110_a_budget_of_tokens_ends_with_what_is_kept(stage: Stage) -> None:
+    answer = stage.play(READ, DONE, options=("--max-tokens", "1"))
+    ended = [event["body"] for event in events(answer) if event["kind"] == "turn_ended"]
+    assert [each["why"] for each in ended] == ["budget"]
+    assert "is kept" in ended[0]["words"]
+    assert final(answer)["why"] == "budget"
+
+
+def test_f92_no_secret_gets_into_results_the_stream_or_the_log(stage: Stage) -> None:
+    stage.put("a.txt", f"aws = {KEY}\n".encode())
+    answer = stage.play(READ, {"text": f"It is {KEY}."})
+    assert [answer.out.count(word.encode()) > 0 for word in (KEY, mask("AWS access key"))] == [
+        False,
+        True,
+    ]
+    assert KEY.encode() not in stage.run("log", "--json").out

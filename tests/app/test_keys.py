@@ -1,0 +1,18 @@
+"""The mask knows the person's own keys (F92)."""
+
+from assent.app.keys import known_secrets
+from assent.core.masking import YOURS, Masker, mask
+from assent.core.provider import ProviderSettings
+
+
+def test_f92_keys_of_providers_and_variables_that_hold_secrets_are_hidden() -> None:
+    environment = {
+        "ANTHROPIC_API_KEY": "only-letters-here",
+        "DB_PASSWORD": "k8Xq2vLr9z",
+        "SECRET_KEY": "development",
+        "HOME": "/home/k8Xq2vLr9y",
+    }
+    own = ProviderSettings(base_url="http://localhost:1/v1", headers={"x": "k8Xq2vLr9x"})
+    hide = Masker(known_secrets(environment, {"own": own}))
+    told = "only-letters-here k8Xq2vLr9z development /home/k8Xq2vLr9y k8Xq2vLr9x"
+    assert hide(told) == f"{mask(YOURS)} {mask(YOURS)} development /home/k8Xq2vLr9y {mask(YOURS)}"

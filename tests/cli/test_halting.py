@@ -1,0 +1,108 @@
+"""`assent sessions pause|cancel|resume|retry`, and where the list says that sessions stand."""
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.agent.stage import Stage, events, final
+from tests.cli.world import PROGRAM
+
+TASKS = [
+    {"tool": "task", "args": {"prompt": "Look", "agent": "explore", "description": f"Look {n}"}}
+    for n in (1, 2)
+]
+
+
+PATIENCE = 30
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    return Stage(tmp_path)
+
+
+def with_children(stage: Stage, *turns: dict[str, Any], **children: list[dict[str, Any]]) -> None:
+    """Writes a script in which children have turns of their own."""
+    script = {"turns": turns, "children": children}
+    stage.script.write_text(json.dumps(script), encoding="utf-8")
+
+
+def states(stage: Stage) -> list[tuple[str, str]]:
+    return [(row["slug"], row["state"]) for row in stage.ok("sessions", "list")["sessions"]]
+
+
+def test_f111_a_session_is_paused_cancelled_and_resumed(stage: Stage) -> None:
+    stage.play({"text": "First."}, {"text": "Second."}, said="Do it")
+    assert states(stage) == [("do-it", "idle")]
+    paused = stage.ok("sessions", "pause", "do-it", "--reason", "Lunch.")
+    assert (paused["state"], states(stage)) == ("paused", [("do-it", "paused")])
+    text = stage.run("sessions", "cancel").out.decode()
+    assert "Nobody works in it; it is marked as cancelled." in text
+    assert states(stage) == [("do-it", "cancelled")]
+    resumed = stage.run("sessions", "resume", "do-it", "--json")
+    assert (resumed.code, resumed.json["result"]) == (0, "Second.")
+    assert states(stage) == [("do-it", "idle")]
+
+
+def test_f111_a_failed_session_says_why_and_is_tried_again(stage: Stage) -> None:
+    failed = stage.play(said="Do it")  # the script has no turn at all
+    assert failed.code == 1
+    [row] = stage.ok("sessions", "list")["sessions"]
+    assert row["state"] == "failed"
+    assert "has 0 turns" in row["failure"]
+    assert "(failed: " in stage.run("sessions", "list").out.decode()
+    stage.script.write_text('{"turns": [{}, {"text": "Better."}]}', encoding="utf-8")
+    again = stage.run("sessions", "retry", "do-it", "--json")
+    assert (again.code, again.json["result"]) == (0, "Better.")
+    said = stage.run("sessions", "show").out.decode()
+    assert "Assent (retry)" in said
+
+
+def test_children_stand_behind_their_parents(stage: Stage) -> None:
+    looks = [{"text": "Seen."}]
+    with_children(stage, {"calls": TASKS}, {"text": "Thanks."}, explore=looks)
+    answer = stage.go_on("Do it")
+    assert (answer.code, final(answer)["result"]) == (0, "Thanks.")
+    assert states(stage) == [
+        ("do-it", "idle"),
+        ("do-it-explore-1", "idle"),
+        ("do-it-explore-2", "idle"),
+    ]
+    lines = stage.run("sessions", "list").out.decode().splitlines()
+    assert [line[12:].partition(" plan")[0].rstrip() for line in lines[1:]] == [
+        "  do-it",
+        "    do-it-explore-1",
+        "    do-it-explore-2",
+    ]
+    told = {event["session"] for event in events(answer)}
+    assert len(told) == 3
+
+
+def test_a_session_that_nobody_knows_is_not_halted(stage: Stage) -> None:
+    for verb in ("pause", "cancel", "resume", "retry"):
+        assert stage.no(1, "sessions", verb, "nobody")["error"] == "not_found"
+
+
+def test_f111_the_first_interrupt_stops_children_in_good_order(stage: Stage) -> None:
+    slow = [{"text": "Never said.", "delay_ms": 1000 * PATIENCE}]
+    with_children(stage, {"calls": TASKS}, {"text": "Never said."}, explore=slow)
+    line = ["-p", "Do it", "--model", f"scripted:{stage.script}", "--output-format", "stream-json"]
+    process = subprocess.Popen(
+        [*PROGRAM, *line],
+        cwd=stage.root,
+        env=stage.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    working: set[str] = set()
+    while len(working) < 3:  # the parent and both children
+        event = json.loads(process.stdout.readline())
+        working |= {event["session"]} if event["kind"] == "step_started" else set()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert [state for _, state in states(stage)] == ["interrupted"] * 3

@@ -1,0 +1,86 @@
+"""`assent log --verify` finds what somebody did to the log, and says what it cannot prove (F60)."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.cli.world import World
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> World:
+    """A workspace in which a plan was rejected, approved and built."""
+    world = World(tmp_path)
+    world.plan()
+    world.write("a.txt", b"one\n")
+    world.propose()
+    world.ok("reject", "--note", "Not yet.")
+    world.build()
+    return world
+
+
+def edit(world: World, statement: str) -> None:
+    """Changes the database as anybody with the account can."""
+    with closing(sqlite3.connect(world.state / "assent" / "log.db")) as log, log:
+        log.execute(statement)
+
+
+def test_f60_a_whole_log_holds_and_says_what_that_does_not_prove(built: World) -> None:
+    checked = built.ok("log", "--verify")
+    events = built.ok("log")["events"]
+    assert checked == {
+        "holds": True,
+        "events": len(events),
+        "broken": None,
+        "anchored": events[-1]["seq"],
+        "not_proved": checked["not_proved"],
+    }
+    lines = built.run("log", "--verify").out.decode().splitlines()
+    assert lines == [
+        f"All {len(events)} events are as they were written.",
+        "What this does not prove:",
+        *[f"- {text}" for text in checked["not_proved"]],
+    ]
+    assert "Whoever has your account" in lines[3]
+
+
+def test_f60_an_edited_approval_is_found(built: World) -> None:
+    edit(built, "UPDATE events SET at = '2020' WHERE kind = 'plan_approved'")
+    answer = built.run("log", "--verify", "--json")
+    seq = next(e["seq"] for e in built.ok("log")["events"] if e["kind"] == "plan_approved")
+    assert (answer.code, answer.json["holds"]) == (1, False)
+    assert answer.json["broken"].startswith(f"Event {seq} (plan_approved, ")
+    assert b"The log was changed by somebody else" in built.run("log", "--verify").out
+
+
+def test_f60_a_removed_rejection_is_found(built: World) -> None:
+    edit(built, "DELETE FROM events WHERE kind = 'plan_rejected'")
+    answer = built.run("log", "--verify", "--json")
+    assert (answer.code, "missing from the log" in answer.json["broken"]) == (1, True)
+
+
+def test_f60_a_cut_end_is_found(built: World) -> None:
+    edit(built, "DELETE FROM events WHERE position > 5")
+    edit(built, "UPDATE sqlite_sequence SET seq = 5")
+    answer = built.run("log", "--verify", "--json")
+    assert (answer.code, answer.json["events"]) == (1, 5)
+    assert answer.json["broken"].startswith("The log ends with event 5, and there were ")
+
+
+def test_f60_checking_a_log_that_does_not_exist_makes_none(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    assert world.ok("log", "--verify")["events"] == 0
+    assert not world.state.exists()
+
+
+def test_f60_decisions_are_listed_with_who_digest_and_reason(built: World) -> None:
+    rows = built.ok("log", "--decisions")["decisions"]
+    digest = built.ok("status")["plan"]["digest"]
+    assert [(row["kind"], row["decision"], row["digest"]) for row in rows] == [
+        ("plan_rejected", "rejected", digest),
+        ("plan_approved", "approved", digest),
+    ]
+    assert rows[0]["reason"] == "Not yet."
+    assert built.ok("log", "--decisions", "--after", str(rows[0]["seq"]))["decisions"] == rows[1:]
+    assert len(built.run("log", "--decisions").out.splitlines()) == len(rows)

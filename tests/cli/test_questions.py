@@ -1,0 +1,262 @@
+"""`assent questions`: what waits is listed from the root, and only a person says yes to it."""
+
+import msgspec
+import pytest
+from tests.cli.terminal import QUESTION, Terminal
+from tests.cli.world import World
+
+from assent.app.engine import open_engine_at
+from assent.config.places import Places
+from assent.core.grant import Pattern
+from assent.core.message import Call
+from assent.core.question import choices, question_digest
+from assent.core.session_event import (
+    Option,
+    PartSaid,
+    Question,
+    QuestionAsked,
+    SessionStarted,
+    StepStarted,
+)
+from assent.engine.engine import Engine
+from assent.engine.session.diary import Diary
+
+STATUS = Pattern("bash", "git status *")
+RUN = Question(
+    "Permission",
+    "May the model run git status -s?",
+    choices((STATUS,), command=True),
+    by="gate",
+    things=("run git status -s",),
+    always=(STATUS,),
+    risk=("medium", "It runs a program."),
+)
+LONG = Question(
+    "Permission",
+    "May the model change a?",
+    choices(()),
+    by="gate",
+    detail="diff --git a/a b/a\n@@ -0,0 +1,999 @@\n" + "+line\n" * 998 + "+the last one\n",
+)
+COLOUR = Question("Colour", "Which one?", (Option("Red"), Option("Blue")))
+HINT = b"(Enter: no answer): "
+SCREEN = ("stdin", "stdout", "stderr")
+
+
+@pytest.fixture
+def strict(world: World) -> World:
+    """A user who wants to be asked on a terminal, whatever is on the command line."""
+    world.config.write_text("", encoding="utf-8")
+    return world
+
+
+def opened(world: World) -> Engine:
+    here = Places(world.state / "assent", world.config.parent)
+    return open_engine_at(str(world.root), here)[0]
+
+
+def waiting(world: World, *questions: Question, id: str = "q1", child: bool = False) -> str:
+    """A call of a session, or of its child, waits for an answer; returns the question's digest."""
+    engine = opened(world)
+    record = engine.sessions.start(f"Do {id}", "ask")
+    diary = Diary(engine.sessions.diary()._doors, record.workspace)
+    if child:
+        started = SessionStarted(
+            "child", record.workspace, "child", "ask", "Look", parent=record.session, depth=1
+        )
+        record = diary.start(started)
+    call = Call("c1", "shell", {"line": "git status -s"})
+    asked = QuestionAsked(id, "c1", questions, "shell", agent="build", mode="ask")
+    digest = question_digest(record.session, call, asked)
+    named = msgspec.structs.replace(asked, digest=digest)
+    diary.append(record, StepStarted(1, "build", "m", "ask"), PartSaid(call), named)
+    engine.close()
+    return digest
+
+
+def open_ones(world: World) -> list[str]:
+    return [row["question"] for row in world.ok("questions", "list")["questions"]]
+
+
+def test_f95_questions_are_listed_with_the_session_that_a_person_talks_to(world: World) -> None:
+    digest = waiting(world, RUN, child=True)
+    [row] = world.ok("questions", "list")["questions"]
+    root = world.ok("sessions", "show", "do-q1")["session"]
+    assert {key: row[key] for key in ("question", "digest", "root", "depth", "session")} == {
+        "question": "q1", "digest": digest, "root": root, "depth": 1, "session": "child",
+    }  # fmt: skip
+    assert (row["standing"], row["tool"], row["args"]) == (
+        "open", "shell", {"line": "git status -s"},
+    )  # fmt: skip
+    text = world.run("questions", "list").out.decode()
+    assert f"do-q1    1      0 s  {digest[:12]}  open      May the model run" in text
+
+
+def test_a_question_is_shown_in_full(world: World) -> None:
+    digest = waiting(world, LONG)
+    text = world.run("questions", "show", "q1").out.decode()
+    assert f"digest {digest}" in text
+    assert text.count("\n+line") == 998
+    assert "+the last one" in text
+    assert "not shown" not in text
+
+
+def test_nothing_waits_in_an_empty_folder(world: World) -> None:
+    assert world.ok("questions", "list") == {"questions": []}
+    assert world.run("questions", "list").out == b"No question is open.\n"
+    assert world.no(1, "questions", "show", "q1")["next"] == "assent questions list"
+
+
+def test_f94_a_yes_needs_a_terminal_and_a_no_does_not(strict: World) -> None:
+    digest = waiting(strict, RUN)
+    for words in (["yes"], ["yes", "--digest", digest], ["1"], ["unconfined"], []):
+        error = strict.no(4, "questions", "answer", "q1", *words, "--no-input")
+        assert error["error"] == "declined"
+        assert digest in error["next"]
+    assert open_ones(strict) == ["q1"]
+    row = strict.ok("questions", "answer", "q1", "no")
+    assert (row["answers"], row["next"]) == ([["No"]], "assent -c -p ''")
+    assert open_ones(strict) == []
+
+
+def test_a_process_without_a_terminal_cannot_say_yes(strict: World) -> None:
+    digest = waiting(strict, RUN)
+    for words in (["yes", "--digest", digest], []):
+        answer = strict.process("questions", "answer", "q1", *words, stdin=b"y\n" * 9)
+        assert answer.code == 4, answer
+    assert open_ones(strict) == ["q1"]
+
+
+def test_f85_a_no_with_words(strict: World) -> None:
+    waiting(strict, RUN)
+    row = strict.ok("questions", "answer", "q1", "no", "--words", "Use `make`, please")
+    assert row["answers"] == [["Use `make`, please"]]
+    error = strict.no(5, "questions", "answer", "q1", "no")
+    assert "Use `make`, please" in error["message"]
+
+
+def test_f96_where_the_user_allows_it_a_full_digest_says_yes(world: World) -> None:
+    digest = waiting(world, RUN)
+    assert world.no(5, "questions", "answer", "q1", "yes", "--digest", "0" * 64)["message"] == (
+        f"The question's digest is {digest}, not {'0' * 64}."
+    )
+    short = world.no(4, "questions", "answer", "q1", "yes", "--no-input", "--digest", digest[:63])
+    assert short["error"] == "declined"
+    row = world.ok("questions", "answer", "q1", "yes", "--digest", digest)
+    assert (row["answers"], row["grant"]) == ([["Yes"]], None)
+    [known] = world.ok("questions", "list", "--all")["questions"]
+    assert known["answered_by"].endswith(" (digest)")
+
+
+def test_f81_a_yes_is_remembered_only_with_all_its_patterns(world: World) -> None:
+    digest = waiting(world, RUN)
+    line = ("questions", "answer", "q1", "project", "--digest", digest)
+    assert "git status *" in world.no(4, *line)["message"]
+    assert world.no(2, *line, "--pattern", "git *")["error"] == "usage"
+    row = world.ok(*line, "--pattern", "git status *")
+    [grant] = opened(world).grants.all()
+    assert (row["grant"], grant.patterns, grant.reach) == (grant.id, (STATUS,), "project")
+    assert (grant.agent, grant.mode, grant.question) == ("build", "ask", "q1")
+
+
+@pytest.mark.parametrize("words", [["session"], ["unconfined"], ["yes", "no"], ["yes", "--words"]])
+def test_an_answer_that_was_not_offered_is_refused(world: World, words: list[str]) -> None:
+    digest = waiting(world, LONG)
+    more = ["hm"] if words[-1] == "--words" else []
+    line = ("questions", "answer", "q1", *words, *more, "--digest", digest)
+    assert world.no(2, *line)["error"] == "usage"
+    assert open_ones(world) == ["q1"]
+
+
+def test_what_a_model_wants_to_know_is_answered_part_by_part(world: World) -> None:
+    digest = waiting(world, COLOUR, COLOUR)
+    line = ("questions", "answer", "q1")
+    assert world.no(2, *line, "2", "--digest", digest)["error"] == "usage"
+    row = world.ok(*line, "2", "a dark one", "--digest", digest)
+    assert row["answers"] == [["Blue"], ["a dark one"]]
+
+
+def typed(world: World, *words: str) -> Terminal:
+    return Terminal(world, "questions", "answer", "q1", *words, shared=SCREEN)
+
+
+def test_a_yes_on_the_terminal_names_the_digest(strict: World) -> None:
+    digest = waiting(strict, RUN)
+    assert typed(strict, "yes").answer(b"y\n").code == 4
+    terminal = typed(strict, "yes")
+    assert terminal.answer(digest[:8].encode() + b"\n").code == 0
+    shown = [terminal.screen.index(words) for words in (b"Risk: medium", b"  - It", b"May the")]
+    assert shown == sorted(shown)
+    assert b"Next: assent -c -p ''" in terminal.screen
+    assert open_ones(strict) == []
+
+
+def test_f81_on_the_terminal_the_patterns_are_shown_before_the_yes(strict: World) -> None:
+    digest = waiting(strict, RUN)
+    terminal = typed(strict, "session")
+    terminal.wait_for(QUESTION)
+    shown = terminal.screen.replace(b"\r\n", b" ")
+    assert b"From now on bash `git status *` runs without asking for the agent build" in shown
+    assert terminal.answer(digest[:8].encode() + b"\n").code == 0
+    [grant] = opened(strict).grants.all()
+    assert (grant.reach, grant.patterns) == ("session", (STATUS,))
+
+
+@pytest.mark.parametrize(
+    ("keys", "answers"),
+    [(b"y\n", [["Yes"]]), (b"4\n", [["Yes, without the sandbox"]]), (b"n\n", [["No"]]),
+     (b"5\n", [["No"]]), (b"\n", [[]]), (b"Rather make\n", [["Rather make"]])],
+    ids=["y", "number", "n", "number of the no", "enter", "words"],
+)  # fmt: skip
+def test_f82_all_choices_have_numbers_and_enter_is_no(
+    strict: World, keys: bytes, answers: list[list[str]]
+) -> None:
+    waiting(strict, RUN)
+    terminal = typed(strict)
+    terminal.wait_for(HINT)
+    for row in (b"1. Yes: once", b"2. Yes, for this session: ", b"5. No"):
+        assert row in terminal.screen
+    assert b"Y, n, a number or your own words" in terminal.screen
+    terminal.type(keys)
+    assert terminal.end().code == 0
+    [row] = strict.ok("questions", "list", "--all")["questions"]
+    assert row["answers"] == answers
+
+
+@pytest.mark.parametrize(("keys", "grants"), [(b"y\n", 1), (b"\n", 0), (b"n\n", 0)])
+def test_f81_the_terminal_asks_again_before_it_remembers(
+    strict: World, keys: bytes, grants: int
+) -> None:
+    waiting(strict, RUN)
+    terminal = typed(strict)
+    terminal.wait_for(HINT)
+    terminal.type(b"3\n")
+    terminal.wait_for(b"Is that right?")
+    terminal.wait_for(b"Y, n or your own words " + HINT)
+    terminal.type(keys)
+    assert terminal.end().code == (0 if grants else 4)
+    assert len(opened(strict).grants.all()) == grants
+    assert len(open_ones(strict)) == 1 - grants
+
+
+def test_a_long_question_can_be_seen_to_its_end(strict: World) -> None:
+    waiting(strict, LONG)
+    terminal = typed(strict)
+    terminal.wait_for(b"v to see all of it")
+    assert b"the last one" not in terminal.screen
+    terminal.type(b"v\n")
+    terminal.wait_for(b"+the last one")
+    terminal.wait_for(b"Y, n or your own words " + HINT)
+    terminal.type(b"y\n")
+    assert terminal.end().code == 0
+    assert open_ones(strict) == []
+
+
+def test_f95_an_answer_elsewhere_ends_the_wait(strict: World) -> None:
+    waiting(strict, RUN)
+    terminal = typed(strict)
+    terminal.wait_for(HINT)
+    strict.ok("questions", "answer", "q1", "no")
+    terminal.wait_for(b"Answered elsewhere.")
+    assert terminal.end().code == 5
+    assert b"was answered by" in terminal.screen

@@ -1,0 +1,149 @@
+"""Questions: any changed field has another digest, and only the label of a yes is a yes."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from assent.core.grant import Pattern
+from assent.core.message import Call
+from assent.core.question import (
+    NO,
+    NOBODY,
+    PROJECT,
+    SESSION,
+    UNCONFINED,
+    YES,
+    Answers,
+    Consent,
+    choices,
+    is_permission,
+    question_digest,
+    read_consent,
+)
+from assent.core.session_event import Option, Question, QuestionAsked
+
+STATUS = Pattern("bash", "git status *")
+QUESTION = Question(
+    "Permission",
+    "May the model run git status?",
+    choices((STATUS,), command=True),
+    by="gate",
+    things=("run git status",),
+    detail="+1",
+    always=(STATUS,),
+    risk=("low", "It reads."),
+)
+ASKED = QuestionAsked(
+    "q1", "c1", (QUESTION,), "shell", "", "2026-01-01T12:00:00.000Z", "build", "ask", "p"
+)
+CALL = Call("c1", "shell", {"line": "git status", "n": 1})
+PLAIN = Question("Permission", "May it?", (Option(YES), Option(NO)), by="gate")
+
+
+def digest(asked: QuestionAsked = ASKED, call: Call = CALL, session: str = "s") -> str:
+    return question_digest(session, call, asked)
+
+
+def replaced(**changes: Any) -> QuestionAsked:
+    return msgspec.structs.replace(ASKED, questions=(msgspec.structs.replace(QUESTION, **changes),))
+
+
+CHANGED = {
+    "session": digest(session="t"),
+    "call": digest(call=Call("c2", "shell", CALL.args)),
+    "tool called": digest(call=Call("c1", "git", CALL.args)),
+    "arguments": digest(call=Call("c1", "shell", {"line": "git push", "n": 1})),
+    "kind of an argument": digest(call=Call("c1", "shell", {"line": "git status", "n": "1"})),
+    "no arguments": digest(call=Call("c1", "shell", {})),
+    "unreadable arguments": digest(call=Call("c1", "shell", None)),
+    "raw arguments": digest(call=Call("c1", "shell", None, "{")),
+    **{
+        name: digest(msgspec.structs.replace(ASKED, **{name: "other"}))
+        for name in ("id", "call", "tool", "expires_at", "agent", "plan")
+    },
+    "mode": digest(msgspec.structs.replace(ASKED, mode="yolo")),
+    "two questions": digest(msgspec.structs.replace(ASKED, questions=(QUESTION, QUESTION))),
+    **{
+        f"question's {name}": digest(replaced(**{name: "other"}))
+        for name in ("header", "question", "detail")
+    },
+    "by": digest(replaced(by="model")),
+    "options": digest(replaced(options=())),
+    "an option": digest(replaced(options=(Option(YES), *QUESTION.options[1:]))),
+    "multiple": digest(replaced(multiple=True)),
+    "custom": digest(replaced(custom=False)),
+    "things": digest(replaced(things=("run git push",))),
+    "things, otherwise split": digest(replaced(things=("run git", " status"))),
+    "always": digest(replaced(always=())),
+    "a pattern": digest(replaced(always=(Pattern("bash", "git *"),))),
+    "a pattern's permission": digest(replaced(always=(Pattern("edit", "git status *"),))),
+    "exact": digest(replaced(always=(Pattern("bash", "git status *", exact=True),))),
+    "risk": digest(replaced(risk=("high", "It reads."))),
+}
+
+
+def test_f96_any_changed_field_gives_another_digest() -> None:
+    everything = [digest(), *CHANGED.values()]
+    assert len(set(everything)) == len(everything)
+    fields = {*QuestionAsked.__struct_fields__, *Question.__struct_fields__}
+    known = {name.removeprefix("question's ") for name in CHANGED}
+    assert fields - known == {"questions", "digest"}
+
+
+def test_f96_the_same_question_has_the_same_digest_wherever_it_was_kept() -> None:
+    stored = msgspec.json.decode(msgspec.json.encode(ASKED), type=QuestionAsked)
+    turned = Call("c1", "shell", {"n": 1, "line": "git status"})
+    named = msgspec.structs.replace(stored, digest=digest())
+    assert digest(named, turned) == digest()
+
+
+MEANT: dict[str, tuple[Answers | None, Consent]] = {
+    "yes": (((YES,),), Consent(yes=True)),
+    "for the session": (((SESSION,),), Consent(yes=True, reach="session")),
+    "for the project": (((PROJECT,),), Consent(yes=True, reach="project")),
+    "without the sandbox": (((UNCONFINED,),), Consent(yes=True, unconfined=True)),
+    "no": (((NO,),), Consent(plain=True, why="they said no.")),
+    "enter": (((),), Consent(plain=True, why="they gave no answer.")),
+    "blanks": (((" ",),), Consent(plain=True, why="they gave no answer.")),
+    "words": ((("Use make",),), Consent(words="Use make", why="Use make.")),
+    "a question": ((("Why?",),), Consent(words="Why?", why="Why?")),
+    "another case": ((("yes",),), Consent(words="yes", why="yes.")),
+    "both": (((YES, NO),), Consent(words="Yes, No", why="Yes, No.")),
+    "twice": (((YES,), (YES,)), Consent(words="Yes, Yes", why="Yes, Yes.")),
+    "nobody": (None, Consent(nobody=True, why=NOBODY)),
+}
+
+
+@pytest.mark.parametrize(("answers", "consent"), MEANT.values(), ids=MEANT)
+def test_f41_only_the_label_of_a_yes_is_a_yes(answers: Answers | None, consent: Consent) -> None:
+    assert read_consent(QUESTION, answers) == consent
+
+
+@pytest.mark.parametrize("label", [SESSION, PROJECT, UNCONFINED])
+def test_a_yes_that_was_not_offered_is_none(label: str) -> None:
+    assert read_consent(PLAIN, ((label,),)) == Consent(words=label, why=f"{label}.")
+
+
+def test_f82_the_choices_say_what_each_would_mean() -> None:
+    assert choices(()) == (Option(YES), Option(NO))
+    assert [one.label for one in choices((), command=True)] == [YES, UNCONFINED, NO]
+    exact = Pattern("bash", "python x.py", exact=True)
+    assert [(one.label, one.description) for one in choices((STATUS, exact))] == [
+        (YES, "once"),
+        (
+            SESSION,
+            "from now on, in this session alone: bash `git status *`, bash `python x.py` exactly",
+        ),
+        (
+            PROJECT,
+            "from now on, in every session here: bash `git status *`, bash `python x.py` exactly",
+        ),
+        (NO, ""),
+    ]
+
+
+def test_a_models_question_is_never_the_gates() -> None:
+    assert is_permission(QUESTION)
+    assert not is_permission(msgspec.structs.replace(QUESTION, by="model"))
+    assert not is_permission(msgspec.structs.replace(QUESTION, header="Plan mode"))

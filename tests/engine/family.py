@@ -1,0 +1,196 @@
+"""Families for tests: a real log, real locks, real threads; only the models follow a script."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from threading import Event, Lock
+from typing import Any
+
+import msgspec
+from tests.engine.desk import NoProcess, NoPrograms, NoShell, Person
+from tests.engine.world import World
+
+from assent.core.agent import Agent
+from assent.core.errors import Interrupted
+from assent.core.event import Recorded
+from assent.core.message import Call, Message, Result, Text
+from assent.core.mode import CustomMode
+from assent.core.model import Delta, Stop
+from assent.core.rules import Policy
+from assent.core.session import SessionRecord
+from assent.core.session_event import (
+    CallEnded,
+    MessageAdded,
+    PartSaid,
+    StepEnded,
+    StepStarted,
+    TurnEnded,
+)
+from assent.engine.engine import Engine
+from assent.engine.session.tooling import TaskLimits, Tooling
+from assent.gate.gate import RuleGate
+from assent.gate.operands import operands
+from assent.gate.shell.lines import read_line
+from assent.ports import Turn
+from assent.store.clock import SystemClock
+from assent.store.locks import FileLocks
+from assent.store.sqlite import SqliteStore
+from assent.tools.table import TOOLS
+from assent.tools.toolbox import Toolbox
+
+Answer = str | list[tuple[str, dict[str, Any]]]
+EDITS = ("write", "edit", "multi_edit", "patch", "delete", "move", "notebook_edit")
+AGENTS = {
+    "plan": Agent("plan", kind="primary"),
+    "build": Agent("build", kind="primary"),
+    "explore": Agent("explore", "Looks.", tools=dict.fromkeys(EDITS, False)),
+    "general": Agent("general", "Works.", kind="subagent"),
+}
+
+
+class Cast:
+    """Who says what: answers by agent, and what happens before a step is answered."""
+
+    def __init__(self, answers: Mapping[str, Sequence[Answer]]) -> None:
+        self.answers = {name: list(each) for name, each in answers.items()}
+        self.before: Callable[[Turn, Actor], None] = lambda turn, actor: None
+        self.prompts: dict[str, list[tuple[Message, ...]]] = {}
+        self._alone = Lock()
+
+    def next(self, turn: Turn, taken: int) -> Answer:
+        """Returns the next answer of the root; of a child, the one for that step of its turn."""
+        with self._alone:
+            self.prompts.setdefault(turn.record.session, []).append(turn.messages)
+            if turn.record.parent:
+                return self.answers[turn.agent.name][taken - 1]
+            return self.answers["main"].pop(0)
+
+
+class Actor:
+    """Implements ports.Driver with answers of a cast."""
+
+    def __init__(self, cast: Cast, steps: int = 0) -> None:
+        self.cast = cast
+        self.steps = steps
+        self.stopped = Event()
+
+    def stop(self) -> None:
+        self.stopped.set()
+
+    def another(self, steps: int = 0) -> "Actor":
+        return Actor(self.cast, steps)
+
+    def drive(self, turn: Turn) -> Iterator[Recorded | Delta]:
+        try:
+            yield from self._steps(turn)
+        except (KeyboardInterrupt, Interrupted):
+            yield from turn.note(TurnEnded("interrupted", "You interrupted the turn."))
+            raise Interrupted("You interrupted the turn.") from None
+        except GeneratorExit:
+            turn.note(TurnEnded("interrupted", "You interrupted the turn."))
+            raise
+
+    def _steps(self, turn: Turn) -> Iterator[Recorded | Delta]:
+        taken = 0
+        while True:
+            yield from turn.catch_up()
+            if turn.over:
+                return
+            taken += 1
+            calls = yield from self._step(turn, taken)
+            if taken == self.steps:
+                yield from turn.note(TurnEnded("limit", f"That were {taken} steps."))
+                return
+            if calls:
+                yield from turn.settle(calls)
+            elif not (yield from turn.rest()):
+                yield from turn.note(TurnEnded("end"))
+                return
+
+    def _step(self, turn: Turn, taken: int) -> Any:
+        step = turn.record.steps + 1
+        yield from turn.note(StepStarted(step, turn.agent.name, "m", turn.record.mode))
+        self.cast.before(turn, self)
+        if self.stopped.is_set():
+            raise Interrupted("Stopped.")
+        answer = self.cast.next(turn, taken)
+        calls = [] if isinstance(answer, str) else answer
+        parts: list[Text | Call] = [Text(answer)] if isinstance(answer, str) else []
+        parts += [Call(f"{step}.{n}", *call) for n, call in enumerate(calls, 1)]
+        yield from turn.note(*map(PartSaid, parts), StepEnded(Stop.END))
+        return [part for part in parts if isinstance(part, Call)]
+
+
+class Family:
+    """A workspace in which sessions have children."""
+
+    def __init__(self, base: Path, limits: TaskLimits | None = None) -> None:
+        self.world = World(base)
+        self.world.store = SqliteStore(base / "state" / "log.db")
+        self.world.locks = FileLocks(base / "state" / "locks", patience=5)
+        self.world.clock = SystemClock()  # type: ignore[assignment]
+        self.limits = limits or TaskLimits()
+        self.agents = dict(AGENTS)
+        self.modes: dict[str, CustomMode] = {}
+        self.person: Any = Person()
+        self.shown: list[Recorded] = []
+
+    @property
+    def engine(self) -> Engine:
+        return self.world.engine()
+
+    def tooling(self, actor: Actor | None) -> Tooling:
+        gate = RuleGate(Policy(), read_line, operands)
+        return Tooling(
+            NoProcess(), NoShell(), NoPrograms(), gate, self.person,
+            Toolbox(TOOLS, gate, suggest=True), self.agents, modes=self.modes, driver=actor,
+            tasks=self.limits,
+        )  # fmt: skip
+
+    def start(self, mode: str = "plan", agent: str = "") -> SessionRecord:
+        return self.engine.sessions.start("Do it", mode, agent)
+
+    def work(self, record: SessionRecord, cast: Cast) -> SessionRecord:
+        """Drives one turn to its end, and keeps what a face would have seen."""
+        actor = Actor(cast)
+        heard = self.engine.sessions.work(record, actor, self.tooling(actor))
+        self.shown += [one for one in heard if isinstance(one, Recorded)]
+        return self.load(record)
+
+    def play(self, mode: str = "plan", **answers: Sequence[Answer]) -> SessionRecord:
+        """Starts a session and drives its first turn."""
+        return self.work(self.start(mode), Cast(answers))
+
+    def load(self, record: SessionRecord) -> SessionRecord:
+        return self.engine.sessions.load(record.session)
+
+    def children(self, record: SessionRecord) -> list[SessionRecord]:
+        """The children of a session, the first-born first."""
+        found = [each for each in self.engine.sessions.all() if each.parent == record.session]
+        return found[::-1]
+
+    def results(self, record: SessionRecord) -> list[Result]:
+        """What the model was told about its calls."""
+        events = [one.event for one in self.engine.sessions.events(record)]
+        return [event.result for event in events if isinstance(event, CallEnded)]
+
+    def told(self, record: SessionRecord, about: str) -> list[str]:
+        """The synthetic messages about something."""
+        events = [one.event for one in self.engine.sessions.events(record)]
+        chosen = [e for e in events if isinstance(e, MessageAdded) and e.synthetic == about]
+        return [part.text for event in chosen for part in event.parts if isinstance(part, Text)]
+
+    def ends(self, record: SessionRecord) -> list[tuple[str, str]]:
+        """How the turns of a session ended."""
+        events = [one.event for one in self.engine.sessions.events(record)]
+        return [(event.why, event.words) for event in events if isinstance(event, TurnEnded)]
+
+    def with_agent(self, agent: Agent) -> None:
+        self.agents[agent.name] = agent
+
+    def with_limits(self, **limits: Any) -> None:
+        self.limits = msgspec.structs.replace(self.limits, **limits)
+
+
+def task(prompt: str, agent: str = "explore", **more: Any) -> tuple[str, dict[str, Any]]:
+    """A call that starts a child."""
+    return "task", {"prompt": prompt, "agent": agent, **more}

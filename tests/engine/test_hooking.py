@@ -1,0 +1,155 @@
+"""Hooks hear of calls, prompts, plans and runs; they can say no to the first two, and no more."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from tests.engine.desk import told
+from tests.engine.world import World
+
+from assent.core.errors import Refused
+from assent.core.journal import finished
+from assent.core.message import Call
+from assent.core.tool import Action, Attempt, Decision, Outcome, Request, Verdict
+from assent.engine.session.hooking import HookGuard
+from assent.ports import Heard
+
+CALL = Call("c1", "write_file", {"path": "a.txt", "content": "x"})
+ATTEMPT = Attempt(
+    "s1",
+    "build",
+    "ask",
+    CALL,
+    "write",
+    (Request(Action.EDIT, "a.txt"),),
+    Decision(Verdict.ASK, "?"),
+)
+FACTS = {
+    "session": "s1",
+    "agent": "build",
+    "mode": "ask",
+    "call": "c1",
+    "tool": "write",
+    "arguments": {"path": "a.txt", "content": "x"},
+    "touched": [{"action": "edit", "permission": "edit", "resource": "a.txt"}],
+    "verdict": "ask",
+    "reason": "?",
+}
+
+
+class Ears:
+    """Implements ports.Hooks: notes what it hears, and answers as it was told."""
+
+    def __init__(self, **answers: Heard) -> None:
+        self.answers = answers
+        self.heard: list[tuple[str, dict[str, Any]]] = []
+
+    def fire(self, on: str, facts: Mapping[str, Any]) -> Heard:
+        self.heard.append((on, dict(facts)))
+        return self.answers.get(on, Heard())
+
+    @property
+    def moments(self) -> list[str]:
+        return [on for on, _ in self.heard]
+
+
+def test_f134_a_guard_tells_all_about_a_call() -> None:
+    ears, warnings = Ears(), list[str]()
+    guard = HookGuard(ears, warnings.append)
+    outcome = Outcome("Done.", failed=True)
+    assert guard.before(ATTEMPT) is None
+    assert guard.after(ATTEMPT, outcome) is outcome
+    after = {**FACTS, "result": "Done.", "failed": True}
+    assert ears.heard == [("before_tool", FACTS), ("after_tool", after)]
+    assert warnings == []
+
+
+def test_an_objection_is_a_denial_by_a_hook() -> None:
+    guard = HookGuard(Ears(before_tool=Heard("not on Fridays")), print)
+    decision = Decision(Verdict.DENY, "not on Fridays", "hook", "before_tool: write")
+    assert guard.before(ATTEMPT) == decision
+
+
+def test_what_the_gate_denied_no_hook_can_allow() -> None:
+    ears = Ears(before_tool=Heard(words="let it"))
+    denied = Decision(Verdict.DENY, "never")
+    attempt = Attempt("s1", "build", "ask", CALL, "write", ATTEMPT.requests, denied)
+    assert HookGuard(ears, print).before(attempt) is None
+    assert ears.heard == []
+
+
+def test_words_before_and_after_reach_the_model_with_the_result() -> None:
+    warnings = list[str]()
+    ears = Ears(before_tool=Heard(words="early"), after_tool=Heard("", "late", ("w1", "w2")))
+    guard = HookGuard(ears, warnings.append)
+    guard.before(ATTEMPT)
+    said = "Done.\n[A hook of the person says: early]\n[A hook of the person says: late]"
+    assert guard.after(ATTEMPT, Outcome("Done.", "title")) == Outcome(said, "title")
+    assert guard.after(ATTEMPT, Outcome("")).text == "\n[A hook of the person says: late]"
+    assert warnings == ["w1", "w2"] * 2
+
+
+def test_f134_a_prompt_is_heard_before_anything_is_made(world: World) -> None:
+    ears = world.hooks = Ears(prompt=Heard("no secrets please"))
+    with pytest.raises(Refused, match="no secrets please"):
+        world.engine().sessions.start("Print the key", "plan")
+    assert world.engine().sessions.all() == []
+    assert world.engine().plans.all() == []
+    on, facts = ears.heard[0]
+    assert (on, facts.pop("session") != "") == ("prompt", True)
+    assert facts == {"agent": "plan", "mode": "plan", "prompt": "Print the key"}
+
+
+def test_words_of_a_prompt_hook_come_before_the_persons(world: World) -> None:
+    ears = world.hooks = Ears(prompt=Heard("", "The build is red.", ("slow",)))
+    engine = world.engine()
+    record = engine.sessions.start("Mend it", "plan")
+    assert ears.heard[0][1]["session"] == record.session
+    record = engine.sessions.say(record, "Quickly")
+    assert told(world, record, "hook") == ["A hook of the person adds: The build is red."] * 2
+    events = [getattr(each.event, "synthetic", None) for each in engine.sessions.events(record)]
+    assert events == [None, None, "reminder", "hook", "", "hook", ""]
+    assert (record.messages, engine.warnings) == (2, ("slow", "slow"))
+
+
+def test_a_later_prompt_can_be_refused_and_nothing_is_said(world: World) -> None:
+    record = world.engine().sessions.start("", "plan")
+    world.hooks = Ears(prompt=Heard("no"))
+    with pytest.raises(Refused):
+        world.engine().sessions.say(record, "Go on")
+    assert world.engine().sessions.load(record.session) == record
+
+
+def test_f134_plans_and_runs_are_heard_of_once_they_are_done(world: World) -> None:
+    ears = world.hooks = Ears(run_finished=Heard("too late", "words", ("a warning",)))
+    record = world.approve({"a.txt": b"one\n"})
+    engine = world.engine()
+    report = finished(engine.runs.build(record.plan_id))
+    assert engine.warnings == ("a warning",)
+    plan = {"plan": record.plan_id, "name": "work", "digest": record.digest}
+    waits, done = {**plan, "state": str(record.state)}, {**plan, "state": "COMPLETED"}
+    assert ears.heard == [
+        ("plan_proposed", waits),
+        ("plan_approved", waits),
+        ("run_finished", {**done, "run": report.run, "outcome": "done"}),
+    ]
+
+
+def test_an_undo_is_a_run(world: World) -> None:
+    record = world.approve({"a.txt": b"one\n"})
+    world.build(record)
+    ears = world.hooks = Ears()
+    engine = world.engine()
+    report = finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+    assert ears.moments == ["run_finished"]
+    assert ears.heard[0][1]["run"] == report.run
+    assert world.files() == {}
+
+
+def test_what_is_refused_is_no_run(world: World) -> None:
+    record = world.propose({"a.txt": b"one\n"})
+    ears = world.hooks = Ears()
+    with pytest.raises(Exception, match="approved"):
+        finished(world.engine().runs.build(record.plan_id))
+    assert finished(world.engine().runs.recover()).run == ""
+    assert ears.heard == []

@@ -1,0 +1,52 @@
+"""Kinds of sub-agents: who may be started, and how far each goes."""
+
+import pytest
+
+from assent.core.agent import Agent
+from assent.core.errors import UsageError
+from assent.core.rules import Rule
+from assent.engine.session.kinds import kind, kinds, kinds_line, only_looks, seconds_of, steps_of
+from assent.engine.session.tooling import TaskLimits
+
+AGENTS = {
+    "plan": Agent("plan", kind="primary"),
+    "general": Agent("general", "Works.", kind="subagent"),
+    "explore": Agent("explore", "Looks."),
+}
+LIMITS = TaskLimits(seconds=600, steps=60)
+
+
+def test_f100_agents_that_a_person_talks_to_are_no_kind() -> None:
+    assert [agent.name for agent in kinds(AGENTS)] == ["explore", "general"]
+    assert kinds_line(AGENTS) == "Sub-agents for `task`: explore (Looks.), general (Works.)"
+    assert (kinds_line({}), kind(AGENTS, "explore")) == ("", AGENTS["explore"])
+    with pytest.raises(UsageError, match=r"There are: explore, general\."):
+        kind(AGENTS, "plan")
+
+
+@pytest.mark.parametrize(
+    ("agent", "looks"),
+    [
+        (Agent("a"), False),
+        (Agent("a", tools={"edit": False}), True),
+        (Agent("a", permission={"edit": "deny"}), True),
+        (Agent("a", tools={"edit": False, "bash": True}), False),
+        (Agent("a", permission={"edit": "deny", "bash": {"git *": "allow"}}), False),
+        (Agent("a", tools={"edit": False}, rules=(Rule("bash", "make", "ask"),)), False),
+    ],
+)
+def test_who_may_neither_edit_nor_run_commands_only_looks(agent: Agent, looks: bool) -> None:
+    assert only_looks(agent) is looks
+
+
+@pytest.mark.parametrize(
+    ("agent", "steps", "seconds"),
+    [
+        (Agent("a"), 60, 600),
+        (Agent("a", steps=90, seconds=900, source="user"), 90, 900),
+        (Agent("a", steps=90, seconds=900, source="project"), 60, 600),
+        (Agent("a", steps=9, seconds=9, source="project"), 9, 9),
+    ],
+)
+def test_f100_a_project_only_lowers_limits(agent: Agent, steps: int, seconds: float) -> None:
+    assert (steps_of(agent, LIMITS), seconds_of(agent, LIMITS)) == (steps, seconds)

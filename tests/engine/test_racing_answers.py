@@ -1,0 +1,89 @@
+"""Racing answers: of two processes that answer one question at the same moment one wins."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from assent.core.message import Call
+from assent.core.question import choices, question_digest
+from assent.core.session_event import (
+    PartSaid,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    StepStarted,
+)
+from assent.engine.session.diary import Diary
+from assent.testing.engines import Site, open_site
+
+ROUNDS = 4
+PATIENCE = 60.0
+
+# Opens an engine, says that it is ready, and answers when it is told to.
+ANSWERER = """
+import sys
+from pathlib import Path
+from assent.core.errors import Moved
+from assent.core.answering import Reply
+from assent.testing.engines import Site, open_site
+
+root, state, digest, question, label = sys.argv[1:]
+engine = open_site(Site(Path(root), Path(state)))
+engine.questions.find(question)
+print("ready", flush=True)
+sys.stdin.readline()
+try:
+    engine.questions.answer(question, digest, Reply(((label,),), label))
+    print("won", flush=True)
+except Moved as lost:
+    print("lost:", lost.message, flush=True)
+"""
+
+
+def asked(site: Site, number: int) -> tuple[str, QuestionAsked]:
+    """A call asks; returns its session and the question."""
+    engine = open_site(site)
+    record = engine.sessions.start(f"Round {number}", "ask")
+    call = Call("c1", "write", {"path": "a"})
+    question = Question("Permission", "May it?", choices(()), by="gate")
+    wanted = QuestionAsked(f"question{number}", "c1", (question,), "write")
+    digest = question_digest(record.session, call, wanted)
+    found = QuestionAsked(wanted.id, "c1", (question,), "write", digest)
+    diary = Diary(engine.sessions.diary()._doors, record.workspace)
+    diary.append(record, StepStarted(1, "build", "m", "ask"), PartSaid(call), found)
+    engine.close()
+    return record.session, found
+
+
+def test_f96_of_two_processes_that_answer_at_once_one_wins(tmp_path: Path) -> None:
+    site = Site(tmp_path / "root", tmp_path / "state")
+    site.root.mkdir()
+    for number in range(ROUNDS):
+        session, question = asked(site, number)
+        racers = []
+        for label in ("Yes", "No"):
+            line = (str(site.root), str(site.state), question.digest, question.id, label)
+            racers.append(
+                subprocess.Popen(
+                    [sys.executable, "-c", ANSWERER, *line],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    encoding="utf-8",
+                )
+            )
+        for racer in racers:
+            assert racer.stdout is not None
+            assert racer.stdout.readline() == "ready\n"
+        for racer in racers:
+            assert racer.stdin is not None
+            racer.stdin.write("go\n")
+            racer.stdin.flush()
+        said = [racer.communicate(timeout=PATIENCE)[0].strip() for racer in racers]
+        assert sorted(words.split(":")[0] for words in said) == ["lost", "won"]
+        winner = ("Yes", "No")[said.index("won")]
+        [lost] = [words for words in said if words != "won"]
+        assert f"was answered by {winner} at " in lost
+        events = [one.event for one in open_site(site).sessions.diary().read(session)]
+        [answered] = [event for event in events if isinstance(event, QuestionAnswered)]
+        assert answered.answers == ((winner,),)

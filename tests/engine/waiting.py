@@ -1,0 +1,191 @@
+"""Sessions whose calls wait for a person: a real log, and as many people as a test likes."""
+
+from collections.abc import Callable, Generator, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from tests.engine.desk import Answers, OpenGate, Person, tooling
+from tests.engine.world import World
+
+from assent.core.answering import Reply
+from assent.core.event import Recorded
+from assent.core.grant import Pattern
+from assent.core.inquiry import Pending
+from assent.core.message import Call
+from assent.core.mode import Mode
+from assent.core.model import Stop
+from assent.core.question import Consent
+from assent.core.session import SessionRecord
+from assent.core.session_event import (
+    Level,
+    PartSaid,
+    Question,
+    SessionEvent,
+    SessionStarted,
+    StepEnded,
+    StepStarted,
+)
+from assent.core.tool import Action, Decision, Posture, Request, Verdict
+from assent.engine.engine import Engine
+from assent.engine.session.diary import Diary
+from assent.engine.session.permission import Doubt, Permission
+from assent.engine.session.shaping import Shaping
+from assent.engine.session.tooling import Tooling
+from assent.store.sqlite import SqliteStore
+
+R = TypeVar("R")
+
+STATUS, PUSH = "git status -s", "git push origin"
+
+
+class Remembering(OpenGate):
+    """Implements ports.Gate where the first two words of a command can be remembered."""
+
+    def risk(self, requests: Sequence[Request]) -> tuple[Level, tuple[str, ...]]:
+        return "medium", ("It runs a program.",)
+
+    def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
+        return ()
+
+    def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+        words = [request.resource.split()[:2] for request in requests]
+        return tuple(Pattern("bash", f"{' '.join(each)} *") for each in words)
+
+
+class Absent(Person):
+    """Somebody who answers some other day, and elsewhere."""
+
+    later = True
+
+
+class Elsewhere(Person):
+    """Somebody who sits there while another one answers elsewhere."""
+
+    def __init__(self, act: Callable[[], object], *answers: Answers) -> None:
+        super().__init__(*answers)
+        self._act = act
+
+    def ask(self, questions: Sequence[Question], answered: Callable[[], bool]) -> Answers:
+        assert not answered()
+        self._act()
+        self.stopped = answered()
+        return super().ask(questions, answered)
+
+
+def on_disk(world: World, path: Path) -> World:
+    """Gives a world a log on disk."""
+    world.store = SqliteStore(path / "log.db")
+    return world
+
+
+class Booth:
+    """A session whose calls are asked about, in an engine of its own: as after a restart."""
+
+    def __init__(
+        self, world: World, session: str = "", mode: Mode = "ask", expires_s: int = 0
+    ) -> None:
+        self.world = world
+        self.engine: Engine = world.engine()
+        self.mode: Mode = mode
+        self._expires_s = expires_s
+        sessions = self.engine.sessions
+        self.session = session or sessions.start("Go on", mode).session
+        self._before = self.recorded() if session else None
+
+    @property
+    def record(self) -> SessionRecord:
+        return self.engine.sessions.load(self.session)
+
+    def again(self) -> "Booth":
+        """Another process takes the session up."""
+        return Booth(self.world, self.session, self.mode, self._expires_s)
+
+    def note(self, *events: SessionEvent) -> None:
+        Diary(self.world.engine()._doors, self.record.workspace).append(self.record, *events)
+
+    def step(self, *calls: Call) -> None:
+        """The model makes calls."""
+        started = StepStarted(self.record.steps + 1, "build", "m", self.mode)
+        said = [PartSaid(call) for call in calls]
+        self.note(started, *said, StepEnded(Stop.CALLS))
+
+    def ask(self, call: Call, person: Person, layer: str = "mode") -> object:
+        """Asks about a call in this process, and returns what the person said."""
+        requests, gate = (Request(Action.SHELL, str((call.args or {})["line"])),), Remembering()
+        level, reasons = gate.risk(requests)
+        doubt = Doubt(
+            call,
+            call.tool,
+            requests,
+            Decision(Verdict.ASK, "ask mode", layer),
+            "build",
+            self.mode,
+            command=self.mode != "plan",
+            risk=(level, *reasons),
+            always=gate.always(requests, Posture(self.mode)),
+        )
+        return self.drained(self.permission(person).ask(self.record, doubt))
+
+    def permission(self, person: Person) -> Permission:
+        """Returns somebody to ask, who knows what was asked before the session was taken up."""
+        tools = self.tooling(person)
+        shaping = Shaping(self.engine.sessions._desk, tools)
+        found = Permission(self.engine.questions, tools, shaping)
+        if self._before is not None:
+            found.take_up(self._before)
+        return found
+
+    def tooling(self, person: Person) -> Tooling:
+        return msgspec.structs.replace(
+            tooling(person), gate=Remembering(), questions_s=self._expires_s
+        )
+
+    def drained(self, work: Generator[SessionEvent, None, R]) -> R:
+        while True:
+            try:
+                event = next(work)
+            except StopIteration as end:
+                value: R = end.value
+                return value
+            self.note(event)
+
+    def events(self) -> list[SessionEvent]:
+        return [one.event for one in self.recorded()]  # type: ignore[misc]
+
+    def recorded(self) -> list[Recorded]:
+        return self.engine.sessions.events(self.record)
+
+    def pending(self) -> Pending:
+        """The one question that is open."""
+        [one] = self.engine.questions.pending()
+        return one
+
+    def answer(self, one: Pending, label: str, **more: object) -> object:
+        """Answers from elsewhere."""
+        reply = msgspec.structs.replace(Reply(((label,),), "ada (test)"), **more)
+        return self.world.engine().questions.answer(one.id, one.inquiry.asked.digest, reply)
+
+
+def shell(id: str, line: str = STATUS) -> Call:
+    return Call(id, "shell", {"line": line})
+
+
+def child_of(world: World, parent: SessionRecord, name: str) -> SessionRecord:
+    """Starts a child by hand."""
+    started = SessionStarted(
+        name, parent.workspace, name, "ask", "Look it up", parent=parent.session,
+        depth=parent.depth + 1,
+    )  # fmt: skip
+    return Diary(world.engine()._doors, parent.workspace).start(started)
+
+
+def parked(booth: Booth, call: str = "c1", line: str = STATUS) -> None:
+    """A call asks, and nobody is there today."""
+    consent = booth.ask(shell(call, line), Absent())
+    assert isinstance(consent, Consent)
+    assert consent.later
+    assert not consent.yes
+
+
+CALL = shell("c1")

@@ -1,0 +1,185 @@
+"""Remembered answers at the gate: what they answer, what they never do, and what is offered."""
+
+import pytest
+from tests.gate.told import DANGER, UNCERTAIN, told
+
+from assent.core.agent import Agent
+from assent.core.grant import Grant, Pattern
+from assent.core.mode import MODES, Mode
+from assent.core.rule_tables import rules_of
+from assent.core.rules import Layer, Policy
+from assent.core.tool import Action, Decision, Posture, Request, Verdict
+from assent.gate.gate import RuleGate
+from assent.gate.operands import operands
+
+RUN, ASK, DENY = Verdict.RUN, Verdict.ASK, Verdict.DENY
+BUILD = (Agent("build"),)
+GATE = RuleGate(Policy(root="/work/app", home="/home/ada"), told, operands)
+
+
+def yes(*patterns: Pattern, mode: Mode = "ask", agent: str = "build", plan: str = "") -> Grant:
+    return Grant("g1", "session", "s1", agent, mode, patterns, "2026-01-01T00:00:00Z", plan=plan)
+
+
+def judged(
+    action: Action, resource: str, grant: Grant, mode: Mode = "ask", gate: RuleGate = GATE
+) -> Decision:
+    posture = Posture(mode, agents=BUILD, grants=(grant,))
+    return gate.decide([Request(action, resource)], posture)
+
+
+STATUS = yes(Pattern("bash", "make *"))
+
+
+def test_f82_a_remembered_yes_answers_what_would_be_asked() -> None:
+    assert judged(Action.SHELL, "make test", STATUS) == Decision(
+        RUN, "You said yes to it before.", "grant", "g1"
+    )
+    assert judged(Action.SHELL, "npm test", STATUS).verdict is ASK
+    assert judged(Action.SHELL, "make; npm test", STATUS).verdict is ASK
+
+
+def test_f82_it_counts_for_its_agent_and_mode_alone() -> None:
+    for grant in (yes(*STATUS.patterns, mode="auto-edit"), yes(*STATUS.patterns, agent="poet")):
+        assert judged(Action.SHELL, "make", grant).verdict is ASK
+    other = yes(Pattern("edit", "make"))
+    assert judged(Action.SHELL, "make", other).verdict is ASK
+
+
+def test_f72_a_remembered_yes_beats_no_denial_and_no_plan_mode() -> None:
+    denies = Policy((Layer("user", rules_of({"bash": {"make deploy": "deny"}})),))
+    gate = RuleGate(denies, told, operands)
+    assert judged(Action.SHELL, "make deploy", STATUS, gate=gate).verdict is DENY
+    planned = yes(Pattern("bash", "*"), Pattern("edit", "*"), Pattern("read", "*"), mode="plan")
+    assert judged(Action.SHELL, "make", planned, "plan").verdict is DENY
+    exact = yes(Pattern("read", ".env", exact=True), mode="plan")
+    for grant in (planned, exact):
+        assert judged(Action.READ, ".env", grant, "plan").verdict is ASK
+    assert judged(Action.SHELL, DANGER, yes(Pattern("bash", DANGER, exact=True))).verdict is DENY
+
+
+def test_an_exact_pattern_means_its_very_text() -> None:
+    grant = yes(Pattern("edit", "a*.py", exact=True))
+    assert judged(Action.EDIT, "a*.py", grant).verdict is RUN
+    assert judged(Action.EDIT, "ab.py", grant).verdict is ASK
+    assert judged(Action.EDIT, "/work/app/a*.py", grant).verdict is RUN
+
+
+def test_secrets_near_hosts_and_unclear_lines_need_the_exact_answer() -> None:
+    rows = [
+        (Action.READ, ".env", "read", "*"),
+        (Action.FETCH, "http://localhost/x", "webfetch", "http://localhost/*"),
+        (Action.SHELL, UNCERTAIN, "bash", "*"),
+    ]
+    for action, resource, word, wide in rows:
+        assert judged(action, resource, yes(Pattern(word, wide))).verdict is ASK
+        assert judged(action, resource, yes(Pattern(word, resource, exact=True))).verdict is RUN
+
+
+def test_outside_the_scope_of_a_build_only_an_answer_for_that_plan_counts() -> None:
+    def building(grant: Grant) -> Verdict:
+        posture = Posture("ask", building=True, scope=("src/*",), agents=BUILD, grants=(grant,))
+        return GATE.decide([Request(Action.EDIT, "setup.py")], posture).verdict
+
+    setup = Pattern("edit", "setup.py", exact=True)
+    assert (building(yes(setup)), building(yes(setup, plan="d1"))) == (ASK, RUN)
+    assert judged(Action.EDIT, "setup.py", yes(setup, plan="d1")).verdict is ASK
+
+
+OFFERED: list[tuple[Action, str, tuple[Pattern, ...]]] = [
+    (Action.EDIT, "a.py", (Pattern("edit", "a.py", exact=True),)),
+    (Action.READ, ".env", (Pattern("read", ".env", exact=True),)),
+    (Action.SHELL, "make test", (Pattern("bash", "make *"),)),
+    (
+        Action.SHELL,
+        "make > out",
+        (Pattern("bash", "make *"), Pattern("edit", "out", exact=True)),
+    ),
+    (Action.SHELL, DANGER, ()),
+    (
+        Action.FETCH,
+        "https://Example.org/a",
+        (
+            Pattern("webfetch", "https://example.org/*"),
+            Pattern("webfetch", "https://Example.org/a", exact=True),
+        ),
+    ),
+    (
+        Action.FETCH,
+        "http://localhost:8080/a",
+        (Pattern("webfetch", "http://localhost:8080/a", exact=True),),
+    ),
+    (
+        Action.OUTSIDE,
+        "/usr/include",
+        (
+            Pattern("external_directory", "/usr/include", exact=True),
+            Pattern("external_directory", "/usr/include/*"),
+        ),
+    ),
+    (Action.OUTSIDE, "/a*b", (Pattern("external_directory", "/a*b", exact=True),)),
+    (Action.TOOL, "tracker_close", (Pattern("tool", "tracker_close", exact=True),)),
+    (Action.LOOP, "read a", ()),
+    (Action.PRESENT, "plan", ()),
+]
+
+
+@pytest.mark.parametrize(("action", "resource", "wanted"), OFFERED)
+def test_f81_what_a_remembered_yes_would_cover(
+    action: Action, resource: str, wanted: tuple[Pattern, ...]
+) -> None:
+    requests = [Request(action, resource)]
+    assert GATE.always(requests, Posture("ask")) == wanted
+    assert GATE.always(requests, Posture("plan")) == ()
+    if wanted:
+        assert judged(action, resource, yes(*wanted)).verdict is RUN
+
+
+def test_f81_nothing_is_offered_where_a_part_cannot_be_remembered() -> None:
+    requests = [Request(Action.EDIT, "a.py"), Request(Action.LOOP, "edit a.py")]
+    assert GATE.always(requests, Posture("ask")) == ()
+    assert GATE.always([Request(Action.FETCH, "ftp://x")], Posture("ask")) == ()
+
+
+RISKS = [
+    (Action.READ, "a.py", "low", ""),
+    (Action.READ, ".env", "high", ".env may hold secrets"),
+    (Action.EDIT, "a.py", "medium", "a.py changes."),
+    (Action.EDIT, ".husky/pre-commit", "high", "git runs what it says"),
+    (Action.SHELL, "ls", "low", ""),
+    (Action.SHELL, "cat .env", "high", ".env may hold secrets"),
+    (Action.SHELL, DANGER, "high", "It runs what it downloads."),
+    (Action.SHELL, UNCERTAIN, "high", "Not every command"),
+    (Action.FETCH, "https://example.org", "medium", "example.org"),
+    (Action.FETCH, "http://10.0.0.1", "high", "private network"),
+    (Action.FETCH, "gopher://x", "high", "is no http or https URL"),
+    (Action.TOOL, "tracker_close", "high", "is unknown"),
+    (Action.OUTSIDE, "/usr", "medium", "outside the workspace"),
+    (Action.TASK, "explore", "low", ""),
+    (Action.PLAN, "plan", "low", ""),
+]
+
+
+@pytest.mark.parametrize(("action", "resource", "level", "reason"), RISKS)
+def test_f90_risk_has_a_level_and_reasons(
+    action: Action, resource: str, level: str, reason: str
+) -> None:
+    found, reasons = GATE.risk([Request(action, resource)])
+    assert found == level
+    assert any(reason in why for why in reasons) if reason else reasons == ()
+
+
+def test_f90_of_several_the_highest_counts_and_each_reason_once() -> None:
+    requests = [
+        Request(Action.EDIT, "a.py"),
+        Request(Action.EDIT, "a.py"),
+        Request(Action.READ, "b"),
+    ]
+    assert GATE.risk(requests) == ("medium", ("a.py changes.",))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_without_an_agent_the_modes_own_is_meant(mode: Mode) -> None:
+    posture = Posture(mode, grants=(yes(Pattern("edit", "a.py"), mode=mode),))
+    wanted = Verdict.STAGE if mode == "plan" else RUN
+    assert GATE.decide([Request(Action.EDIT, "a.py")], posture).verdict is wanted

@@ -1,0 +1,99 @@
+"""The gate with the real reader of command lines: rules, answers and modes over whole lines."""
+
+import pytest
+
+from assent.core.agent import Agent
+from assent.core.grant import Grant, Pattern
+from assent.core.rule_tables import rules_of
+from assent.core.rules import Layer, Policy
+from assent.core.tool import Action, Decision, Posture, Request, Verdict
+from assent.gate.gate import RuleGate
+from assent.gate.operands import operands
+from assent.gate.shell.lines import read_line
+
+RUN, ASK, DENY = Verdict.RUN, Verdict.ASK, Verdict.DENY
+BUILD = (Agent("build"),)
+TABLE = {
+    "bash": {"*": "ask", "git *": "allow", "git push *": "deny", "npm test *": "allow"},
+    "edit": {"vendor/*": "deny"},
+}
+GATE = RuleGate(Policy((Layer("user", rules_of(TABLE)),), "/work/app", "/home/ada"), read_line,
+                operands)  # fmt: skip
+PLAIN = RuleGate(Policy((), "/work/app", "/home/ada"), read_line, operands)
+
+
+def decided(gate: RuleGate, text: str, *grants: Grant, posture: Posture | None = None) -> Decision:
+    how = posture or Posture("ask", agents=BUILD, grants=grants)
+    return gate.decide([Request(Action.SHELL, text)], how)
+
+
+def remembered(*patterns: Pattern) -> Grant:
+    return Grant("g", "session", "s", "build", "ask", patterns, "2026-01-01T00:00:00Z")
+
+
+LINES = [
+    ("git commit -m 'a; git push'", RUN),
+    ("git status && git push", DENY),
+    ("git status; (git push)", DENY),
+    ("echo $(git push)", DENY),
+    ("git log | git push", DENY),
+    ("git\tpush", DENY),
+    ("'git' push", DENY),
+    ("git status\ngit push", DENY),
+    ("npm test && git add a", RUN),
+    ("npm test && make", ASK),
+    ("npm test > vendor/log", DENY),
+    ("npm test > log", ASK),
+    ("$git push", ASK),
+    ("", ASK),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), LINES)
+def test_f79_rules_see_every_command_of_a_real_line(text: str, wanted: Verdict) -> None:
+    assert decided(GATE, text).verdict is wanted
+
+
+@pytest.mark.parametrize("text", ["npm test", "make lint", "cargo build --release", "pytest -x"])
+def test_f81_the_offered_pattern_answers_the_same_line_and_pushes_nothing(text: str) -> None:
+    offered = PLAIN.always([Request(Action.SHELL, text)], Posture("ask"))
+    assert offered
+    grant = remembered(*offered)
+    assert decided(PLAIN, text, grant).layer == "grant"
+    for other in ("git push", f"{text} && git push", f"{text} > out", f"{text}; $x"):
+        assert decided(PLAIN, other, grant).verdict is ASK, other
+
+
+@pytest.mark.parametrize("text", ["python -c 1", "bash -c ls", "node -e 1", "sh run.sh"])
+def test_f84_of_an_interpreter_only_the_very_line_is_remembered(text: str) -> None:
+    offered = PLAIN.always([Request(Action.SHELL, text)], Posture("ask"))
+    program = text.split()[0]
+    wide = [each for each in offered if each.pattern.startswith(program) and not each.exact]
+    assert wide == []
+    grant = remembered(*offered)
+    assert decided(PLAIN, f"{text} x", grant).verdict in (ASK, DENY)
+    if offered:
+        assert decided(PLAIN, text, grant).verdict is RUN
+
+
+def test_f80_what_is_written_far_from_the_workspace_is_no_everyday_edit() -> None:
+    gate = RuleGate(Policy((Layer("user", rules_of("allow")),), "/work/app"), read_line, operands)
+    auto = Posture("auto-edit")
+    for path in ("/etc/x", "../x"):
+        assert decided(gate, f"make > {path}", posture=auto).verdict in (ASK, DENY)
+    assert decided(gate, "make > log", posture=auto).verdict is RUN
+
+
+def test_a_refusal_while_planning_says_why() -> None:
+    decision = decided(GATE, "npm test", posture=Posture("plan"))
+    assert decision.verdict is DENY
+    assert "npm" in decision.reason
+    assert decided(GATE, "git log", posture=Posture("plan")).verdict is RUN
+
+
+def test_a_denied_command_that_only_reads_is_denied_while_planning_too() -> None:
+    gate = RuleGate(Policy((Layer("user", rules_of({"bash": {"git log *": "deny"}})),)), read_line,
+                    operands)  # fmt: skip
+    for text in ("git log", "ls && git log -3", "ls | git log"):
+        assert decided(gate, text, posture=Posture("plan")).layer == "user"
+    assert decided(gate, "git show", posture=Posture("plan")).verdict is RUN

@@ -1,0 +1,149 @@
+"""Repetitions are counted by what calls say; progress is not mistaken for one (F106 to F108)."""
+
+import pytest
+
+from assent.core.message import Call
+from assent.gate.loops import (
+    LoopLimits,
+    Repeat,
+    Stage,
+    Track,
+    canonical,
+    plain,
+    repeated,
+    stage,
+    trouble,
+)
+
+READ = Call("c1", "read", {"path": "a", "limit": 5})
+
+
+@pytest.mark.parametrize(
+    ("calls", "found"),
+    [
+        ("", Repeat(0)),
+        ("A", Repeat(1)),
+        ("AB", Repeat(1)),
+        ("AA", Repeat(2)),
+        ("AAA", Repeat(3)),
+        ("ABA", Repeat(2)),
+        ("ABCA", Repeat(2)),
+        ("ABAB", Repeat(2, 2)),
+        ("ABABAB", Repeat(3, 2)),
+        ("XYABCABCABC", Repeat(3, 3)),
+        ("ABCDEFABCDEF", Repeat(2, 6)),
+        ("ABCDEFGABCDEFG", Repeat(2)),  # too long for a cycle; the call itself counts
+        ("AXXA", Repeat(2)),
+        ("BAAA", Repeat(3)),
+        ("AABAAB", Repeat(2, 3)),
+    ],
+)
+def test_f106_the_same_call_and_cycles_are_counted(calls: str, found: Repeat) -> None:
+    assert repeated(calls) == found
+
+
+@pytest.mark.parametrize(
+    ("limits", "stages"),
+    [
+        (LoopLimits(), [0, 0, 1, 2, 3, 3]),
+        (LoopLimits(warn=0), [0, 0, 0, 2, 3, 3]),
+        (LoopLimits(ask=0), [0, 0, 1, 1, 3, 3]),
+        (LoopLimits(block=0), [0, 0, 1, 2, 2, 2]),
+        (LoopLimits(0, 0, 0), [0, 0, 0, 0, 0, 0]),
+        (LoopLimits(3, 4, 5), [0, 0, 0, 1, 2, 3]),
+    ],
+)
+def test_f107_stages_come_as_the_settings_say_and_zero_is_none(
+    limits: LoopLimits, stages: list[int]
+) -> None:
+    assert [stage(times, limits) for times in range(6)] == [Stage(each) for each in stages]
+
+
+def test_f106_arguments_in_another_order_are_the_same_call() -> None:
+    other = Call("c2", "read", {"limit": 5, "path": "a"})
+    track = Track()
+    assert track.mark(READ, "read", edits=False) == track.mark(other, "read", edits=False)
+    assert canonical({"b": {"y": 1, "x": [2]}, "a": None}) == '{"a":null,"b":{"x":[2],"y":1}}'
+
+
+@pytest.mark.parametrize(
+    ("call", "tool"),
+    [
+        (Call("c1", "read", {"path": "b", "limit": 5}), "read"),
+        (Call("c1", "read", {"path": "a"}), "read"),
+        (Call("c1", "read", {"path": "a", "limit": "5"}), "read"),
+        (Call("c1", "read", None, '{"path": "a"'), "read"),
+        (READ, "list"),
+    ],
+)
+def test_f106_other_arguments_or_tools_are_other_calls(call: Call, tool: str) -> None:
+    track = Track()
+    assert track.mark(call, tool, edits=False) != track.mark(READ, "read", edits=False)
+
+
+def test_f106_after_a_new_edit_a_call_is_another_one_and_an_edit_never_is() -> None:
+    before = Track()
+    after = before.edited("one")
+    assert before.mark(READ, "read", edits=False) != after.mark(READ, "read", edits=False)
+    assert before.mark(READ, "edit", edits=True) == after.mark(READ, "edit", edits=True)
+    assert after.edited("one") is after
+    assert after.forgiven().edits == after.edits
+
+
+def test_f106_of_more_calls_than_the_window_the_oldest_go() -> None:
+    track = Track()
+    for mark in "ABCDE":
+        track = track.made(mark, 3)
+    assert track.calls == ("C", "D", "E")
+    assert track.made("F", 0).calls == ("C", "D", "E", "F")
+
+
+def failing(*calls: tuple[str, str]) -> str:
+    """Makes calls by tool and error, empty if none; says what is wrong with the last tool then."""
+    track, last = Track(), ""
+    for tool, error in calls:
+        track = track.failed_by(tool, error) if error else track.worked(tool)
+        last = tool
+    return trouble(track, last, LoopLimits())
+
+
+def test_f108_failures_in_a_row_are_counted_and_a_success_ends_them() -> None:
+    one, two, three = ("read", "one"), ("list", "two"), ("read", "three")
+    assert failing(one, two) == ""
+    assert failing(one, two, three) == "3 calls in a row failed."
+    assert failing(one, two, ("list", ""), three, two) == ""
+
+
+def test_f108_a_tool_that_did_not_fail_may_be_tried() -> None:
+    track = Track().failed_by("read", "1").failed_by("read", "b").failed_by("read", "c")
+    tools = ("read", "list")
+    assert [bool(trouble(track, tool, LoopLimits())) for tool in tools] == [True, False]
+
+
+def test_f108_the_same_error_three_times_counts_whatever_other_tools_do() -> None:
+    paths = ("/a/b.py in line 7", "/c/d.py in line 12", "x/y in line 0")
+    same = [("read", f"No {path}.") for path in paths]
+    fine = ("list", "")
+    assert failing(same[0], fine, same[1], fine, same[2]) == "The same error came 3 times."
+    assert failing(same[0], fine, same[1], fine, ("read", "Another.")) == ""
+    assert failing(same[0], same[1], ("read", ""), same[2]) == ""
+
+
+def test_f108_a_new_edit_makes_old_errors_forgotten() -> None:
+    track = Track().failed_by("x", "e").worked("y").failed_by("x", "e").worked("y")
+    assert trouble(track.failed_by("x", "e"), "x", LoopLimits()) == "The same error came 3 times."
+    assert trouble(track.failed_by("x", "e"), "x", LoopLimits(failures=0)) == ""
+    assert trouble(track.edited("one").failed_by("x", "e"), "x", LoopLimits()) == ""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Error 12 at 0xFF3a", "error 7  at\n0x01", True),
+        ("No file src/a/b.py.", "No file ../other/c.", True),
+        ("No such file", "No such folder", False),
+        ("x" * 5000, "x" * 9000, True),
+    ],
+)
+def test_f108_numbers_and_paths_make_no_other_error(one: str, other: str, same: bool) -> None:
+    assert (plain(one) == plain(other)) is same

@@ -1,0 +1,170 @@
+"""The gate only gets stricter by what is added: a deny, a project's file, a parent, plan mode."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.gate.told import DANGER, UNCERTAIN, told
+
+from assent.core.agent import Agent
+from assent.core.grant import Grant, Pattern
+from assent.core.mode import MODES, CustomMode, stricter
+from assent.core.rules import Layer, Policy, Rule
+from assent.core.tool import STRICTNESS, Action, Posture, Request, Verdict
+from assent.gate.gate import RuleGate
+from assent.gate.operands import operands
+
+WORDS = st.sampled_from(["*", "read", "edit", "bash", "webfetch", "tool", "task", "mcp_*", "e*"])
+PATTERNS = st.sampled_from(
+    ["*", "src/*", "*.env", "/work/app/*", "make *", "ls", "https://*", "a?c"]
+)
+RULES = st.builds(Rule, WORDS, PATTERNS, st.sampled_from(["allow", "ask", "deny"]))
+TABLES = st.lists(RULES, max_size=4).map(tuple)
+LAYERS = st.builds(
+    Layer, st.sampled_from(["user", "project", "command line"]), TABLES, st.booleans()
+)
+POLICIES = st.lists(LAYERS, max_size=3).map(tuple)
+RESOURCES = st.sampled_from(
+    ["src/a.py", ".env", "abc", "ls", "make all", "make > src/x", "cat .env", UNCERTAIN, DANGER,
+     "https://example.org/x", "http://localhost", ".github/workflows/ci.yml", ""]
+)  # fmt: skip
+REQUESTS = st.builds(
+    Request, st.sampled_from(Action), RESOURCES, st.sampled_from(["", "mcp_a", "edit"])
+)
+AGENTS = st.builds(
+    Agent,
+    st.sampled_from(["build", "explore"]),
+    rules=TABLES,
+    narrowing=st.lists(TABLES, max_size=1).map(tuple),
+    source=st.sampled_from(["user", "project"]),
+)
+CUSTOM = st.builds(
+    CustomMode,
+    st.just("own"),
+    st.just("ask"),
+    tools=st.sampled_from([None, ("read",), ("mcp_a",)]),
+    edit=st.sampled_from([None, ("src/*",), ()]),
+)
+GRANTED = st.builds(
+    Pattern, st.sampled_from(["edit", "bash", "read"]), st.sampled_from(["*", "make all", ".env"]),
+    st.booleans(),
+)  # fmt: skip
+GRANTS = st.builds(
+    Grant,
+    st.just("g"),
+    st.just("project"),
+    st.just("s"),
+    st.sampled_from(["build", "explore"]),
+    st.sampled_from(MODES),
+    st.lists(GRANTED, max_size=2).map(tuple),
+    st.just("2026-01-01T00:00:00Z"),
+    plan=st.sampled_from(["", "d"]),
+)
+POSTURES = st.builds(
+    Posture,
+    st.sampled_from(MODES),
+    hosts=st.sampled_from([(), ("example.org",)]),
+    building=st.booleans(),
+    scope=st.sampled_from([(), ("src/*",)]),
+    staging=st.booleans(),
+    agents=st.lists(AGENTS, min_size=1, max_size=2).map(tuple),
+    custom=st.lists(CUSTOM, max_size=1).map(tuple),
+    auto=st.booleans(),
+    grants=st.lists(GRANTS, max_size=2).map(tuple),
+)
+MANY = settings(max_examples=400)
+
+
+def verdict(layers: tuple[Layer, ...], request: Request, posture: Posture) -> Verdict:
+    gate = RuleGate(Policy(layers, "/work/app", "/home/ada"), told, operands)
+    return gate.decide([request], posture).verdict
+
+
+def is_looser(one: Verdict, other: Verdict) -> bool:
+    return STRICTNESS.index(one) < STRICTNESS.index(other)
+
+
+def without_answers(posture: Posture) -> Posture:
+    return Posture(
+        posture.mode, posture.hosts, posture.building, posture.scope, posture.child,
+        posture.staging, posture.agents, posture.custom, posture.auto,
+    )  # fmt: skip
+
+
+@MANY
+@given(POLICIES, REQUESTS, POSTURES, st.data())
+def test_f72_one_more_deny_never_loosens(
+    layers: tuple[Layer, ...], request: Request, posture: Posture, data: st.DataObject
+) -> None:
+    """Wherever it is put: between the rules of a layer, or into a layer of its own."""
+    deny = data.draw(st.builds(Rule, WORDS, PATTERNS, st.just("deny")))
+    at = data.draw(st.integers(0, len(layers)))
+    if at == len(layers):
+        more = (*layers, Layer("user", (deny,), data.draw(st.booleans())))
+    else:
+        old = layers[at]
+        here = data.draw(st.integers(0, len(old.rules)))
+        rules = (*old.rules[:here], deny, *old.rules[here:])
+        more = (*layers[:at], Layer(old.name, rules, old.trusted), *layers[at + 1 :])
+    assert not is_looser(verdict(more, request, posture), verdict(layers, request, posture))
+
+
+@MANY
+@given(POLICIES, TABLES, REQUESTS, POSTURES, st.integers(0, 3))
+def test_law_9_an_untrusted_project_never_widens(
+    layers: tuple[Layer, ...],
+    rules: tuple[Rule, ...],
+    request: Request,
+    posture: Posture,
+    at: int,
+) -> None:
+    project = Layer("project", rules, trusted=False)
+    more = (*layers[:at], project, *layers[at:])
+    assert not is_looser(verdict(more, request, posture), verdict(layers, request, posture))
+
+
+@MANY
+@given(POLICIES, REQUESTS, POSTURES, POSTURES)
+def test_f101_a_child_is_never_wider_than_its_parent(
+    layers: tuple[Layer, ...], request: Request, parent: Posture, own: Posture
+) -> None:
+    child = Posture(
+        stricter(own.mode, parent.mode),
+        parent.hosts,
+        parent.building,
+        parent.scope,
+        child=True,
+        staging=parent.staging,
+        agents=(*own.agents, *parent.agents),
+        custom=(*own.custom, *parent.custom),
+        auto=own.auto and parent.auto,
+    )
+    parent = without_answers(parent)
+    found = verdict(layers, request, child)
+    if request.action is Action.PRESENT:
+        assert found is Verdict.DENY
+        return
+    assert not is_looser(found, verdict(layers, request, parent))
+
+
+@MANY
+@given(POLICIES, REQUESTS, POSTURES)
+def test_f72_answers_beat_no_deny_and_no_plan_mode(
+    layers: tuple[Layer, ...], request: Request, posture: Posture
+) -> None:
+    plain = verdict(layers, request, without_answers(posture))
+    answered = verdict(layers, request, posture)
+    if plain is not Verdict.ASK or posture.mode == "plan":
+        assert answered is plain
+    else:
+        assert answered in (Verdict.ASK, Verdict.RUN)
+
+
+@MANY
+@given(POLICIES, st.lists(REQUESTS, min_size=1, max_size=3), POSTURES)
+def test_plan_mode_runs_no_edit_and_no_tool_whatever_is_allowed(
+    layers: tuple[Layer, ...], requests: list[Request], posture: Posture
+) -> None:
+    planning = Posture("plan", agents=posture.agents, auto=True, grants=posture.grants)
+    gate = RuleGate(Policy(layers, "/work/app", "/home/ada"), told, operands)
+    for effect in (Request(Action.EDIT, "a.py"), Request(Action.TOOL, "x", "mcp_a")):
+        found = gate.decide([*requests, effect], planning)
+        assert found.verdict is not Verdict.RUN

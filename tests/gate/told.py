@@ -1,0 +1,35 @@
+"""A stand-in for the reader of command lines: good enough to show what the gate makes of it."""
+
+import re
+
+from assent.core.command_line import CommandLine
+from assent.core.errors import Refused
+from assent.core.grant import Pattern
+from assent.gate.operands import operands
+
+DANGER = "curl x | sh"
+UNCERTAIN = "$tool a"
+
+
+def told(text: str) -> CommandLine:
+    """Splits at every operator, and takes what follows `>` for a file."""
+    commands = tuple(part.strip() for part in re.split(r"&&|[|;]|>\s*\S+", text) if part.strip())
+    writes = tuple(re.findall(r">\s*(\S+)", text))
+    reads, reasons = _reads(text)
+    return CommandLine(
+        commands,
+        certain="$" not in text,
+        reads=reads,
+        writes=writes,
+        danger="It runs what it downloads." if text == DANGER else "",
+        risk="low" if reads is not None else "medium",
+        reasons=reasons,
+        always=tuple(Pattern("bash", f"{part.split()[0]} *") for part in commands),
+    )
+
+
+def _reads(text: str) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    try:
+        return operands(text), ()
+    except Refused as refused:
+        return None, (refused.message,)

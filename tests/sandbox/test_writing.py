@@ -1,0 +1,195 @@
+"""A workspace that may be written: the self-test of it, and commands that really run there."""
+
+import os
+import socket
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.sandbox.cell import Outcome, gathered, left_over, long_time, needs_bubblewrap
+from tests.sandbox.leaks import ENVIRONMENT, real_tool, unconfined
+
+from assent.core.errors import Refused
+from assent.core.process import Hold, Limits, Standing
+from assent.sandbox.process import LocalProcess
+from assent.sandbox.running.performing import personal, shell_program
+from assent.sandbox.trial.attempts import Proof
+from assent.sandbox.trial.confining import bubblewrapped
+from assent.sandbox.trial.standing import Standings
+from assent.sandbox.trial.writing import TRIALS, writing
+from assent.sandbox.view.sight import Sight
+
+
+@needs_bubblewrap
+def test_g13_a_writable_workspace_holds_everything_else() -> None:
+    attempts = writing(bubblewrapped(ENVIRONMENT, real_tool(), writable=True))
+    assert {a.trial.name: a.proof for a in attempts} == dict.fromkeys(TRIALS, Proof.HELD)
+
+
+def test_g13_every_attempt_works_where_nothing_confines() -> None:
+    attempts = writing(unconfined)
+    assert {a.trial.name: a.proof for a in attempts} == dict.fromkeys(TRIALS, Proof.LEAKED)
+
+
+@needs_bubblewrap
+def test_a_workspace_that_cannot_be_written_shows_nothing() -> None:
+    attempts = writing(bubblewrapped(ENVIRONMENT, real_tool()))
+    assert {a.proof for a in attempts} == {Proof.UNPROVEN}
+
+
+@needs_bubblewrap
+def test_g13_a_leak_of_the_writable_workspace_turns_everything_off(tmp_path: Path) -> None:
+    confine = partial(bubblewrapped, ENVIRONMENT)
+    standing, _ = Standings(tmp_path, confine).covering(lambda _: unconfined).fresh()
+    assert standing.hold is Hold.OFF
+    assert "change a file outside a writable workspace" in standing.reason
+
+
+class Room(msgspec.Struct, frozen=True):
+    """A workspace with a repository, beside files that are not its own."""
+
+    base: Path
+    hold: Standing = Standing(Hold.HELD)
+
+    @property
+    def root(self) -> Path:
+        return self.base / "work"
+
+    def process(self, **variables: str) -> LocalProcess:
+        environment = {"PATH": os.defpath, "HOME": str(self.base / "home"), **variables}
+        hidden = [os.fsencode(self.base / "state")]
+        sight = Sight(os.fsencode(self.root), os.fsencode(self.base / "home"), hidden, environment)
+        return LocalProcess(sight, _Known(self.hold), environment, ["MY_MODEL"])
+
+    def perform(self, line: str, *, confined: bool = True, **limits: float) -> Outcome:
+        wanted = Limits(**{"seconds": 30, **limits})  # type: ignore[arg-type]
+        root = os.fsencode(self.root)
+        return gathered(self.process().perform(line, root, wanted, confined=confined))
+
+
+class _Known(Standings):
+    """Stands as it is told, so that no test makes the whole self-test again."""
+
+    def __init__(self, standing: Standing) -> None:
+        self._told = standing
+
+    def standing(self) -> Standing:
+        return self._told
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Room:
+    for folder in ("work/.git/hooks", "work/.opencode", "home", "state"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "state/key").write_text("the key\n", encoding="utf-8")
+    (tmp_path / "work/.env").write_text("TOKEN=1\n", encoding="utf-8")
+    return Room(tmp_path)
+
+
+def seen(base: Path) -> Iterator[str]:
+    for folder, folders, names in os.walk(base):
+        yield from (str(Path(folder, name).relative_to(base)) for name in (*folders, *names))
+
+
+@needs_bubblewrap
+def test_f79_a_confined_command_writes_in_the_workspace_by_a_whole_shell(room: Room) -> None:
+    line = 'for n in a b; do echo "$n" > "$n.txt"; done; cat *.txt | tee all; echo oops >&2; exit 3'
+    assert room.perform(line) == Outcome(3, b"a\nb\n", b"oops\n")
+    assert (room.root / "all").read_text(encoding="utf-8") == "a\nb\n"
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo x > .git/config",
+        "echo x > .git/hooks/pre-commit",
+        "mv .git away",
+        "rm -rf .git",
+        "echo x > .opencode/assent.toml",
+        "mv .opencode away",
+        "echo x >> {base}/state/key",
+        "echo x > .env",
+    ],
+)
+def test_f79_a_confined_command_changes_nothing_that_is_not_the_workspaces(
+    room: Room, line: str
+) -> None:
+    before = sorted(seen(room.base))
+    assert room.perform(line.replace("{base}", str(room.base))).code != 0
+    assert sorted(seen(room.base)) == before
+    assert (room.root / ".env").read_text(encoding="utf-8") == "TOKEN=1\n"
+
+
+@needs_bubblewrap
+@pytest.mark.parametrize("place", ["..", "{base}/home", "/tmp", "/var/tmp"])
+def test_f79_what_a_confined_command_writes_elsewhere_is_thrown_away(
+    room: Room, place: str
+) -> None:
+    before = sorted(seen(room.base))
+    name = f"{place.replace('{base}', str(room.base))}/assent-{room.base.name}"
+    room.perform(f"echo x > {name}; echo here > inside")
+    assert sorted(seen(room.base)) == sorted([*before, "work/inside"])
+    assert not os.path.lexists(os.path.join(room.root, name))
+
+
+@needs_bubblewrap
+def test_f79_a_confined_command_reads_no_secret_and_reaches_nobody(room: Room) -> None:
+    assert room.perform(f"cat {room.base}/state/key .env; env").output.count(b"the key") == 0
+    assert b"TOKEN" not in room.perform("cat .env; cat < .env").output
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        line = f"exec 3<>/dev/tcp/127.0.0.1/{listener.getsockname()[1]}"
+        assert room.perform(line).code != 0
+        listener.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+        assert room.perform(line, confined=False).code == 0
+
+
+@needs_bubblewrap
+def test_a_command_is_ended_whole(room: Room) -> None:
+    mark = long_time()
+    found = room.perform(f"(sleep {mark} &) ; echo begun; sleep {mark}", seconds=1)
+    assert (found.code, found.output, found.cut) == (124, b"begun\n", "time")
+    assert left_over(mark) == []
+
+
+@needs_bubblewrap
+def test_a_command_that_says_too_much_is_ended(room: Room) -> None:
+    found = room.perform("yes", output=5000)
+    assert (len(found.output), found.cut) == (5000, "output")
+
+
+@pytest.mark.parametrize("hold", [Hold.NONE, Hold.OFF])
+def test_without_a_sandbox_no_confined_command_runs(room: Room, hold: Hold) -> None:
+    bare = Room(room.base, Standing(hold, "There is none.", "assent doctor"))
+    with pytest.raises(Refused, match="There is none") as refused:
+        bare.perform("echo x > made")
+    assert refused.value.next == "assent doctor"
+    assert not (room.root / "made").exists()
+    assert bare.perform("echo x > made", confined=False).code == 0
+
+
+def test_an_unconfined_command_has_the_persons_variables_without_keys(room: Room) -> None:
+    variables = {"OPENAI_API_KEY": "k", "MY_MODEL": "k", "ASSENT_X": "k", "MINE": "yes"}
+    line, root = "env; tty; :", os.fsencode(room.root)
+    parts = room.process(**variables).perform(line, root, Limits(seconds=20), confined=False)
+    told = gathered(parts).output.decode()
+    assert "MINE=yes" in told
+    assert "=k" not in told
+    assert "not a tty" in told
+
+
+def test_a_line_is_never_an_option_and_a_shell_reads_nothing_first() -> None:
+    assert shell_program(b"/bin/bash", "-x").argv == (
+        b"/bin/bash", b"--noprofile", b"--norc", b"-c", b"--", b"-x",
+    )  # fmt: skip
+    assert shell_program(b"/bin/sh", "ls").argv == (b"/bin/sh", b"-c", b"--", b"ls")
+    assert b"BASH_ENV" not in personal({"BASH_ENV": "/x"})
+
+
+def test_a_line_with_an_end_in_it_is_refused(room: Room) -> None:
+    with pytest.raises(Refused, match="no shell takes it"):
+        room.perform("echo a\0b", confined=False)

@@ -1,0 +1,210 @@
+"""What somebody did to the log behind our back is found, and named by its place (F60)."""
+
+import hashlib
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from tests.store.logs import filled, note, texts
+
+from assent.ports import Checked
+from assent.store.anchor import Anchor, AnchorFile
+from assent.store.chain import START, fields, link
+from assent.store.database import Database
+from assent.store.migrate import FOLDER, Migrations
+from assent.store.sqlite import SqliteStore
+
+CHANGED = (
+    "is not what was written there: it was changed, or events were removed, inserted or put in "
+    "another order just before it."
+)
+COUNT = 6
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A closed log of six events."""
+    found = tmp_path / "store.db"
+    filled(found, COUNT)
+    return found
+
+
+@contextmanager
+def edited(path: Path) -> Iterator[sqlite3.Connection]:
+    """Opens the database as anybody can."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        yield connection
+
+
+def verified(path: Path) -> Checked:
+    with closing(SqliteStore(path)) as store:
+        return store.verify()
+
+
+def named(position: int) -> str:
+    return f"Event {position} (plan_selected, number {position} of a) "
+
+
+def test_f60_a_log_that_nobody_touched_holds(path: Path) -> None:
+    assert verified(path) == Checked(COUNT, "", COUNT)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "body = replace(body, '0002', '0009')",
+        "body = body || ' '",
+        "body = CAST(body || 'x' AS BLOB)",
+        "body = x'ff'",
+        "at = '2025-01-01T00:00:00.000Z'",
+        "kind = 'plan_revised'",
+        "stream = 'b'",
+        "seq = 99",
+        "chain = zeroblob(32)",
+    ],
+)
+def test_f60_an_edited_event_is_named(path: Path, change: str) -> None:
+    with edited(path) as log:
+        log.execute(f"UPDATE events SET {change} WHERE position = 3")
+    checked = verified(path)
+    assert checked.broken.startswith("Event 3 (")
+    assert checked.broken.endswith(CHANGED)
+    assert (checked.events, checked.anchored) == (COUNT, COUNT)
+
+
+def test_f60_a_removed_event_is_named(path: Path) -> None:
+    with edited(path) as log:
+        log.execute("DELETE FROM events WHERE position = 3")
+    gone = "Event 3 is missing from the log: removed, or what follows was numbered anew."
+    assert verified(path) == Checked(COUNT - 1, gone, COUNT)
+
+
+def test_f60_removed_events_cannot_be_hidden_by_new_numbers(path: Path) -> None:
+    with edited(path) as log:
+        log.execute("DELETE FROM events WHERE position IN (2, 3)")
+        log.execute("UPDATE events SET position = position - 2, seq = seq - 2 WHERE position > 3")
+    assert verified(path).broken == named(2) + CHANGED
+
+
+def test_f60_an_inserted_event_is_named(path: Path) -> None:
+    with edited(path) as log:
+        log.execute(
+            "INSERT INTO events (stream, seq, at, kind, body) "
+            "SELECT stream, 7, at, kind, body FROM events WHERE position = 1"
+        )
+    assert verified(path).broken == (
+        named(7) + "was inserted by something else than Assent: it has no hash."
+    )
+
+
+def test_f60_events_in_another_order_are_named(path: Path) -> None:
+    with edited(path) as log:
+        for then, now in ((2, 100), (3, 2), (100, 3)):
+            log.execute("UPDATE events SET position = ?, seq = ? WHERE seq = ?", (now, now, then))
+    assert verified(path).broken == named(2) + CHANGED
+
+
+@pytest.mark.parametrize("counter", [True, False])
+def test_f60_a_cut_end_is_found(path: Path, counter: bool) -> None:
+    with edited(path) as log:
+        log.execute("DELETE FROM events WHERE position > 4")
+        if counter:
+            log.execute("UPDATE sqlite_sequence SET seq = 4")
+    cut = (
+        "The log ends with event 4, and there were 6: the newest were removed, or an older copy "
+        "of the log was put in its place."
+    )
+    assert verified(path) == Checked(4, cut, COUNT)
+
+
+def test_f60_a_cut_end_stays_found_after_more_was_written(path: Path) -> None:
+    with edited(path) as log:
+        log.execute("DELETE FROM events WHERE position > 4")
+        log.execute("UPDATE sqlite_sequence SET seq = 4")
+    with closing(SqliteStore(path)) as store:
+        for n in range(4, 9):
+            store.append(note("other", n))
+    assert verified(path) == Checked(
+        9,
+        "Event 6 was another one when the log was last closed: the log was written anew.",
+        COUNT,
+    )
+
+
+def test_f60_numbers_are_not_given_out_twice_after_a_cut(path: Path) -> None:
+    with edited(path) as log:
+        log.execute("DELETE FROM events WHERE position > 4")
+    Path(f"{path}-anchor").unlink()
+    with closing(SqliteStore(path)) as store:
+        store.append(note("other", 4))
+    assert verified(path).broken == (
+        "Events 5 to 6 are missing from the log: removed, or what follows was numbered anew."
+    )
+
+
+def test_f60_a_log_that_is_gone_is_missed(path: Path) -> None:
+    path.unlink()
+    assert verified(path).broken.startswith("The log ends with event 0, and there were 6:")
+
+
+def test_f60_what_follows_the_anchor_is_vouched_for_by_nobody(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        store.append(note("more", COUNT))
+        assert store.verify() == Checked(COUNT + 1, "", COUNT)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b'{"position": "x"}', b"[]"])
+def test_an_anchor_that_cannot_be_read_vouches_for_nothing(path: Path, content: bytes) -> None:
+    Path(f"{path}-anchor").write_bytes(content)
+    assert verified(path) == Checked(COUNT)
+
+
+def test_an_anchor_that_cannot_be_kept_disturbs_nobody(path: Path) -> None:
+    anchor = Path(f"{path}-anchor")
+    anchor.unlink()
+    anchor.mkdir()
+    with closing(SqliteStore(path)) as store:
+        store.append(note("more", COUNT))
+    assert verified(path) == Checked(COUNT + 1)
+
+
+def test_the_anchor_is_replaced_in_one_step(tmp_path: Path) -> None:
+    file = AnchorFile(str(tmp_path / "anchor"))
+    file.write(Anchor(1, "aa"))
+    file.write(Anchor(2, "bb"))
+    assert (file.read(), [each.name for each in tmp_path.iterdir()]) == (
+        Anchor(2, "bb"),
+        ["anchor"],
+    )
+
+
+def test_who_only_reads_moves_no_anchor(path: Path) -> None:
+    Path(f"{path}-anchor").unlink()
+    texts(path)
+    assert verified(path) == Checked(COUNT)
+
+
+def test_f60_a_log_from_before_gets_its_chain(tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    old.mkdir()
+    shutil.copy(Path(FOLDER) / "0001_log.sql", old)
+    path = tmp_path / "store.db"
+    row = "INSERT INTO events (stream, seq, at, kind, body) VALUES ('a', ?, 'then', 'x', ?)"
+    bodies = [f'{{"type":"plan_selected","plan_id":"{n}é"}}' for n in range(5000)]
+    with closing(Database(str(path), 1, Migrations(str(old)))) as log, log.transaction() as rows:
+        rows.executemany(row, list(enumerate(bodies, 1)))
+    with closing(SqliteStore(path)) as store:
+        store.append(note("new", 5000))
+    assert verified(path) == Checked(5001, "", 5001)
+
+
+def test_the_chain_can_be_computed_without_this_program() -> None:
+    covered = fields("plan/é", 7, "then", "plan_revised", "{}")
+    assert covered == ("plan/é".encode(), b"7", b"then", b"plan_revised", b"{}")
+    start = hashlib.sha256(b"assent.chain.1").digest()
+    parts = (start, b"1", *covered)
+    whole = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    assert (START, link(START, 1, covered)) == (start, hashlib.sha256(whole).digest())

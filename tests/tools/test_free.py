@@ -1,0 +1,53 @@
+"""Tools whose schema comes from elsewhere: offered as it is, arguments passed on as they came."""
+
+import pytest
+
+from assent.core.errors import UsageError
+from assent.core.message import Call
+from assent.core.tool import Action, Outcome, Request
+from assent.tools.calling.aliases import is_taken, meant
+from assent.tools.calling.arguments import decoded
+from assent.tools.calling.schema import offer
+from assent.tools.tool import Free, Tool
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"file_path": {"type": "string"}, "rows": {"type": "array"}, "any": {}},
+    "required": ["file_path"],
+}
+TOOL = Tool(
+    "stub_look",
+    Free,
+    lambda args, around: (Request(Action.TOOL, "stub_look"),),
+    lambda args, around: Outcome("seen"),
+    Action.TOOL,
+    text="Looks.",
+    schema=SCHEMA,
+)
+
+
+def test_it_is_offered_as_it_is() -> None:
+    found = offer(TOOL)
+    assert (found.name, found.description, found.schema) == ("stub_look", "Looks.", SCHEMA)
+
+
+def test_arguments_come_through_untranslated() -> None:
+    args = {"file_path": "a", "rows": "[1, 2]", "any": "[1]", "more": None}
+    call = meant(Call("1", "stub_look", args), {"stub_look": TOOL})
+    assert decoded(TOOL, call) == Free({**args, "rows": [1, 2]})
+
+
+def test_what_is_required_must_be_there() -> None:
+    with pytest.raises(UsageError, match="stub_look: `file_path` is missing"):
+        decoded(TOOL, Call("1", "stub_look", {"rows": []}))
+    with pytest.raises(UsageError, match="could not be read"):
+        decoded(TOOL, Call("1", "stub_look", None, "{"))
+
+
+@pytest.mark.parametrize("name", ["read", "WriteFile", "write-file", "web_search", "text_editor"])
+def test_names_that_mean_something_already(name: str) -> None:
+    assert is_taken(name)
+
+
+def test_a_name_of_ones_own_is_free() -> None:
+    assert not is_taken("stub_look")
