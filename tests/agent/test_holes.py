@@ -115,7 +115,7 @@ HOLES: dict[str, tuple[str, ...]] = {
     "an empty answer that approves": (
         f"{CLI}test_terminal_approve.py::test_anything_else_is_no",
         f"{CLI}test_terminal_approve.py::test_a_hang_up_is_no",
-        f"{ENGINE}test_questions.py::test_f94_nobody_and_errors_are_a_no_at_once",
+        f"{ENGINE}test_questions_unanswered.py::test_f94_nobody_and_errors_are_a_no_at_once",
     ),
     "a mode that the client keeps": (
         f"{ENGINE}test_sessions.py::test_f6_a_mode_survives_a_restart",
@@ -154,7 +154,7 @@ HOLES: dict[str, tuple[str, ...]] = {
     ),
     "a yes, or an endless wait, where nobody is": (
         f"{CLI}test_print.py::test_f41_nobody_to_ask_is_a_no",
-        f"{ENGINE}test_questions.py::test_f94_what_is_about_no_call_does_not_wait",
+        f"{ENGINE}test_questions_unanswered.py::test_f94_what_is_about_no_call_does_not_wait",
         f"{AGENT}test_adversarial.py::test_f42_no_name_approves",
     ),
     "a feature spread over nine layers": (

@@ -169,13 +169,14 @@ def test_build_undo_and_recover(drafted: World) -> None:
 
 
 def test_status(world: World) -> None:
-    assert world.ok("status") == {"plan": None, "run": None, "shell": None}
+    rest = {"shell": None, "command": None, "questions": []}
+    assert world.ok("status") == {"plan": None, "run": None, **rest}
     made = world.plan()
-    assert world.ok("status") == {"plan": made, "run": None, "shell": None}
+    assert world.ok("status") == {"plan": made, "run": None, **rest}
     world.write("a.txt", b"a")
     run = world.build()["run"]
     done = {"run": run, "plan_id": made["plan_id"], "outcome": "done"}
-    assert world.ok("status") == {"plan": world.ok("plan", "show"), "run": done, "shell": None}
+    assert world.ok("status") == {"plan": world.ok("plan", "show"), "run": done, **rest}
 
 
 def test_history(drafted: World) -> None:

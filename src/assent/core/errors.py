@@ -21,6 +21,7 @@ AssentError
 │   └── LiveDiffers         the Markdown file is not the proposed text
 ├── Unsettled           an earlier run waits for a person
 ├── Refused             a path or a policy forbids it
+│   └── MayWrite            a command line does more than read
 ├── Interrupted         the person stopped it
 ├── Busy                another process works on this workspace
 ├── StoreError          the log or a blob could not be read or written
@@ -127,7 +128,7 @@ class Refused(AssentError):
 
 
 class MayWrite(Refused):
-    """A command line does not only read."""
+    word = "may_write"
 
 
 class Interrupted(AssentError):
