@@ -78,7 +78,7 @@ def test_f32_questions_that_nobody_answered_are_in_the_object(talker: Talker) ->
             "detail": "",
             "always": [],
             "risk": [],
-        }  # fmt: skip
+        }
     ]
 
 

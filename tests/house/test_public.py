@@ -49,9 +49,9 @@ VERBS = {
     Trusts: "give revoke",
 }
 DOORS = (
-    "Answers Asker Batch Blobs Checked Clock Driver Facts Fetch Fetched Files Gate Guard Hands Heard "
-    "Hooks Journal Locks Looks Model Opened Outside PlanFile Process Projection Shell Signer Store "
-    "Turn"
+    "Answers Asker Batch Blobs Checked Clock Driver Facts Fetch Fetched Files Gate Guard Hands "
+    "Heard Hooks Journal Locks Looks Model Opened Outside PlanFile Process Projection Shell Signer "
+    "Store Turn"
 )
 
 
