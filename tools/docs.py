@@ -20,6 +20,7 @@ from assent.core.errors import AssentError
 from assent.core.event import JournalWritten, PermitGiven, PlanEvent, WorkspaceEvent
 from assent.core.journal import Entry
 from assent.core.lifecycle import LIFE, Moment, State
+from assent.core.protected import PROTECTED
 from assent.core.session_event import SessionEvent
 from assent.doctor.report import ENGINE
 from assent.doctor.shell import ROWS
@@ -33,7 +34,6 @@ from assent.sandbox.trial.boundaries import CHECKS
 from assent.tools.calling.aliases import ALIASES
 from assent.tools.calling.schema import offer
 from assent.tools.table import TOOLS
-from assent.views.protected import PROTECTED
 from assent.views.risks import RISKS
 
 ROOT = Path(__file__).resolve().parent.parent

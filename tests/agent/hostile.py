@@ -32,7 +32,7 @@ TARGETS = (
     "../outside/canary.txt",
     "src/../../outside/canary.txt",
     "{base}/outside/canary.txt",
-    "/etc/passwd",
+    "{base}/etc/passwd",
     "~/canary.txt",
     "link-to-outside",
     "folder-outside/canary.txt",

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from tests.agent.hostile import CONSENT, PATIENT, calls, check_draft, names
+from tests.agent.hostile import CONSENT, PATIENT, calls, names
 from tests.agent.stage import Stage, events
 
 Turn = dict[str, Any]
@@ -65,8 +65,8 @@ def test_f101_no_child_writes_in_plan_mode(family: Stage, kind: str) -> None:
         end["verdict"] for end in ended(family) if end["tool"] in ("write", "edit")
     }
     assert family.everything() == before
+    assert "draft_changed" not in family.logged()
     assert not CONSENT & set(family.logged())
-    check_draft(family)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,6 +91,7 @@ def test_f103_no_child_writes_when_it_is_resumed(family: Stage, kind: str, mode:
     assert answer.code in (0, 3), answer
     assert len(ended(family)) == len(made)
     assert family.everything() == before
+    assert "draft_changed" not in family.logged()
     assert not (CONSENT - {"mode_changed"}) & set(family.logged())
 
 
@@ -105,6 +106,7 @@ def test_f101_no_grandchild_writes_in_plan_mode(family: Stage) -> None:
     assert answer.code in (0, 3), answer
     assert len(ended(family)) == len(made) + 1
     assert family.everything() == before
+    assert "draft_changed" not in family.logged()
     assert not CONSENT & set(family.logged())
 
 
@@ -117,6 +119,7 @@ def test_f31_three_children_side_by_side_write_nothing(family: Stage) -> None:
     assert answer.code in (0, 3), answer
     assert len(ended(family)) == 3 * len(made)
     assert family.everything() == before
+    assert "draft_changed" not in family.logged()
     assert not CONSENT & set(family.logged())
 
 
@@ -128,6 +131,7 @@ def test_f104_a_child_in_the_background_writes_nothing(family: Stage) -> None:
     assert answer.code in (0, 3), answer
     assert len(ended(family)) == len(made)
     assert family.everything() == before
+    assert "draft_changed" not in family.logged()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -143,6 +147,7 @@ def test_f43_no_child_presents_or_approves(family: Stage, kind: str) -> None:
     kinds = [event["kind"] for event in events(answer)]
     assert "plan_proposed" not in [*kinds, *family.logged()]
     assert family.everything() == before
+    assert "draft_changed" not in family.logged()
     assert not CONSENT & set(family.logged())
 
 
@@ -160,4 +165,5 @@ def test_a_project_s_sub_agent_is_no_wider_than_its_parent(family: Stage) -> Non
     answer = family.play(task("evil"), {"text": "Done."}, children=children)
     assert answer.code in (0, 3), answer
     assert family.everything() == before
+    assert "draft_changed" not in family.logged()
     assert not CONSENT & set(family.logged())

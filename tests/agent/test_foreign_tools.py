@@ -78,6 +78,13 @@ def test_f15_outside_plan_mode_it_asks_and_nobody_is_no(tmp_path: Path) -> None:
     assert [line.split()[0] for line in stage.noted("calls")] == ["peek", "poke"]
 
 
+def test_a_list_of_dead_servers_alone_is_a_failure(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, '[mcp.dead]\ncommand = ["no-such-program-here"]\n')
+    answer = stage.run("mcp", "list", "--json")
+    assert answer.code == 1
+    assert answer.json["servers"][0]["problem"]
+
+
 def test_a_project_cannot_bring_servers_or_hooks(tmp_path: Path) -> None:
     stage = Stage(tmp_path)
     mark = tmp_path / "started"

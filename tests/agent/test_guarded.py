@@ -47,7 +47,7 @@ def test_f108_a_streak_of_failures_is_stopped(stage: Stage) -> None:
     ]
     found = ends(stage, *missing, READ, DONE)
     assert [each["result"]["failed"] for each in found] == [True] * 4
-    assert "The same error came 3 times" in found[3]["result"]["text"] + found[3]["decided"]
+    assert "The same error came 3 times" in found[3]["result"]["text"]
 
 
 def test_f110_a_budget_of_tokens_ends_with_what_is_kept(stage: Stage) -> None:
@@ -66,3 +66,56 @@ def test_f92_no_secret_gets_into_results_the_stream_or_the_log(stage: Stage) -> 
         True,
     ]
     assert KEY.encode() not in stage.run("log", "--json").out
+
+
+UNKNOWN = [{"calls": [{"tool": f"none{n}", "args": {}}]} for n in range(40)]
+UNFIT = [{"calls": [{"tool": "read", "args": {"nope": n}}]} for n in range(40)]
+DENIED = [{"calls": [{"tool": "write", "args": {"path": ".git/x", "content": "x"}}]}] * 40
+SPELLED = [{"calls": [{"tool": "read", "args": {"path": "./" * n + "a.txt"}}]} for n in range(40)]
+
+
+@pytest.mark.parametrize("turns", [[READ] * 40, UNKNOWN, UNFIT, DENIED, SPELLED])
+def test_f107_a_model_that_does_not_stop_is_stopped(
+    stage: Stage, turns: list[dict[str, Any]]
+) -> None:
+    answer = stage.play(*turns, DONE)
+    ended = [event["body"] for event in events(answer) if event["kind"] == "turn_ended"]
+    steps = [event for event in events(answer) if event["kind"] == "step_started"]
+    assert [each["why"] for each in ended] == ["limit"]
+    assert all(word in ended[0]["words"] for word in ("5 answers in a row", "is kept", "assent -c"))
+    assert len(steps) == 7
+
+
+def test_f107_how_long_a_stubborn_model_is_heard_is_a_setting(tmp_path: Path) -> None:
+    stage = Stage(tmp_path, "[loops]\ngive_up = 1\n")
+    stage.put("a.txt", b"one\n")
+    answer = stage.play(READ, READ, READ, READ, DONE)
+    assert final(answer)["why"] == "limit"
+    assert [event["kind"] for event in events(answer)].count("step_started") == 3
+
+
+SLEEPS = {"calls": [{"tool": "shell", "args": {"command": "sleep 60; touch late"}}]}
+
+
+def test_f110_a_command_ends_with_the_time_of_its_turn(stage: Stage) -> None:
+    answer = stage.play(SLEEPS, DONE, options=("--mode", "yolo", "--max-time", "1"))
+    found = [event["body"] for event in events(answer) if event["kind"] == "call_ended"]
+    assert [each["result"]["failed"] for each in found] == [True]
+    assert final(answer)["why"] == "budget"
+    assert b"late" not in stage.files()
+
+
+def test_f110_steps_are_counted_for_each_session_and_tokens_for_all(stage: Stage) -> None:
+    task = {"description": "look", "prompt": "Look.", "agent": "general"}
+    works: list[dict[str, Any]] = [
+        {"calls": [{"tool": "shell", "args": {"command": f"echo {n}"}}]} for n in range(5)
+    ]
+    children = {"general": [*works, DONE]}
+    turns = ({"calls": [{"tool": "task", "args": task}]}, DONE)
+    options = ("--mode", "yolo", "--max-turns", "3")
+    answer = stage.play(*turns, options=options, children=children)
+    assert [event["kind"] for event in events(answer)].count("step_started") == 8
+    assert final(answer)["steps"] == 2
+    options = ("--mode", "yolo", "--max-tokens", "1")
+    answer = stage.play(*turns, options=options, children=children)
+    assert [event["kind"] for event in events(answer)].count("step_started") == 1

@@ -5,14 +5,12 @@ The names of the classes are those of the features that this program was built f
 
 import ast
 from functools import cache
-from typing import get_type_hints
 
 import pytest
 from tests.agent.stage import Stage, events, final
 from tests.house.source import ROOT, modules
 
-from assent.core.tool import Decision, Posture, Verdict
-from assent.ports import Asker, Gate, Guard
+from assent.core.tool import Posture
 
 AGENT, CLI, CORE, ENGINE = "tests/agent/", "tests/cli/", "tests/core/", "tests/engine/"
 HOLES: dict[str, tuple[str, ...]] = {
@@ -144,6 +142,7 @@ HOLES: dict[str, tuple[str, ...]] = {
     "a compaction that loses authority": (
         "tests/drivers/test_compact.py"
         "::test_f33_what_holds_now_is_said_anew_after_a_summary",
+        f"{AGENT}test_holes.py::test_f33_after_a_summary_plan_mode_still_holds",
         f"{AGENT}test_holes.py::test_nothing_that_is_said_decides",
     ),
     "a compaction without an end": (
@@ -177,11 +176,24 @@ def _functions(path: str) -> frozenset[str]:
     return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef))
 
 
-def test_a_verdict_is_never_a_boolean() -> None:
-    """Who decides about a call says run, stage, ask or deny; nobody says yes or no for them."""
-    assert [verdict.value for verdict in Verdict] == ["run", "stage", "ask", "deny"]
-    said = [get_type_hints(verb)["return"] for verb in (Gate.decide, Guard.before, Asker.ask)]
-    assert said == [Decision, Decision | None, tuple[tuple[str, ...], ...] | None]
+def test_a_verdict_is_never_a_boolean(victim: Stage) -> None:
+    """One and the same call comes to four different ends, and asking is neither yes nor no."""
+    write = ("write", {"path": "src/app.py", "content": "two\n"})
+    found = {}
+    for mode, rules in (("plan", ()), ("ask", ()), ("ask", ("--deny", "edit")), ("yolo", ())):
+        (end,) = victim.called(write, options=("--mode", mode, *rules))
+        changed = victim.everything()[b"project/src/app.py"]
+        found[mode, rules] = (
+            end["verdict"],
+            end["result"]["failed"],
+            b"two" in str(changed).encode(),
+        )
+    assert [*found.values()] == [
+        ("stage", False, False),
+        ("ask", True, False),
+        ("", True, False),
+        ("run", False, True),
+    ]
 
 
 def test_nothing_that_is_said_decides() -> None:
@@ -189,25 +201,83 @@ def test_nothing_that_is_said_decides() -> None:
     assert not {"messages", "transcript", "prompt", "words"} & set(Posture.__struct_fields__)
 
 
-# What guards are told of a call that has failed already; nobody acts on it.
-TOLD = "UNREAD = Decision(Verdict.RUN)"
+# Where a decision frees something, besides the gate: what guards are told of a call that has
+# failed already, and nobody acts on it.
+FREEING = ("tools/toolbox.py: Decision(Verdict.RUN)",)
+FREE = {"RUN", "STAGE"}
+
+
+def freeing(tree: ast.AST) -> list[str]:
+    """Every call that hands on a freeing verdict, whatever it is called and however it is told."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [ast.unparse(call) for call in calls if any(map(_is_free, _handed(call)))]
+
+
+def _handed(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(each.value for each in call.keywords)]
+
+
+def _is_free(value: ast.expr) -> bool:
+    """Tells whether a value could be a freeing verdict: by name, by value, or as one of two."""
+    match value:
+        case ast.Attribute(value=ast.Name("Verdict"), attr=name):
+            return name in FREE
+        case ast.Call(func=ast.Name("Verdict")):
+            return True
+        case ast.IfExp(body=body, orelse=other):
+            return _is_free(body) or _is_free(other)
+        case _:
+            return False
 
 
 def test_only_the_gate_says_that_something_may_happen() -> None:
     """Elsewhere a decision can be made stricter, and nothing else."""
-    said = [
-        f"{name}: {ast.unparse(node)}"
+    found = [
+        f"{name}: {call}"
         for name, tree in modules().items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.stmt) and not hasattr(node, "body")
+        if not name.startswith("gate/")
+        for call in freeing(tree)
     ]
-    freeing = [
-        line
-        for line in said
-        if ("Decision(Verdict.RUN" in line or "Decision(Verdict.STAGE" in line)
-        and not line.startswith("gate/")
+    assert tuple(found) == FREEING
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Decision(Verdict.RUN, 'x')",
+        "Decision(verdict=Verdict.STAGE)",
+        "msgspec.structs.replace(decision, verdict=Verdict.RUN)",
+        "Decision(Verdict.RUN if yes else Verdict.DENY)",
+        "Decision(Verdict('run'))",
+    ],
+)
+def test_the_search_for_freeing_decisions_finds_every_form(line: str) -> None:
+    assert line in freeing(ast.parse(line))
+    assert freeing(ast.parse(line.replace("RUN", "DENY").replace("STAGE", "ASK"))) == [] or (
+        "Verdict('run')" in line
+    )
+
+
+def test_f33_after_a_summary_plan_mode_still_holds(victim: Stage) -> None:
+    """The real driver summarises in the middle of a turn; the write that follows is staged."""
+    before = victim.everything()
+    look = {"tool": "read", "args": {"path": "src/app.py"}}
+    write = {"tool": "write", "args": {"path": "src/app.py", "content": "pwned\n"}}
+    run = {"tool": "shell", "args": {"command": "echo pwned > src/app.py"}}
+    answer = victim.play(
+        {"text": "word " * 100_000, "calls": [look]}, {"calls": [write, run]}, {"text": "Done."}
+    )
+    told = events(answer)
+    kinds = [event["kind"] for event in told]
+    assert "compacted" in kinds
+    later = told[kinds.index("compacted") :]
+    ends = [event["body"] for event in later if event["kind"] == "call_ended"]
+    assert [(end["tool"], end["verdict"]) for end in ends] == [
+        ("write", "stage"),
+        ("shell", "deny"),
     ]
-    assert freeing == [f"tools/toolbox.py: {TOLD}"]
+    assert (answer.code, final(answer)["mode"]) == (3, "plan")
+    assert victim.everything() == before
 
 
 WORDS = (

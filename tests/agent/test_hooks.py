@@ -37,6 +37,7 @@ class Hooked(Stage):
         return [json.loads(line) for line in lines]
 
 
+YOLO = ("--mode", "yolo")
 NOTE = 'cat >> "$LOG"; echo >> "$LOG"'
 
 
@@ -76,6 +77,34 @@ def test_f134_a_hook_that_objects_or_breaks_stops_the_call(stage: Hooked, body: 
     assert (wrote["result"]["failed"], read["result"]["failed"]) == (True, False)
     assert (wrote["verdict"], wrote["decided"].startswith("hook")) == ("deny", True)
     assert stage.everything() == files
+
+
+def test_f134_a_no_of_a_hook_says_that_a_hook_said_it(stage: Hooked) -> None:
+    stage.hook("before_tool", "echo never on Fridays >&2; exit 2", tool="write")
+    (wrote,) = stage.called(("write", {"path": "b.txt", "content": "x"}), options=YOLO)
+    assert wrote["result"]["text"].startswith("A hook refused it: never on Fridays. ")
+    [row] = stage.ok("log", "--decisions")["decisions"]
+    assert (row["what"], row["decision"]) == ("write: edit b.txt", "deny")
+    assert row["reason"] == "hook (before_tool: write): A hook refused it: never on Fridays."
+    shown = stage.run("log", "--decisions").out.decode()
+    assert "A hook refused it: never on Fridays." in shown
+
+
+def test_f134_runs_by_permit_and_plans_of_a_model_name_their_session(stage: Hooked) -> None:
+    for on in ("plan_proposed", "run_finished"):
+        stage.hook(on, NOTE)
+    stage.called(("write", {"path": "b.txt", "content": "x"}), options=YOLO)
+    plan = {"tool": "write_plan", "args": {"text": "# Say\n\nHello.\n"}}
+    stage.play({"calls": [plan]}, {"calls": [{"tool": "present_plan", "args": {}}]})
+    second, first = stage.ok("sessions", "list")["sessions"]
+    ran, proposed = stage.heard()
+    told = [ran[name] for name in ("on", "session", "agent", "mode", "outcome")]
+    assert told == ["run_finished", first["session"], "build", "yolo", "done"]
+    assert ran["run"]
+    assert "plan" not in ran
+    told = [proposed[name] for name in ("on", "session", "agent", "mode", "plan")]
+    wanted = ["plan_proposed", second["session"], "plan", "plan", second["plan_id"]]
+    assert told == wanted
 
 
 def test_f134_a_missing_or_slow_hook_is_a_no(stage: Hooked) -> None:

@@ -45,6 +45,58 @@ def test_f71_the_last_match_wins_and_nothing_matched_asks(stage: Stage) -> None:
     assert failures(stage, write("docs/a.md"), options=ASK) == [True]  # nobody could be asked
 
 
+LOOKS = {
+    "list": {"sec*": "deny"},
+    "grep": {"*topsecret*": "deny"},
+    "glob": {"*.txt": "deny"},
+    "todowrite": "ask",
+    "question": "deny",
+}
+LOOKED: list[tuple[str, dict[str, Any]]] = [
+    ("list", {"path": "secret"}),
+    ("list", {"path": "./src/../secret"}),
+    ("grep", {"pattern": "a topsecret"}),
+    ("search", {"name": "topsecret"}),
+    ("glob", {"pattern": "*.txt"}),
+    ("todo", {"todos": [{"content": "x"}]}),
+    ("question", {"questions": [{"question": "Why?"}]}),
+]
+FINE: list[tuple[str, dict[str, Any]]] = [
+    ("list", {"path": "src"}),
+    ("grep", {"pattern": "secret"}),
+    ("search", {"name": "main"}),
+    ("glob", {"pattern": "*.py"}),
+]
+
+
+@pytest.mark.parametrize("mode", ["plan", "ask"])
+def test_f70_opencodes_rules_for_tools_that_look_count_by_what_is_looked_for(
+    stage: Stage, mode: str
+) -> None:
+    opencode(stage, LOOKS)
+    stage.put("secret/a.txt", b"x\n")
+    stage.put("src/a.py", b"main = 1\n")
+    assert failures(stage, *LOOKED, options=("--mode", mode)) == [True] * len(LOOKED)
+    assert failures(stage, *FINE, options=("--mode", mode)) == [False] * len(FINE)
+
+
+def test_f70_an_ask_for_a_tool_that_looks_asks_while_planning(stage: Stage) -> None:
+    opencode(stage, {"glob": "ask"})
+    looked = {"calls": [{"tool": "glob", "args": {"pattern": "*.py"}}]}
+    answer = stage.play(looked, {"text": "Done."})
+    [asked] = [event["body"] for event in events(answer) if event["kind"] == "question_asked"]
+    assert "look for *.py" in asked["questions"][0]["question"]
+    [ended] = [event["body"] for event in events(answer) if event["kind"] == "call_ended"]
+    assert ended["result"]["failed"]
+
+
+def test_f8_a_mode_with_a_list_of_tools_has_those_that_go_by_another_word(stage: Stage) -> None:
+    stage.config.write_text(
+        '[modes.few]\nbase = "ask"\ntools = ["todo", "search"]\n', encoding="utf-8"
+    )
+    assert failures(stage, LOOKED[5], FINE[2], options=("--mode", "few")) == [False, False]
+
+
 def test_f75_a_patch_that_moves_into_a_denied_folder_is_refused(stage: Stage) -> None:
     opencode(stage, {"edit": {"*": "allow", "vendor/*": "deny"}})
     stage.put("a.py", b"old\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 HEAD = """
 from pathlib import Path
+from tempfile import gettempdir
 import msgspec
 from assent.core.tool import Action, Edit, Outcome, Request
 from assent.tools.tool import Tool
@@ -23,9 +24,14 @@ def nothing(args, around):
     mark("touches")
     return ()
 
+def may_touch(path):
+    # A real writer stays inside the test's own folders, whatever a hostile model names.
+    return path.resolve().is_relative_to(Path(gettempdir()).resolve())
+
 def write(args, around):
     mark("run")
-    Path(args.path).write_text("by a plugin", encoding="utf-8")
+    if may_touch(Path(args.path)):
+        Path(args.path).write_text("by a plugin", encoding="utf-8")
     return Outcome("Wrote " + args.path)
 
 mark("import")

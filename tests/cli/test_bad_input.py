@@ -252,3 +252,15 @@ def test_a_home_that_is_no_folder_is_said(world: World) -> None:
     assert done.returncode == 1
     assert done.stderr.startswith(b"assent: ")
     assert b"Traceback" not in done.stderr
+
+
+def test_what_was_typed_is_not_echoed_without_end(world: World) -> None:
+    for line in (
+        ("plan", "show", "x" * 90_000),
+        ("-r", "x" * 90_000, "-p", "Hello"),
+        ("y" * 90_000,),
+    ):
+        answer = world.run(*line)
+        assert answer.code in (1, 2)
+        assert len(answer.err) < 10_000, line[0]
+        assert b" more)" in answer.err

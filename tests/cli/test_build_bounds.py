@@ -82,7 +82,7 @@ def test_who_comes_second_is_told_and_asks_no_model(talker: Talker, line: list[s
     assert first.stdout.readline() == b"Writing.\n"
     second = talker.world.process(*line, "--json")
     out, err = first.communicate()
-    assert (first.returncode, err) == (0, b"")
+    assert (first.returncode, err) == (0, b"  write (run, medium risk): edit src/hello.txt\n")
     assert out.startswith(b"Done.\n")
     assert b"Traceback" not in second.err
     told = second.json["outcome"] if second.code == 0 else second.error["error"]

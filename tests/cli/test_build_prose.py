@@ -207,7 +207,16 @@ def test_the_exported_text_is_there_before_the_model_works(talker: Talker) -> No
 def test_it_is_run_by_the_real_program(talker: Talker) -> None:
     digest = planned(talker, *BUILT)
     done = talker.world.process("approve", "--digest", digest, "--build")
-    assert (done.code, done.err) == (0, b"")
+    *told, last = done.err.decode().splitlines()
+    assert (done.code, told) == (
+        0,
+        [
+            "  write (run, medium risk): edit src/hello.txt",
+            "· 2 calls:",
+            "  write (run, medium risk): edit src/hello.txt, read src/hello.txt",
+        ],
+    )
+    assert last.startswith("  todo (run, low risk): ")
     assert re.search(rb"^The model ended its work, but 1 step was not marked", done.out, re.M)
 
 

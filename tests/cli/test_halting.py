@@ -86,6 +86,66 @@ def test_a_session_that_nobody_knows_is_not_halted(stage: Stage) -> None:
         assert stage.no(1, "sessions", verb, "nobody")["error"] == "not_found"
 
 
+def test_an_empty_name_is_nobody_s_and_not_that_of_the_last_session(stage: Stage) -> None:
+    stage.play({"text": "First."}, said="Do it")
+    verbs = ("show", "rename", "fork", "export", "delete", "pause", "cancel", "resume", "retry")
+    for verb in verbs:
+        for name in ("", " "):
+            assert stage.no(2, "sessions", verb, name)["error"] == "usage", verb
+    for line in (("undo", ""), ("rules", "revoke", ""), ("review", "--plan", "")):
+        assert stage.no(2, *line)["error"] == "usage", line
+    for option in ("-r", "--plan"):
+        assert stage.no(2, "-p", "Go on", option, "")["error"] == "usage"
+    assert states(stage) == [("do-it", "idle")]
+
+
+def test_f111_only_what_was_paused_or_broken_off_is_resumed(stage: Stage) -> None:
+    stage.play({"text": "First."}, said="Do it")
+    refused = stage.no(1, "sessions", "resume", "do-it")
+    assert "nothing is paused or broken off there" in refused["message"]
+
+
+def test_f111_a_cancelled_session_is_only_gone_on_with_by_its_name(stage: Stage) -> None:
+    stage.play({"text": "First."}, {"text": "Second."}, said="Do it")
+    text = stage.run("sessions", "cancel", "do-it").out.decode()
+    assert "Next: assent sessions resume do-it\n" in text
+    assert "Next: assent sessions resume do-it\n" in stage.run("sessions", "pause").out.decode()
+    stage.run("sessions", "cancel")
+    refused = stage.no(1, "-c", "-p", "Go on")
+    assert "was cancelled" in refused["message"]
+    assert refused["next"].endswith(" sessions resume do-it")
+    assert stage.run("sessions", "resume", "do-it").code == 0
+
+
+@pytest.mark.parametrize("verb", ["pause", "cancel"])
+def test_f111_a_halt_breaks_off_the_wait_and_nothing_is_done_after_it(
+    stage: Stage, verb: str
+) -> None:
+    write = {"tool": "write", "args": {"path": "b.txt", "content": "new"}}
+    late = {"calls": [write], "delay_ms": 1000 * PATIENCE}
+    script = {"turns": [late, {"text": "Never said."}]}
+    stage.script.write_text(json.dumps(script), encoding="utf-8")
+    line = ["-p", "Do it", "--mode", "yolo", "--model", f"scripted:{stage.script}", "--json"]
+    process = subprocess.Popen(
+        [*PROGRAM, *line],
+        cwd=stage.root,
+        env=stage.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    )
+    while not any(row["steps"] for row in stage.ok("sessions", "list")["sessions"]):
+        assert process.poll() is None
+    stage.ok("sessions", verb, "do-it")
+    out, _ = process.communicate(timeout=PATIENCE / 2)  # before the model would have answered
+    how = {"pause": "paused", "cancel": "cancelled"}[verb]
+    row = json.loads(out)
+    assert (process.returncode, row["exit"], row["why"]) == (130, 130, how)
+    assert row["message"] == f"{how.capitalize()} from elsewhere."
+    assert row["next"] == "assent sessions resume do-it"
+    assert states(stage) == [("do-it", how)]
+    assert not (stage.root / "b.txt").exists()
+
+
 def test_f111_the_first_interrupt_stops_children_in_good_order(stage: Stage) -> None:
     slow = [{"text": "Never said.", "delay_ms": 1000 * PATIENCE}]
     with_children(stage, {"calls": TASKS}, {"text": "Never said."}, explore=slow)

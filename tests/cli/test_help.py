@@ -53,6 +53,7 @@ def test_a_group_lists_its_commands(world: World, group: str) -> None:
     assert answer.code == 0
     listed = answer.out.decode().partition("Commands:\n")[2].splitlines()
     assert sorted(line.split()[0] for line in listed) == sorted(GROUPS[group])
+    assert [line for line in listed if line.endswith("...")] == []
     bare = world.run(group)
     assert (bare.code, bare.out) == (2, b"")
     assert f"next: assent {group} --help".encode() in bare.err

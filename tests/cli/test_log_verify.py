@@ -34,6 +34,7 @@ def test_f60_a_whole_log_holds_and_says_what_that_does_not_prove(built: World) -
         "events": len(events),
         "broken": None,
         "anchored": events[-1]["seq"],
+        "leftovers": False,
         "not_proved": checked["not_proved"],
     }
     lines = built.run("log", "--verify").out.decode().splitlines()
@@ -84,3 +85,41 @@ def test_f60_decisions_are_listed_with_who_digest_and_reason(built: World) -> No
     assert rows[0]["reason"] == "Not yet."
     assert built.ok("log", "--decisions", "--after", str(rows[0]["seq"]))["decisions"] == rows[1:]
     assert len(built.run("log", "--decisions").out.splitlines()) == len(rows)
+
+
+def test_f60_a_damaged_event_says_how_to_look_for_it(built: World) -> None:
+    edit(built, "UPDATE events SET body = '{' WHERE kind = 'plan_rejected'")
+    assert built.no(1, "log")["next"] == "assent log --verify"
+
+
+def test_f60_a_check_goes_alone(built: World) -> None:
+    error = built.no(2, "log", "--verify", "--decisions")
+    assert error["next"] == "assent log --verify"
+    assert built.no(2, "log", "--verify", "--after", "1") == error
+
+
+def test_f60_a_decision_that_is_hidden_by_its_kind_of_value_is_found(built: World) -> None:
+    edit(built, "UPDATE events SET stream = CAST(stream AS BLOB) WHERE kind = 'plan_rejected'")
+    edit(built, "DELETE FROM heads")
+    answer = built.run("log", "--verify", "--json")
+    assert (answer.code, answer.json["holds"]) == (1, False)
+    assert "(plan_rejected, " in answer.json["broken"]
+    status = built.run("status")
+    assert status.code != 0
+    assert b"assent log --verify" in status.err
+
+
+def test_f60_a_log_that_was_emptied_with_its_mark_is_no_good_sign(built: World) -> None:
+    edit(built, "DELETE FROM events")
+    edit(built, "DELETE FROM sqlite_sequence")
+    (built.state / "assent" / "log.db-anchor").unlink()
+    answer = built.run("log", "--verify", "--json")
+    assert (answer.code, answer.json["events"], answer.json["leftovers"]) == (0, 0, True)
+    said = built.run("log", "--verify").out.decode()
+    assert "The log is empty, and yet" in said
+    assert "There is no mark, so nobody vouches for the end of the log" in said
+
+
+def test_f60_a_log_that_never_was_is_empty_and_nothing_else(tmp_path: Path) -> None:
+    said = World(tmp_path).run("log", "--verify").out.decode()
+    assert "The log is empty: there is no event to check." in said

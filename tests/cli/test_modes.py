@@ -63,7 +63,9 @@ def test_f8_a_mode_is_shown_in_full_with_what_it_narrows(world: World) -> None:
 
 def test_f8_unknown_tools_are_told(world: World) -> None:
     configured(world, "[modes.x]\nbase = 'ask'\ntools = ['read', 'reed']\n")
-    assert b"The mode x names tools that there are not: 'reed'." in world.run("modes", "list").err
+    told = f"The mode x names tools that there are not: 'reed'. It stands in {world.config}."
+    assert f"{told} Did you mean read?" in world.run("modes", "list").err.decode()
+    assert f"{told} Did you mean read?" in world.run("debug", "tools").err.decode()
 
 
 def test_f8_what_is_exported_can_be_imported_elsewhere(world: World) -> None:
@@ -130,12 +132,12 @@ def test_f8_an_import_needs_a_persons_word(world: World) -> None:
     assert world.process(*line).code == 4
     assert world.run(*line, "--no-input").code == 4
     terminal = Terminal(world, *line)
-    terminal.wait_for(b"Type yes to add this")
+    terminal.wait_for(b"y or n (Enter: no): ")
     terminal.type(b"no\n")
     assert terminal.end().code == 4
     assert world.config.read_bytes() == before
     terminal = Terminal(world, *line)
-    terminal.wait_for(b"Type yes to add this")
+    terminal.wait_for(b"y or n (Enter: no): ")
     terminal.type(b"yes\n")
     assert terminal.end().code == 0
     assert b'tools = ["read", "edit"]' in terminal.screen
@@ -236,3 +238,16 @@ def test_f11_an_unknown_mode_on_the_command_line_starts_nothing(talker: Talker) 
     assert answer.code == 2
     assert b"There is no mode 'wild'." in answer.err
     assert talker.world.ok("sessions", "list")["sessions"] == []
+
+
+def test_f8_a_base_that_there_is_none_of_is_named_in_words(world: World) -> None:
+    error = world.no(2, "modes", "import", "-", "--yes", stdin=b"[modes.x]\nbase = 'wild'\n")
+    assert error["message"] == (
+        "It has a mode 'x' that cannot be used: base is one of plan, ask, auto-edit, yolo. "
+        "Nothing was changed."
+    )
+
+
+def test_f8_what_is_no_text_is_refused_with_a_next_step_that_exists(world: World) -> None:
+    error = world.no(2, "modes", "import", "-", "--yes", stdin=b"\x00\xff\xfe")
+    assert error["next"] == "assent modes import --help"

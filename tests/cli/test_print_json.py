@@ -76,6 +76,7 @@ def test_f32_questions_that_nobody_answered_are_in_the_object(talker: Talker) ->
             "by": "model",
             "things": [],
             "detail": "",
+            "command": "",
             "always": [],
             "risk": [],
         }

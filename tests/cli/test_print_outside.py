@@ -14,6 +14,12 @@ def test_what_nobody_could_be_asked_about_is_told_on_stderr(talker: Talker) -> N
     answer = talker.say("Greet", "--mode", "ask")
     assert (answer.code, answer.out) == (0, b"I may not.\n")
     told = answer.err.decode().splitlines()
+    planned, told = told[:3], told[3:]
+    assert planned == [
+        "· 2 calls:",
+        "  write (ask, medium risk): edit a.txt",
+        "  write (ask, medium risk): edit b.txt",
+    ]
     assert told[0] == "assent: 2 calls were refused, because nobody could be asked."
     assert told[1:3] == [f"assent: {question}" for question in ASKED]
 

@@ -1,5 +1,7 @@
 """`assent questions`: what waits is listed from the root, and only a person says yes to it."""
 
+import re
+
 import msgspec
 import pytest
 from tests.cli.terminal import QUESTION, Terminal
@@ -39,7 +41,8 @@ LONG = Question(
     detail="diff --git a/a b/a\n@@ -0,0 +1,999 @@\n" + "+line\n" * 998 + "+the last one\n",
 )
 COLOUR = Question("Colour", "Which one?", (Option("Red"), Option("Blue")))
-HINT = b"(Enter: no answer): "
+HINT = b"your own words for the model (Enter: no, and the turn ends): "
+CONFIRM = b"y, n, or your own words (Enter: no): "
 SCREEN = ("stdin", "stdout", "stderr")
 
 
@@ -95,7 +98,7 @@ def test_f95_questions_are_listed_with_the_session_that_a_person_talks_to(world:
 def test_a_question_is_shown_in_full(world: World) -> None:
     digest = waiting(world, LONG)
     text = world.run("questions", "show", "q1").out.decode()
-    assert f"digest {digest}" in text
+    assert f"digest    {digest}" in text
     assert text.count("\n+line") == 998
     assert "+the last one" in text
     assert "not shown" not in text
@@ -107,6 +110,12 @@ def test_nothing_waits_in_an_empty_folder(world: World) -> None:
     assert world.no(1, "questions", "show", "q1")["next"] == "assent questions list"
 
 
+def test_status_names_one_thing_to_do(strict: World) -> None:
+    waiting(strict, RUN)
+    lines = strict.run("status").out.decode().splitlines()
+    assert [line for line in lines if line.startswith("Next: ")] == ["Next: assent questions list"]
+
+
 def test_f94_a_yes_needs_a_terminal_and_a_no_does_not(strict: World) -> None:
     digest = waiting(strict, RUN)
     for words in (["yes"], ["yes", "--digest", digest], ["1"], ["unconfined"], []):
@@ -115,7 +124,7 @@ def test_f94_a_yes_needs_a_terminal_and_a_no_does_not(strict: World) -> None:
         assert digest in error["next"]
     assert open_ones(strict) == ["q1"]
     row = strict.ok("questions", "answer", "q1", "no")
-    assert (row["answers"], row["next"]) == ([["No"]], "assent -c -p ''")
+    assert (row["answers"], row["next"]) == ([["No"]], "assent -r do-q1")
     assert open_ones(strict) == []
 
 
@@ -187,7 +196,7 @@ def test_a_yes_on_the_terminal_names_the_digest(strict: World) -> None:
     assert terminal.answer(digest[:8].encode() + b"\n").code == 0
     shown = [terminal.screen.index(words) for words in (b"Risk: medium", b"  - It", b"May the")]
     assert shown == sorted(shown)
-    assert b"Next: assent -c -p ''" in terminal.screen
+    assert b"Next: assent -r do-q1" in terminal.screen
     assert open_ones(strict) == []
 
 
@@ -216,7 +225,7 @@ def test_f82_all_choices_have_numbers_and_enter_is_no(
     terminal.wait_for(HINT)
     for row in (b"1. Yes: once", b"2. Yes, for this session: ", b"5. No"):
         assert row in terminal.screen
-    assert b"Y, n, a number or your own words" in terminal.screen
+    assert b"y, n, a number, or your own words" in terminal.screen
     terminal.type(keys)
     assert terminal.end().code == 0
     [row] = strict.ok("questions", "list", "--all")["questions"]
@@ -232,7 +241,7 @@ def test_f81_the_terminal_asks_again_before_it_remembers(
     terminal.wait_for(HINT)
     terminal.type(b"3\n")
     terminal.wait_for(b"Is that right?")
-    terminal.wait_for(b"Y, n or your own words " + HINT)
+    terminal.wait_for(CONFIRM)
     terminal.type(keys)
     assert terminal.end().code == (0 if grants else 4)
     assert len(opened(strict).grants.all()) == grants
@@ -246,7 +255,7 @@ def test_a_long_question_can_be_seen_to_its_end(strict: World) -> None:
     assert b"the last one" not in terminal.screen
     terminal.type(b"v\n")
     terminal.wait_for(b"+the last one")
-    terminal.wait_for(b"Y, n or your own words " + HINT)
+    terminal.wait_for(b"y, n, or " + HINT)
     terminal.type(b"y\n")
     assert terminal.end().code == 0
     assert open_ones(strict) == []
@@ -257,6 +266,45 @@ def test_f95_an_answer_elsewhere_ends_the_wait(strict: World) -> None:
     terminal = typed(strict)
     terminal.wait_for(HINT)
     strict.ok("questions", "answer", "q1", "no")
-    terminal.wait_for(b"Answered elsewhere.")
+    terminal.wait_for(b"(command line): No.")
+    assert b"Answered elsewhere by " in terminal.screen
     assert terminal.end().code == 5
     assert b"was answered by" in terminal.screen
+
+
+def test_f81_a_remembered_yes_is_one_question_with_its_patterns(strict: World) -> None:
+    digest = waiting(strict, RUN)
+    terminal = typed(strict, "project")
+    terminal.wait_for(QUESTION)
+    shown = terminal.screen.decode().replace("\r\n", "\n")
+    assert "Your answer: Yes, for this project" in shown
+    assert "Is that right?" not in shown
+    assert "1. Yes" not in shown
+    [grant] = re.findall(r"assent rules revoke (\w+)", shown)
+    assert terminal.answer(digest[:8].encode() + b"\n").code == 0
+    assert [one.id for one in opened(strict).grants.all()] == [grant]
+
+
+def test_f94_without_a_terminal_it_is_said_what_a_yes_needs(strict: World) -> None:
+    digest = waiting(strict, RUN)
+    for words in ("yes", "session", "unconfined"):
+        error = strict.no(4, "questions", "answer", "q1", words, "--no-input")
+        assert "needs a terminal" in error["message"]
+        assert "approve.without_terminal" in error["message"]
+        assert error["next"].startswith(f"assent questions answer q1 {words} --digest {digest}")
+    kept = strict.no(4, "questions", "answer", "q1", "session", "--no-input")["next"]
+    assert kept.endswith("--pattern 'git status *'")
+
+
+def test_a_number_that_is_not_there_is_no_answer(world: World) -> None:
+    digest = waiting(world, RUN)
+    error = world.no(2, "questions", "answer", "q1", "9", "--digest", digest)
+    assert error["message"] == "There is no 9: the numbers are 1 to 5."
+    assert open_ones(world) == ["q1"]
+
+
+def test_f95_a_childs_question_names_its_agent_and_task(world: World) -> None:
+    waiting(world, RUN, child=True)
+    [row] = world.ok("questions", "list")["questions"]
+    assert (row["id"], row["agent"], row["task"]) == ("q1", "build", "Look")
+    assert "(for build: Look)" in world.run("questions", "list").out.decode()

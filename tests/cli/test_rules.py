@@ -43,8 +43,8 @@ def put(world: World, name: str, content: str) -> Path:
 
 def explained(world: World, *arguments: str) -> tuple[str, str, str | None]:
     row = world.ok("rules", "explain", *arguments)
-    [part] = row["parts"]
-    assert (part["verdict"], part["layer"]) == (row["verdict"], row["layer"])
+    parts = [(part["verdict"], part["layer"]) for part in row["parts"]]
+    assert (row["verdict"], row["layer"]) in parts
     return row["verdict"], row["layer"], row["rule"]
 
 
@@ -98,7 +98,8 @@ CALLS = [
     (("bash", "git push origin", "--mode", "ask"), ("deny", "user", "bash: git push * = deny")),
     (("shell", "make", "--mode", "auto-edit"), ("ask", "user", "bash: * = ask")),
     (("--tool", "write", "uv.lock", "--mode", "ask"), ("deny", "user", "edit: *.lock = deny")),
-    (("--tool", "grep", ".env"), ("ask", "defaults", None)),
+    (("--tool", "grep", ".env"), ("run", "mode", None)),  # that is a text to look for
+    (("--tool", "read", ".env"), ("ask", "defaults", None)),
     (("webfetch", "https://example.org", "--mode", "ask"), ("ask", "mode", None)),
     (("mcp_tracker_close", "close", "--mode", "ask"), ("ask", "mode", None)),
 ]
@@ -124,7 +125,8 @@ def test_explain_shows_every_part_of_a_line_and_every_layers_opinion(world: Worl
     said = row["parts"][1]["opinions"]
     assert [(one["layer"], one["counts"]) for one in said] == [("user", True), ("project", False)]
     text = world.run("rules", "explain", "bash", line, "--mode", "ask").out.decode()
-    for words in ("deny: ", "decided by user, bash: git push * = deny", "does not count"):
+    asked = "As agent build in ask mode, tool shell."
+    for words in ("deny: ", asked, "decided by user, bash: git push * = deny", "does not count"):
         assert words in text
 
 

@@ -9,7 +9,7 @@ from tests.models.speech import Reply
 SCREEN = ("stdin", "stdout", "stderr")
 ESCAPE = bytes([27])
 CLEAR = ESCAPE + b"[2J"
-HINT = b"(Enter: no answer): "
+HINT = b"(Enter: no"
 OPTIONS = [{"label": "Red", "description": "warm"}, {"label": "Blue"}]
 COLOUR = {"header": "Colour", "question": "Which\x1b[2J one?", "options": OPTIONS}
 ASKS = turn("Hm.", ("question", {"questions": [COLOUR]}))
@@ -45,8 +45,9 @@ def test_f41_f86_no_answer_is_a_no_and_a_plain_no_stops(talker: Talker, keys: by
     terminal = typed(talker, "Greet me", "--mode", "ask")
     terminal.wait_for(HINT)
     terminal.type(keys)
-    terminal.wait_for(b"The person said no; the model waits for what they say next.")
-    assert terminal.end().code == 0
+    terminal.wait_for(b"You said no; nothing of it was done.")
+    terminal.wait_for(b" -c 'WHAT INSTEAD'")
+    assert terminal.end().code == 4
     assert b"I may not." not in terminal.screen
     assert not (talker.world.root / "hello.txt").exists()
 

@@ -27,6 +27,7 @@ def row(path: str, content: bytes, *does: str, trusted: bool = False) -> dict[st
         "path": path,
         "digest": sha256(content),
         "trusted": trusted,
+        "changed": False,
         "does": list(does),
         "risks": len(does),
         "waits": bool(does) and not trusted,
@@ -59,7 +60,7 @@ def logged(world: World) -> list[dict[str, object]]:
 def test_everything_that_files_would_do_is_shown(hooked: World) -> None:
     hooked.put("opencode.json", ALLOW)
     hooked.put(".opencode/commands/deploy.md", COMMAND)
-    says = "adds the command /deploy, which says the text below to a model"
+    says = "adds the command /deploy, which says its text to a model"
     runs = "adds the command /deploy, which runs: make deploy"
     command = row(".opencode/commands/deploy.md", COMMAND, runs, says) | {"risks": 1}
     assert hooked.ok("trust", "show") == {
@@ -145,7 +146,10 @@ def test_a_changed_byte_is_untrusted_again_and_said(hooked: World) -> None:
     give(hooked)
     hooked.put(PROJECT, HOOK + b"\n")
     answer = hooked.run("trust", "show", "--json")
-    assert answer.json["files"][0]["trusted"] is False
+    [file] = answer.json["files"]
+    assert (file["trusted"], file["changed"]) == (False, True)
+    shown = hooked.run("trust", "show").out.decode()
+    assert f"{PROJECT}  changed since you trusted it: none of this happens" in shown
     assert f"{PROJECT} changed since you trusted it".encode() in answer.err
     status = hooked.run("status")
     assert b"sets [hooks], which is ignored until you trust this file" in status.err

@@ -139,7 +139,7 @@ def test_a_command_of_the_projects_own() -> None:
         "adds the command /deploy, which runs: make deploy",
         "adds the command /deploy, which runs: git push",
         "attaches notes.md to what /deploy says to a model",
-        "adds the command /deploy, which says the text below to a model",
+        "adds the command /deploy, which says its text to a model",
         "asks the model acme/x with it",
     ]
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.config.sources import Sources
 
-from assent.config.modes import LONGEST, load_modes, unknown_tools
+from assent.config.modes import LONGEST, load_modes
 from assent.core.mode import CustomMode
 
 REVIEW = {
@@ -120,8 +120,3 @@ def test_f9_a_project_only_narrows_what_the_user_has() -> None:
         ),
         "plan": CustomMode("plan", "plan", "Think", None, ("src/**",), "", "project", plan),
     }
-
-
-def test_tools_that_nobody_has_are_told() -> None:
-    modes = [CustomMode("a", "ask", tools=("read", "reed")), CustomMode("b", "ask")]
-    assert unknown_tools(modes, {"read"}) == ("The mode a names tools that there are not: 'reed'.",)

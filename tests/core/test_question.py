@@ -62,11 +62,12 @@ CHANGED = {
         name: digest(msgspec.structs.replace(ASKED, **{name: "other"}))
         for name in ("id", "call", "tool", "expires_at", "agent", "plan")
     },
+    "mode of one's own": digest(msgspec.structs.replace(ASKED, custom="careful")),
     "mode": digest(msgspec.structs.replace(ASKED, mode="yolo")),
     "two questions": digest(msgspec.structs.replace(ASKED, questions=(QUESTION, QUESTION))),
     **{
         f"question's {name}": digest(replaced(**{name: "other"}))
-        for name in ("header", "question", "detail")
+        for name in ("header", "question", "detail", "command")
     },
     "by": digest(replaced(by="model")),
     "options": digest(replaced(options=())),

@@ -5,11 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core.agent import Agent
+from assent.core.errors import UsageError
 from assent.core.mode import CustomMode
-from assent.core.rule_tables import BadTable, rule_said, rules_of, rules_of_tools, wrong_examples
+from assent.core.rule_tables import BadTable, rules_of, rules_of_tools, wrong_examples
 from assent.core.rules import Layer, Rule
 from assent.core.ruling import Table, agent_layers, deciding, hidden, lacks, opinions
 from assent.core.tool import Action, Request
+from assent.core.typed_rules import typed_rule
 from assent.core.wildcards import expanded, is_bare, matches, start_of
 
 NOTHING = None
@@ -206,10 +208,12 @@ def test_f70_older_switches_are_denials() -> None:
 
 
 def test_a_rule_can_be_typed() -> None:
-    assert rule_said("bash:git push *", "deny") == Rule(
-        "bash", "git push *", "deny", source="command line"
+    assert typed_rule("deny bash:git push *") == Rule(
+        "bash", "git push *", "deny", source="the command line"
     )
-    assert rule_said("edit", "allow").pattern == "*"
+    assert typed_rule("allow edit").pattern == "*"
+    with pytest.raises(UsageError):
+        typed_rule("deny bash:")
 
 
 def test_examples_prove_a_rule() -> None:
@@ -218,6 +222,37 @@ def test_examples_prove_a_rule() -> None:
         "it should match 'b.lock' and does not",
         "it should not match '~/c.lock' and does",
     )
+
+
+OWN_WORDS = [
+    ({"grep": {"*topsecret*": "deny"}}, Action.SEEK, "a topsecret b", "grep", "deny"),
+    ({"grep": {"*topsecret*": "deny"}}, Action.SEEK, "topsecret", "search", "deny"),
+    ({"codesearch": "ask"}, Action.SEEK, "x", "search", "ask"),
+    ({"codesearch": "ask"}, Action.SEEK, "x", "grep", NOTHING),
+    ({"search": "ask", "grep": "allow"}, Action.SEEK, "x", "search", "ask"),  # a wider word
+    ({"glob": {"*.txt": "deny"}}, Action.SEEK, "*.txt", "glob", "deny"),
+    ({"glob": {"*.txt": "deny"}}, Action.SEEK, "*.py", "glob", NOTHING),
+    ({"list": {"sec*": "deny"}}, Action.SEEK, "secret", "list", "deny"),
+    ({"list": {"sec*": "deny"}, "read": "allow"}, Action.SEEK, "secret", "list", "deny"),
+    ({"read": {"*secret*": "deny"}}, Action.SEEK, "secret", "grep", NOTHING),  # that is no file
+    ({"*": "ask"}, Action.SEEK, "x", "grep", "ask"),
+    ({"todowrite": "ask"}, Action.PLAN, "todos", "todowrite", "ask"),
+    ({"todo": "ask", "todoread": "allow"}, Action.PLAN, "todos", "todowrite", "ask"),
+    ({"question": "deny"}, Action.PLAN, "question", "question", "deny"),
+    ({"question": "deny"}, Action.PLAN, "todos", "todowrite", NOTHING),
+    ({"plan_enter": "deny"}, Action.PLAN, "mode", "plan_enter", "deny"),
+    ({"enter_plan": "deny"}, Action.PLAN, "mode", "plan_enter", "deny"),
+    ({"remember": "ask"}, Action.PLAN, "facts", "remember", "ask"),
+    ({"task": {"explore": "deny"}}, Action.TASK, "explore", "", "deny"),
+    ({"*": "ask"}, Action.PLAN, "todos", "todowrite", NOTHING),  # Assent's own
+]
+
+
+@pytest.mark.parametrize(("table", "action", "resource", "key", "wanted"), OWN_WORDS)
+def test_f70_tools_are_ruled_by_the_words_that_opencode_has_for_them(
+    table: object, action: Action, resource: str, key: str, wanted: str | None
+) -> None:
+    assert said(table, action=action, resource=resource, key=key) == wanted
 
 
 HIDES = [

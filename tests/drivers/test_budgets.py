@@ -304,3 +304,15 @@ def test_f111_a_stop_before_the_work_begins_holds() -> None:
     with pytest.raises(Interrupted):
         drive(child, turn)
     assert model.asked == []
+
+
+def test_f110_what_is_left_of_a_turns_time_can_be_asked() -> None:
+    now = [0.0]
+    purse = Purse(Limits(max_seconds=10), lambda: now[0])
+    now[0] = 4.0
+    assert purse.left() == 6.0
+    now[0] = 12.0
+    assert purse.left() == 0.0
+    purse.begin()
+    assert purse.left() == 10.0
+    assert Purse(Limits()).left() is None

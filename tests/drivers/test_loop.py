@@ -21,7 +21,7 @@ from assent.core.session_event import (
     StepStarted,
     TurnEnded,
 )
-from assent.drivers.native.ending import GO_ON, INTERRUPTED, KEPT, OFF, TOO_LONG
+from assent.drivers.native.ending import AGAIN, GO_ON, INTERRUPTED, KEPT, OFF, TOO_LONG
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.purse import Limits
 from assent.drivers.native.step import ABORTED
@@ -211,7 +211,7 @@ def test_f113_an_interrupted_answer_leaves_a_valid_history(stroke: BaseException
     model = Spoken([Said(Text("I look.")), Said(READ), stroke], says("Again."))
     it = driver(model)
     error = fails(it, turn)
-    assert (type(error), error.message, error.next) == (Interrupted, INTERRUPTED, GO_ON)
+    assert (type(error), error.message, error.next) == (Interrupted, INTERRUPTED, AGAIN)
     assert turn.events[-2:] == [
         CallEnded("c1", "read", Result("c1", ABORTED, failed=True)),
         TurnEnded("interrupted", INTERRUPTED),
@@ -298,3 +298,11 @@ def test_odd_names_and_ids_of_calls_are_mended_before_they_are_sent_back() -> No
     assert [result.call for result in results] == [call.id for call in calls]
     assert [call.tool for call in calls[:3]] == ["read", "read", "_"]
     assert re.fullmatch(r"[A-Za-z0-9_-]{64}", calls[3].tool)
+
+
+def test_f113_outside_plan_mode_nothing_was_staged_and_assent_c_goes_on() -> None:
+    turn = MemoryTurn(tools=TOOLS, mode="ask")
+    error = fails(driver(Spoken([Said(Text("I look.")), KeyboardInterrupt()])), turn)
+    words = "You interrupted the turn. What was said and done so far is kept."
+    assert (error.message, error.next) == (words, "assent -c")
+    assert turn.events[-1] == TurnEnded("interrupted", words)

@@ -80,6 +80,9 @@ class OpenGate:
     def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
         return ()
 
+    def files(self, requests: Sequence[Request]) -> tuple[Request, ...]:
+        return ()
+
     def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
         return ()
 
@@ -88,12 +91,13 @@ class Person:
     """Implements ports.Asker with prepared answers; without one, nobody is there."""
 
     later = False
+    present = True
 
     def __init__(self, *answers: Answers) -> None:
         self.answers = list(answers)
         self.asked: list[tuple[Question, ...]] = []
 
-    def ask(self, questions: Sequence[Question], answered: Callable[[], bool]) -> Answers:
+    def ask(self, questions: Sequence[Question], answered: Callable[[], str]) -> Answers:
         self.asked.append(tuple(questions))
         return self.answers.pop(0) if self.answers else None
 

@@ -135,3 +135,16 @@ def test_while_a_plan_is_built_the_reminder_speaks_of_its_scope(world: World) ->
     assert "It covers: src/*." in words
     assert "asked before each change" not in words
     assert "It covers: none" in reminder(record, None, Now(scope=()))
+
+
+def test_f92_the_model_reads_what_the_person_typed_and_names_are_made_without_secrets(
+    world: World,
+) -> None:
+    key = "AKIA" + "Z7Q4X2M9K1B8W3LP"
+    sessions = world.engine().sessions
+    record = sessions.start(f"my key is {key} ok", "plan")
+    assert key in str(sessions.transcript(record).messages)
+    plan = world.engine().plans.find(record.plan_id)
+    named = f"{record.slug} {record.goal} {record.title} {plan.name} {plan.goal} {plan.path!r}"
+    assert key.lower() not in named.lower()
+    assert record.slug.startswith("my-key-is-")

@@ -1,7 +1,7 @@
 """Children: sessions that work for another one, side by side, and never with more rights."""
 
 from pathlib import Path
-from threading import Barrier, Event
+from threading import Barrier, Event, Lock
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from assent.ports import Turn
 
 WRITE: list[tuple[str, dict[str, Any]]] = [("write", {"path": "a.txt", "content": "new\n"})]
 PATIENCE_S = 20
+GRACE_S = 0.3
 
 
 @pytest.fixture
@@ -87,23 +88,40 @@ def test_f100_a_fourth_child_waits_for_a_place(family: Family) -> None:
             "explore": ["Seen."],
         }
     )
-    together, working, most = Barrier(3, timeout=PATIENCE_S), list[str](), list[int]()
-    first = Event()
-
-    def meet(turn: Turn, actor: Actor) -> None:
-        if not turn.record.parent:
-            return
-        working.append(turn.record.session)
-        most.append(len(working))
-        if not first.is_set():
-            together.wait()
-            first.set()
-        working.remove(turn.record.session)
-
-    cast.before = meet
+    crowd = Crowd(3)
+    cast.before = lambda turn, actor: crowd.enter() if turn.record.parent else None
     root = family.work(family.start(), cast)
-    assert len(family.children(root)) == 4
-    assert max(most) == 3
+    assert [each.ended for each in family.children(root)] == ["end"] * 4
+    assert (crowd.came, crowd.crowded.is_set()) == (4, False)
+
+
+def test_f100_the_places_are_those_of_the_whole_tree(family: Family) -> None:
+    family.with_limits(depth=2, together=2)
+    deeper = [task("1"), task("2")]
+    cast = Cast(
+        {
+            "main": [[task("A", "general"), task("B", "general")], "Thanks."],
+            "general": [deeper, "Done."],
+            "explore": ["Seen."],
+        }
+    )
+    crowd = Crowd(2)
+    cast.before = lambda turn, actor: crowd.enter() if turn.record.depth == 2 else None
+    root = family.work(family.start(), cast)
+    children = family.children(root)
+    below = [each for child in children for each in family.children(child)]
+    assert [each.ended for each in (*children, *below)] == ["end"] * 6
+    assert (crowd.came, crowd.crowded.is_set()) == (4, False)
+
+
+def test_f100_who_waits_for_its_own_children_holds_no_place(family: Family) -> None:
+    family.with_limits(depth=2, together=1)
+    root = family.play(
+        main=[[task("A", "general"), task("B", "general")], "Thanks."],
+        general=[[task("Deeper")], "Done."],
+        explore=["Seen."],
+    )
+    assert [each.ended for each in (root, *family.children(root))] == ["end"] * 3
 
 
 def test_f100_a_child_that_takes_too_long_is_stopped_with_honest_words(family: Family) -> None:
@@ -184,6 +202,34 @@ def test_budget_after_many_children_the_person_is_asked(family: Family) -> None:
 
 def test_limits_are_those_of_the_settings() -> None:
     assert TaskLimits() == TaskLimits(depth=1, together=3, seconds=600, steps=60, children=20)
+
+
+class Crowd:
+    """Children that stay until enough are there, and then a little longer in case one too many is.
+
+    With too many the outcome depends on nothing; without, everybody stays for the whole grace.
+    """
+
+    def __init__(self, enough: int) -> None:
+        self.came = 0
+        self.crowded = Event()
+        self._enough = enough
+        self._inside = 0
+        self._full = Event()
+        self._alone = Lock()
+
+    def enter(self) -> None:
+        with self._alone:
+            self.came += 1
+            self._inside += 1
+            if self._inside == self._enough:
+                self._full.set()
+            if self._inside > self._enough:
+                self.crowded.set()
+        assert self._full.wait(PATIENCE_S)
+        self.crowded.wait(GRACE_S)
+        with self._alone:
+            self._inside -= 1
 
 
 def _until_stopped(turn: Turn, actor: Actor) -> None:

@@ -203,9 +203,10 @@ class Thinking:
     """Implements ports.Asker: a person who thinks until somebody else has answered."""
 
     later = False
+    present = True
 
     def ask(
-        self, questions: Sequence[Question], answered: Callable[[], bool]
+        self, questions: Sequence[Question], answered: Callable[[], str]
     ) -> tuple[tuple[str, ...], ...] | None:
         pause = Event()
         while not answered():

@@ -11,9 +11,10 @@ from tests.engine.test_building import approve
 
 from assent.core.agent import Agent
 from assent.core.event import Recorded
-from assent.core.mode import CustomMode
+from assent.core.mode import MODES, CustomMode, Mode
 from assent.core.session import SessionRecord
 from assent.core.session_event import ModeChanged, QuestionAsked
+from assent.core.tool import STRICTNESS, Action, Request
 from assent.engine.session.lineage import parents
 from assent.engine.session.surroundings import Surroundings
 from assent.engine.session.tooling import TaskLimits
@@ -189,6 +190,45 @@ def test_modes_of_ones_own_narrow_children_too(family: Family) -> None:
     assert surroundings.agent(root).prompt.endswith("Only documents.")
     assert surroundings.agent(root) is surroundings.agent(root)
     assert (family.results(child)[0].failed, family.world.files()) == (True, OLD)
+
+
+REQUESTS = tuple(
+    Request(action, resource)
+    for action, resource in (
+        (Action.READ, "a.txt"),
+        (Action.READ, ".env"),
+        (Action.EDIT, "a.txt"),
+        (Action.EDIT, "docs/a.md"),
+        (Action.EDIT, ".github/workflows/ci.yml"),
+        (Action.SHELL, "ls"),
+        (Action.SHELL, "make"),
+        (Action.FETCH, "https://example.org/"),
+        (Action.TOOL, "x_poke"),
+    )
+)
+
+
+@pytest.mark.parametrize("custom", ["", "docs-only"])
+@pytest.mark.parametrize("agent", ["build", "explore", "shy"])
+@pytest.mark.parametrize("mode", MODES)
+def test_f101_no_real_child_is_freer_than_its_parent_whatever_both_are(
+    family: Family, mode: Mode, agent: str, custom: str
+) -> None:
+    family.modes = {"docs-only": CustomMode("docs-only", mode, edit=("docs/**",))}
+    family.with_agent(Agent("shy", permission={"edit": "deny", "bash": "ask"}))
+    started = family.start(mode, agent)
+    if custom:
+        changed = ModeChanged(mode, custom=custom)
+        started, _ = family.engine.sessions.diary().append(started, changed)
+    root = family.work(started, Cast(WRITER))
+    [child] = family.children(root)
+    tooling = family.tooling(None)
+    surroundings = Surroundings(family.engine.sessions._desk, tooling)
+    own, parents_own = surroundings.posture(child, None), surroundings.posture(root, None)
+    for request in REQUESTS:
+        said = tooling.gate.decide((request,), own).verdict
+        at_least = tooling.gate.decide((request,), parents_own).verdict
+        assert STRICTNESS.index(said) >= STRICTNESS.index(at_least), (request, said, at_least)
 
 
 def test_f103_only_own_children_are_resumed_and_others_are_refused(family: Family) -> None:

@@ -104,7 +104,10 @@ def test_a_command_is_on_record_before_and_after_with_what_it_changed(world: Wor
 def test_a_command_that_changes_nothing_says_so(world: World) -> None:
     engine = world.engine()
     outcome = done(engine, Scripted(lambda: None))
-    assert (outcome.failed, outcome.text) == (False, "out\nerr\n[It changed no files.]")
+    assert (outcome.failed, outcome.text) == (
+        False,
+        "out\nerr\n[It changed no files in the workspace.]",
+    )
 
 
 def test_in_plan_mode_no_command_runs_whoever_said_yes(world: World) -> None:

@@ -252,7 +252,7 @@ class Broken(Person):
         super().__init__()
         self.error = error
 
-    def ask(self, questions: Sequence[Question], answered: Callable[[], bool]) -> Answers:
+    def ask(self, questions: Sequence[Question], answered: Callable[[], str]) -> Answers:
         raise self.error
 
 

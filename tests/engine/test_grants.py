@@ -35,8 +35,11 @@ def given(booth: Booth, answer: Answers = FOR_SESSION) -> Grant:
     return grant
 
 
-def of(booth: Booth, agent: str = "build", mode: Mode = "ask", **more: int | str) -> list[str]:
-    found = booth.world.engine().grants.of(booth.record, agent, mode, **more)  # type: ignore[arg-type]
+def of(
+    booth: Booth, agent: str = "build", mode: Mode = "ask", custom: str = "", **more: int | str
+) -> list[str]:
+    who = (agent, mode, custom)
+    found = booth.world.engine().grants.of(booth.record, who, **more)  # type: ignore[arg-type]
     return [grant.id for grant in found]
 
 
@@ -107,6 +110,7 @@ def test_f82_a_grant_is_keyed_to_agent_mode_and_work_and_never_counts_while_plan
         "yolo": [],
     }
     assert of(booth, "explore") == []
+    assert of(booth, custom="careful") == []
     assert of(booth, plan="digest") == []
 
 
@@ -131,9 +135,10 @@ def test_grants_expire_if_the_person_wants_that(booth: Booth) -> None:
 def test_f83_a_grant_is_listed_with_its_origin_and_revoked_at_once(booth: Booth) -> None:
     grant = given(booth, FOR_PROJECT)
     watching = booth.world.engine().grants
-    assert [one.id for one in watching.of(booth.record, "build", "ask")] == [grant.id]
+    who: tuple[str, Mode, str] = ("build", "ask", "")
+    assert [one.id for one in watching.of(booth.record, who)] == [grant.id]
     assert booth.world.engine().grants.revoke(grant.id[:12]) == grant
-    assert watching.of(booth.record, "build", "ask") == ()
+    assert watching.of(booth.record, who) == ()
     assert booth.engine.grants.all() == ()
     assert of(booth.again()) == []
     [last] = booth.world.store.read(f"grant/{booth.record.workspace}", 1)

@@ -1,15 +1,21 @@
 """Pausing, cancelling and trying again: from elsewhere, before the next step (F111)."""
 
 from pathlib import Path
+from threading import Barrier
+from typing import Any, Literal
 
 import pytest
 from tests.engine.family import Actor, Cast, Family, task
+from tests.engine.waiting import Absent
 
 from assent.core.errors import IllegalStep, ModelError
+from assent.core.event import Recorded
 from assent.core.message import Text
+from assent.core.session_event import CallEnded
 from assent.ports import Turn
 
 READ = [("read", {"path": "a.txt"})]
+PATIENCE_S = 20
 
 
 @pytest.fixture
@@ -34,7 +40,78 @@ def test_f111_a_paused_session_stops_before_its_next_step_and_goes_on_later(
     assert (paused.ended, paused.steps, paused.halt) == ("paused", 1, "paused")
     resumed = family.work(paused, cast)
     assert (resumed.ended, resumed.steps, resumed.halt) == ("end", 2, "")
-    assert [result.failed for result in family.results(resumed)] == [False]
+    told = [(result.failed, result.text) for result in family.results(resumed)]
+    assert told == [(True, "The person paused the work; nothing was done.")]
+    assert family.ends(resumed)[0] == ("paused", "Paused from elsewhere.")
+
+
+def test_f111_no_call_begins_after_a_halt_not_even_of_the_same_answer(family: Family) -> None:
+    root = family.start("yolo")
+    write: list[tuple[str, dict[str, Any]]] = [
+        ("write", {"path": "a.txt", "content": "first\n"}),
+        ("write", {"path": "a.txt", "content": "second\n"}),
+    ]
+    actor = Actor(Cast({"main": [write, "Never said."]}))
+    for one in family.engine.sessions.work(root, actor, family.tooling(actor)):
+        if isinstance(one, Recorded) and isinstance(one.event, CallEnded):
+            family.engine.sessions.halt(root, "cancelled")
+    first, second = family.results(root)
+    assert (first.failed, second.text) == (
+        False,
+        "The person cancelled the work; nothing was done.",
+    )
+    assert family.world.files() == {"a.txt": b"first\n"}
+    assert family.ends(root) == [("cancelled", "Cancelled from elsewhere.")]
+
+
+@pytest.mark.parametrize("how", ["paused", "cancelled"])
+def test_f111_a_halt_breaks_off_the_wait_for_a_model(
+    family: Family, how: Literal["paused", "cancelled"]
+) -> None:
+    root = family.start()
+    cast = Cast({"main": ["Never said."]})
+
+    def wait(turn: Turn, actor: Actor) -> None:
+        family.engine.sessions.halt(root, how)
+        assert actor.stopped.wait(PATIENCE_S)
+
+    cast.before = wait
+    root = family.work(root, cast)  # it raises nothing: the session says how it ended
+    assert family.ends(root) == [(how, f"{how.capitalize()} from elsewhere.")]
+    assert (root.ended, cast.answers["main"]) == (how, ["Never said."])
+
+
+def test_f111_a_halt_breaks_off_the_wait_of_children_too(family: Family) -> None:
+    root = family.start()
+    cast = Cast({"main": [[task("One"), task("Two")], "Never said."], "explore": []})
+    both = Barrier(2, timeout=PATIENCE_S)
+
+    def wait(turn: Turn, actor: Actor) -> None:
+        if turn.record.parent:
+            both.wait()
+            family.engine.sessions.halt(root, "cancelled")
+            assert actor.stopped.wait(PATIENCE_S)
+
+    cast.before = wait
+    root = family.work(root, cast)
+    ends = [each.ended for each in (root, *family.children(root))]
+    assert (ends, root.steps) == (["cancelled"] * 3, 1)
+
+
+def test_f111_cancelling_answers_what_is_open_with_no_children_s_too(family: Family) -> None:
+    write = [("write", {"path": "a.txt", "content": "new\n"})]
+    family.person = Absent()
+    cast = Cast({"main": [[task("Write", "general")], "I see."], "general": [write, "I see."]})
+    root = family.work(family.start("ask"), cast)
+    [child] = family.children(root)
+    assert len(child.questions) == 1
+    assert family.load(family.engine.sessions.halt(root, "paused")).halt == "paused"
+    assert len(family.load(child).questions) == 1
+    family.engine.sessions.halt(root, "cancelled")
+    assert (family.load(child).questions, family.engine.questions.pending()) == ((), [])
+    cast.answers["general"] = ["I see."]
+    root = family.work(root, cast)
+    assert (root.ended, family.world.files()) == ("end", {"a.txt": b"old\n"})
 
 
 def test_f111_cancelling_a_session_stops_its_children_too(family: Family) -> None:

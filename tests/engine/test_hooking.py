@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.engine.desk import told
+from tests.engine.desk import PRESENTS, told, turn
+from tests.engine.test_permits import Meddling, apply, write
 from tests.engine.world import World
 
-from assent.core.errors import Refused
+from assent.core.errors import Refused, WorkspaceError
 from assent.core.journal import finished
 from assent.core.message import Call
 from assent.core.tool import Action, Attempt, Decision, Outcome, Request, Verdict
@@ -66,7 +67,8 @@ def test_f134_a_guard_tells_all_about_a_call() -> None:
 
 def test_an_objection_is_a_denial_by_a_hook() -> None:
     guard = HookGuard(Ears(before_tool=Heard("not on Fridays")), print)
-    decision = Decision(Verdict.DENY, "not on Fridays", "hook", "before_tool: write")
+    said = "A hook refused it: not on Fridays."
+    decision = Decision(Verdict.DENY, said, "hook", "before_tool: write")
     assert guard.before(ATTEMPT) == decision
 
 
@@ -144,6 +146,39 @@ def test_an_undo_is_a_run(world: World) -> None:
     assert ears.moments == ["run_finished"]
     assert ears.heard[0][1]["run"] == report.run
     assert world.files() == {}
+
+
+def test_f134_a_run_by_permit_is_heard_of_once_with_its_session(world: World) -> None:
+    world.put({"a.txt": b"old\n"})
+    ears = world.hooks = Ears()
+    engine = world.engine()
+    report = apply(engine, write("a.txt", b"old\n", b"new\n"))
+    told = {"session": "s1", "agent": "", "mode": "auto-edit", "run": report.run, "outcome": "done"}
+    assert ears.heard == [("run_finished", told)]
+    finished(engine.runs.recover())
+    assert ears.moments == ["run_finished"]
+
+
+def test_f134_a_run_by_permit_that_was_put_back_is_heard_of_too(world: World) -> None:
+    world.put({"a.txt": b"old\n"})
+    ears = world.hooks = Ears()
+    engine = world.engine(disk=Meddling(world, None))
+    with pytest.raises(WorkspaceError):
+        apply(engine, write("a.txt", b"old\n", b"new\n"))
+    assert [facts["outcome"] for _, facts in ears.heard] == ["rolled_back"]
+
+
+def test_f134_a_plan_that_a_model_presents_names_its_session(world: World) -> None:
+    ears = world.hooks = Ears()
+    record = turn(world, "Greet", PRESENTS)
+    [facts] = [facts for on, facts in ears.heard if on == "plan_proposed"]
+    told = {name: facts[name] for name in ("session", "agent", "mode", "plan")}
+    assert told == {
+        "session": record.session,
+        "agent": "plan",
+        "mode": "plan",
+        "plan": record.plan_id,
+    }
 
 
 def test_what_is_refused_is_no_run(world: World) -> None:

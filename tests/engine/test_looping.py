@@ -278,3 +278,57 @@ def test_f106_calls_side_by_side_are_all_counted() -> None:
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(make, attempts)) == [OK] * 200
     assert turn.call(path="a") == "blocked"
+
+
+def test_f107_a_turn_that_only_goes_in_circles_is_ended() -> None:
+    turn = Turn(LoopLimits(give_up=2))
+    found = []
+    for _ in range(5):
+        made = turn.call(path="a")
+        found.append((made, bool(turn.guard.stuck())))
+    assert found == [
+        ("ran", False), ("warned", False), ("asked", False), ("blocked", True), ("blocked", True),
+    ]  # fmt: skip
+
+
+def test_f107_an_answer_in_which_anything_works_begins_anew() -> None:
+    turn = Turn(LoopLimits(give_up=2))
+    for number in range(6):
+        turn.call(path="a")
+        turn.call("shell", command=f"fine {number}")
+        assert turn.guard.stuck() == ""
+
+
+def test_f107_zero_never_gives_up() -> None:
+    turn = Turn(LoopLimits(give_up=0))
+    for _ in range(30):
+        turn.call(path="a")
+        assert turn.guard.stuck() == ""
+
+
+def test_f107_a_no_of_the_gate_counts_only_where_it_is_the_same_call() -> None:
+    turn = Turn(LoopLimits(give_up=1))
+    no = Decision(Verdict.DENY)
+    for number in range(9):
+        turn.call(path=number, decision=no)
+        assert turn.guard.stuck() == ""
+    ends = []
+    for _ in range(3):
+        turn.call(path="a", decision=no)
+        ends.append(bool(turn.guard.stuck()))
+    assert ends == [False, False, True]
+
+
+@pytest.mark.parametrize("decision", [RUNS, Decision(Verdict.DENY)])
+def test_f108_calls_that_nobody_can_read_are_a_streak_whatever_they_name(
+    decision: Decision,
+) -> None:
+    turn = Turn(LoopLimits(give_up=2))
+    ends = []
+    for number in range(5):
+        call = Call(f"u{number}", f"none{number}", {})
+        unread = Attempt("s1", "build", "ask", call, call.tool, (), decision)
+        turn.guard.after(unread, Outcome(f"There is no tool {number}.", failed=True))
+        ends.append(bool(turn.guard.stuck()))
+    assert ends == [False, False, False, True, True]
+    assert turn.call(path="a") == "ran"  # what can be read is not held back by it

@@ -72,7 +72,7 @@ def test_a_secret_is_not_read_before_the_yes(world: World) -> None:
     read: list[str] = []
 
     class Watching(Person):
-        def ask(self, questions: Sequence[Question], answered: Callable[[], bool]) -> Answers:
+        def ask(self, questions: Sequence[Question], answered: Callable[[], str]) -> Answers:
             read.append(questions[0].detail)
             return super().ask(questions, answered)
 

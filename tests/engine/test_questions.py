@@ -288,7 +288,7 @@ def test_f96_an_answer_that_does_not_fit_is_refused(
 
 
 TAMPERED = {
-    "what a yes would do": ('"May the model run git status -s?', '"May the model run true?'),
+    "what a yes would do": ('"May the model run `git status -s`?', '"May the model run `true`?'),
     "its digest": ('"digest":"', '"digest":"0'),
     "the patterns": ('"pattern":"git status *"', '"pattern":"git *"'),
     "when it expires": ('"expires_at":"2026-01-01T14', '"expires_at":"2036-01-01T14'),

@@ -66,10 +66,10 @@ class Elsewhere(Person):
         super().__init__(*answers)
         self._act = act
 
-    def ask(self, questions: Sequence[Question], answered: Callable[[], bool]) -> Answers:
+    def ask(self, questions: Sequence[Question], answered: Callable[[], str]) -> Answers:
         assert not answered()
         self._act()
-        self.stopped = answered()
+        self.stopped = bool(answered())
         return super().ask(questions, answered)
 
 

@@ -64,6 +64,9 @@ class NamedSigner:
 class OpenLocks:
     """Implements ports.Locks for tests in which two really are at work at once."""
 
+    def is_held(self, name: str) -> bool:
+        return False
+
     def hold(self, name: str, owner: str) -> AbstractContextManager[None]:
         return nullcontext()
 

@@ -1,11 +1,12 @@
 """Remembered answers at the gate: what they answer, what they never do, and what is offered."""
 
+import msgspec
 import pytest
 from tests.gate.told import DANGER, UNCERTAIN, told
 
 from assent.core.agent import Agent
 from assent.core.grant import Grant, Pattern
-from assent.core.mode import MODES, Mode
+from assent.core.mode import MODES, CustomMode, Mode
 from assent.core.rule_tables import rules_of
 from assent.core.rules import Layer, Policy
 from assent.core.tool import Action, Decision, Posture, Request, Verdict
@@ -44,6 +45,23 @@ def test_f82_it_counts_for_its_agent_and_mode_alone() -> None:
         assert judged(Action.SHELL, "make", grant).verdict is ASK
     other = yes(Pattern("edit", "make"))
     assert judged(Action.SHELL, "make", other).verdict is ASK
+
+
+def test_f82_a_yes_in_a_mode_of_ones_own_counts_there_alone() -> None:
+    careful, other = CustomMode("careful", "ask"), CustomMode("other", "ask")
+    own = msgspec.structs.replace(STATUS, custom="careful")
+    request = [Request(Action.SHELL, "make test")]
+    found = {
+        (grant.custom, *[each.id for each in modes]): GATE.decide(
+            request, Posture("ask", agents=BUILD, custom=modes, grants=(grant,))
+        ).verdict
+        for grant in (STATUS, own)
+        for modes in ((), (careful,), (other,), (careful, other))
+    }
+    counts = [key for key, verdict in found.items() if verdict is RUN]
+    assert counts == [("",), ("careful", "careful")]
+    narrowed = Posture("ask", agents=BUILD, custom=(CustomMode("ask", "ask"),), grants=(STATUS,))
+    assert GATE.decide(request, narrowed).verdict is RUN
 
 
 def test_f72_a_remembered_yes_beats_no_denial_and_no_plan_mode() -> None:
@@ -117,6 +135,7 @@ OFFERED: list[tuple[Action, str, tuple[Pattern, ...]]] = [
             Pattern("external_directory", "/usr/include/*"),
         ),
     ),
+    (Action.OUTSIDE, "/usr/include/*", (Pattern("external_directory", "/usr/include/*"),)),
     (Action.OUTSIDE, "/a*b", (Pattern("external_directory", "/a*b", exact=True),)),
     (Action.TOOL, "tracker_close", (Pattern("tool", "tracker_close", exact=True),)),
     (Action.LOOP, "read a", ()),
@@ -157,6 +176,7 @@ RISKS = [
     (Action.OUTSIDE, "/usr", "medium", "outside the workspace"),
     (Action.TASK, "explore", "low", ""),
     (Action.PLAN, "plan", "low", ""),
+    (Action.SEEK, ".env", "low", ""),
 ]
 
 

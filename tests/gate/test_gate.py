@@ -33,6 +33,7 @@ TABLE = {
     Action.TOOL: ("tracker_close", (DENY, ASK, ASK, RUN)),
     Action.OUTSIDE: ("/usr/include", (ASK, ASK, ASK, RUN)),
     Action.LOOP: ("read a", (ASK, ASK, ASK, ASK)),
+    Action.SEEK: (".env", (RUN, RUN, RUN, RUN)),  # a text to look for is no file
 }
 
 

@@ -147,3 +147,36 @@ def test_f108_a_new_edit_makes_old_errors_forgotten() -> None:
 )
 def test_f108_numbers_and_paths_make_no_other_error(one: str, other: str, same: bool) -> None:
     assert (plain(one) == plain(other)) is same
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"path": "./a.txt"}, {"path": "a.txt"}),
+        ({"path": "././src//a.txt"}, {"path": "src/b/../a.txt"}),
+        ({"path": "a", "to": "./b/"}, {"path": "./a", "to": "b"}),
+        ({"command": "git  status \n"}, {"command": "git status"}),
+        ({"edits": [{"path": "./a"}]}, {"edits": [{"path": "a"}]}),
+    ],
+)
+def test_f106_another_spelling_is_the_same_call(
+    one: dict[str, object], other: dict[str, object]
+) -> None:
+    assert canonical(one) == canonical(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"path": "a"}, {"path": "/a"}),
+        ({"path": "../a"}, {"path": "a"}),
+        ({"path": ""}, {"path": "."}),
+        ({"content": "./a"}, {"content": "a"}),
+        ({"content": "a  b"}, {"content": "a b"}),
+        ({"command": "ab"}, {"command": "a b"}),
+    ],
+)
+def test_f106_what_says_something_else_is_another_call(
+    one: dict[str, object], other: dict[str, object]
+) -> None:
+    assert canonical(one) != canonical(other)

@@ -25,6 +25,9 @@ DANGEROUS = (
     "assent approve", "assent build", "assent -p hello", "python -m assent approve",
     "python3 -m assent.cli x", "claude --dangerously-skip-permissions", "gemini --yolo",
     "codex --full-auto x", "codex --dangerously-bypass-approvals-and-sandbox", "aider --yes-always",
+    "assent log", "assent status", "assent", "claude -p hello", "claude", "opencode run x",
+    "codex exec x", "aider", "python -m aider a", "npx @anthropic-ai/claude-code@latest", "goose",
+    "uvx aider-chat", "amp -x hi", "copilot -p hi", "npx -y @openai/codex exec x", "gemini -p x",
     "opencode --auto", "timeout 5 claude --permission-mode bypassPermissions", "x" * 130_000,
 )  # fmt: skip
 HARMLESS = (
@@ -32,8 +35,8 @@ HARMLESS = (
     "find . -name '*.pyc' -delete", "chmod -R u+w .", "dd if=a of=b", "echo a > /dev/null",
     "systemctl status x", "kill 1234", "curl https://x", "curl x | jq .", "curl x -o f",
     "echo 'rm -rf /'", "git commit -m 'sudo rm -rf /'", "git push --force origin main",
-    "assent log",
-    "assent --version", "python -m pytest", "claude -p hello", "cat .env", "make reboot",
+    "assent --version", "python -m pytest", "claude --version", "cat .env", "make reboot",
+    "goose up", "copilot svc deploy", "command -v claude", "grep claude a", "cat assent",
     "scp a host:", "rm -rf /work/here/build", "f() { make | cat; }; f",
 )  # fmt: skip
 
@@ -120,7 +123,7 @@ def test_f81_a_remembered_yes_covers_a_prefix(text: str, pattern: str) -> None:
 EXACTLY = (
     "python x.py", "python -c 'print(1)'", "node x.js", "bash x.sh", "awk -f x y",
     "sed -i s/a/b/ f", "npx x", "ssh h ls", "docker run x", "make -C sub test",
-    "make test SHELL=x", "make -f x",
+    "make -f x",
     "git push origin main", "git push --force", "rm f", "rm -rf d", "curl https://x", "./run a",
     "pip install x", "npm install x", "java -jar x", "uvx x", "git --no-pager commit",
 )  # fmt: skip
@@ -134,9 +137,9 @@ def test_f84_what_runs_code_or_risks_much_is_covered_as_it_stands(text: str) -> 
 
 
 def test_f81_each_command_of_a_line_is_covered_by_itself() -> None:
-    assert read_line("npm test && env A=1 make test | tee f").always == (
+    assert read_line("npm test && env CI=1 make test | tee f").always == (
         Pattern("bash", "npm test *"),
-        Pattern("bash", "env A=1 make test", exact=True),
+        Pattern("bash", "env CI=1 make test", exact=True),
         Pattern("bash", "make test *"),
         Pattern("bash", "tee f", exact=True),
     )

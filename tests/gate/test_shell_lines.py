@@ -20,7 +20,7 @@ FOUND = {
     "make a | sort | uniq": ("make a", "sort", "uniq"),
     "pack $(pwd; git push)": ("pwd", "git push", "pack '$(pwd; git push)'"),
     'pack "a `git push` b"': ("git push", "pack 'a `git push` b'"),
-    "make a $(b `c`)": ("c", "b `c`", "make a '$(b `c`)'"),
+    "pack a $(b `c`)": ("c", "b `c`", "pack a '$(b `c`)'"),
     "pack é日本 > ü": ("pack é日本",),
     "diff <(make a) >(make b)": ("make a", "make b", "diff '<(make a)' '>(make b)'"),
     "for x in 1 2; do pack $x; done": ("pack $x",),
@@ -35,12 +35,10 @@ FOUND = {
     "cat <<'E' > f\n$(make b)\nE\nmake c": ("cat", "make c"),
     "make <<< $(git push)": ("make", "git push"),
     "! make a": ("make a",),
-    "A=1 B=$(make b) make a": ("make b", "make a"),
+    "LANG=C TZ=UTC make a": ("make a",),
     "x=$(make b)": ("make b",),
-    "export A=$(make b)": ("make b", "export 'A=$(make b)'"),
-    "echo ${x:-$(make b)} $((1 + $(make c)))": (
-        "make b", "make c", "echo '${x:-$(make b)}' '$((1 + $(make c)))'",
-    ),
+    "export LANG=C": ("export LANG=C",),
+    "echo ${x:-b} $((1 + 2))": ("echo ${x:-b} '$((1 + 2))'",),
     "[[ -n $(make b) ]] && make a": ("make b", "[[ -n $(make b) ]]", "make a"),
     "make \\\n  test": ("make test",),
     r"g\it push": ("git push",),
@@ -55,16 +53,16 @@ FOUND = {
     "bash -lc 'sh -c \"git push\"'": (
         "bash -lc 'sh -c \"git push\"'", "sh -c 'git push'", "git push",
     ),
-    "env A=1 nice -n 5 git push": (
-        "env A=1 nice -n 5 git push", "nice -n 5 git push", "git push",
+    "env LANG=C nice -n 5 git push": (
+        "env LANG=C nice -n 5 git push", "nice -n 5 git push", "git push",
     ),
     "timeout -k 5 10 git push": ("timeout -k 5 10 git push", "git push"),
     "nohup time command git push": (
         "nohup time command git push", "time command git push", "command git push", "git push",
     ),
-    "ls | xargs -n 1 git push": ("ls", "xargs -n 1 git push", "git push"),
-    "find . -name x -exec git push {} + -execdir make \\;": (
-        "find . -name x -exec git push {} + -execdir make ;", "git push {}", "make",
+    "ls | xargs -n 1 git add": ("ls", "xargs -n 1 git add", "git add"),
+    "find . -name x -exec git add {} + -execdir make \\;": (
+        "find . -name x -exec git add {} + -execdir make ;", "git add {}", "make",
     ),
     "busybox sh -c 'git push'": ("busybox sh -c 'git push'", "sh -c 'git push'", "git push"),
     "uv run -p 3.12 pytest -q": ("uv run -p 3.12 pytest -q", "pytest -q"),
@@ -94,7 +92,10 @@ UNCERTAIN = (
     "cd $x && touch a", "cd && touch a", "cd - && touch a", "make a\\\nb=c", "x\\\n=make git push",
     "make <> f", "é=1 make", "?a=\nmake", "make\\\t a", "python3 - <<'E'\nx\nE",
     "cat <<A <<B\nA\nB\n", "watch make",
-    "'git push' x", "git 'push x'", "a=b=c; =make", "parallel make",
+    "'git push' x", "git 'push x'", "a=b=c; =make", "parallel make", "make a $(b `c`)",
+    "A=1 B=$(make b) make a", "export A=$(make b)", "echo ${x:-$(make b)}",
+    "echo $((1 + $(make c)))",
+    "env A=1 nice -n 5 git push", "ls | xargs -n 1 git push", "find . -exec git push {} +",
 )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from assent.engine.shell import Shell
 from assent.engine.trusts import Trusts
 
 VERBS = {
-    Engine: "close init log status warn warnings",
+    Engine: "close init log status surroundings warn warnings workspace",
     Plans: (
         "all check_live delete difference draft find ledger live new of_session records select "
         "sessions taken_in text use write"
@@ -33,18 +33,21 @@ VERBS = {
     ),
     Reviews: "approved_text review text undo_review",
     Runs: (
-        "begin build building end is_prose ledger recover report settle settle_under unfinished"
+        "begin build building end is_prose ledger recover report settle settle_under tell "
+        "unfinished"
     ),
     Sessions: (
-        "all delete diary events export failure find fork halt held last load modes of_plan "
-        "restore_todos retitle retry say set_mode start todos_of transcript work work_held"
+        "all delete diary events export failure find fork halt held is_at_work last load modes "
+        "of_plan restore_todos retitle retry say set_mode start todos_of transcript work work_held"
     ),
     Facts: "all forget remember",
     Building: "check events finish held is_over report start work",
     Undoing: "apply preview",
     Shell: "run standing",
     Grants: "all batch give of revoke",
-    Questions: "answer call_on_record check_open find is_open lapse pending reply_to settle",
+    Questions: (
+        "answer call_on_record check_open elsewhere find is_open lapse pending reply_to settle"
+    ),
     Commands: "left run",
     Trusts: "give revoke",
 }

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 
 SCHEMA = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
@@ -71,11 +72,15 @@ class Server:
         name, path = params["name"], params["arguments"]["path"]
         self.note("calls", f"{name} {path}")
         self.misbehave()
-        if name == "poke":
+        if name == "poke" and self.may_touch(Path(path)):
             Path(path).write_text("poked", encoding="utf-8")
         image = {"type": "image", "mimeType": "image/png", "data": "AAAA"}
         content: list[dict[str, Any]] = [{"type": "text", "text": f"{name}: {path}"}, image]
         return {"content": content, "isError": path == "nowhere"}
+
+    def may_touch(self, path: Path) -> bool:
+        """Keeps a real writer inside the test's own folders, whatever a hostile model names."""
+        return path.resolve().is_relative_to(Path(gettempdir()).resolve())
 
     def misbehave(self) -> None:
         match self.behaviour:

@@ -89,3 +89,17 @@ def test_a_worktree_has_an_index_of_its_own(tmp_path: Path) -> None:
     profile = Profile(root, b"/root", shown=(common,), masks=(root + b"/.env",))
     assert list(indexes(profile)) == [common + b"/worktrees/other/index"]
     assert indexes(Profile(root, b"/root", masks=(root + b"/.env",))) == {}
+
+
+@pytest.mark.parametrize("version", ["2", "4"])
+@pytest.mark.parametrize("kind", ["sha1", "sha256"])
+def test_f72_git_does_not_search_what_was_added_of_a_hidden_file(
+    tmp_path: Path, version: str, kind: str
+) -> None:
+    index = _repository(tmp_path / "repo", f"--object-format={kind}", version=version)
+    _git(tmp_path / "repo", "commit", "-qm", "first")
+    index.write_bytes(unchanged(index.read_bytes(), HIDDEN))
+    (tmp_path / "repo" / ".env").unlink()
+    found = _git(tmp_path / "repo", "grep", "-l", "x").splitlines()
+    assert found == ["a", "config/prod/app.toml", "z" * 200]
+    assert _git(tmp_path / "repo", "status", "--short") == ""

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from tests.store.logs import filled, note, texts
 
+from assent.core.errors import StoreError
 from assent.ports import Checked
 from assent.store.anchor import Anchor, AnchorFile
 from assent.store.chain import START, fields, link
 from assent.store.database import Database
 from assent.store.migrate import FOLDER, Migrations
 from assent.store.sqlite import SqliteStore
+from assent.views.log import checked_lines
 
 CHANGED = (
     "is not what was written there: it was changed, or events were removed, inserted or put in "
@@ -208,3 +210,86 @@ def test_the_chain_can_be_computed_without_this_program() -> None:
     parts = (start, b"1", *covered)
     whole = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
     assert (START, link(START, 1, covered)) == (start, hashlib.sha256(whole).digest())
+
+
+@pytest.mark.parametrize("column", ["stream", "seq", "at", "kind", "body"])
+def test_f60_a_value_that_is_stored_as_bytes_is_named_and_never_read_past(
+    path: Path, column: str
+) -> None:
+    with edited(path) as log:
+        log.execute(f"UPDATE events SET {column} = CAST({column} AS BLOB) WHERE position = 6")
+    assert verified(path) == Checked(
+        COUNT,
+        f"{named(6)}is stored as another kind of value than was written, which hides it from "
+        "whoever looks for it.",
+        COUNT,
+    )
+    with closing(SqliteStore(path)) as store:
+        with pytest.raises(StoreError):
+            store.read("a")
+        with pytest.raises(StoreError):
+            store.read_all([""])
+
+
+def test_f60_nothing_is_written_behind_an_event_that_is_hidden(path: Path) -> None:
+    with edited(path) as log:
+        log.execute("UPDATE events SET stream = CAST(stream AS BLOB) WHERE position = 6")
+    with closing(SqliteStore(path)) as store:
+        with pytest.raises(StoreError, match="names that are no text"):
+            store.append(note("a", 5))
+        with pytest.raises(StoreError, match="names that are no text"):
+            store.streams("")
+    assert verified(path).events == COUNT
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (
+            "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM heads; END",
+            "The trigger t of the log was added or changed",
+        ),
+        ("CREATE INDEX mine ON events (kind)", "The index mine of the log was added or changed"),
+        ("CREATE TABLE mine (x)", "The table mine of the log was added or changed"),
+        ("CREATE VIEW mine AS SELECT 1", "The view mine of the log was added or changed"),
+        ("DROP INDEX first_events", "The index first_events of the log is missing"),
+    ],
+)
+def test_f60_a_log_of_another_form_is_found(path: Path, change: str, told: str) -> None:
+    with edited(path) as log:
+        log.execute(change)
+    broken = f"{told}: Assent makes no log of this form."
+    assert verified(path) == Checked(COUNT, broken, COUNT)
+
+
+def test_f60_a_view_in_the_place_of_the_events_is_found(path: Path) -> None:
+    with edited(path) as log:
+        log.execute("ALTER TABLE events RENAME TO others")
+        log.execute("CREATE VIEW events AS SELECT * FROM others")
+    assert verified(path).broken.endswith("Assent makes no log of this form.")
+
+
+def test_f60_an_index_that_hides_an_event_is_found(path: Path) -> None:
+    # The index claims to have been made for other rows, is filled so, and then says otherwise.
+    with edited(path) as log:
+        sql = log.execute("SELECT sql FROM sqlite_master WHERE name = 'first_events'").fetchone()
+        log.execute("DROP INDEX first_events")
+        log.execute("CREATE INDEX first_events ON events (stream) WHERE seq = 99")
+        log.execute("PRAGMA writable_schema = ON")
+        log.execute("UPDATE sqlite_master SET sql = ? WHERE name = 'first_events'", sql)
+    assert verified(path).broken.startswith("The file of the log is not in order: ")
+
+
+def test_f60_a_mark_that_lies_behind_the_end_is_found(path: Path) -> None:
+    AnchorFile(f"{path}-anchor").write(Anchor(COUNT + 1, "00" * 32))
+    assert verified(path).broken.startswith("The log ends with event 6, and there were 7:")
+
+
+@pytest.mark.parametrize("content", [None, b"", b"{}"])
+def test_f60_without_a_mark_nobody_vouches_for_the_end(path: Path, content: bytes | None) -> None:
+    anchor = Path(f"{path}-anchor")
+    anchor.unlink() if content is None else anchor.write_bytes(content)
+    checked = verified(path)
+    assert checked == Checked(COUNT, "", 0)
+    said = " ".join(line.text for line in checked_lines(checked))
+    assert "There is no mark, so nobody vouches for the end of the log" in said

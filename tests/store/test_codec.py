@@ -92,5 +92,6 @@ def test_newer_kind_is_named_as_such() -> None:
 
 @pytest.mark.parametrize("body", ["", "{", '{"type":"run_halted"}', '{"type":"plan_sung"}', "[]"])
 def test_damaged_body_is_an_error(body: str) -> None:
-    with pytest.raises(StoreError, match=r"Event 3 of plan/a .* cannot be read"):
+    with pytest.raises(StoreError, match=r"Event 3 of plan/a .* cannot be read") as caught:
         recorded((7, "plan/a", 3, "now", kind(RunHalted("r")), body))
+    assert caught.value.next == "assent log --verify"

@@ -45,7 +45,7 @@ def test_f12_list_shows_a_tree_without_what_is_ignored(place: Place) -> None:
         "src/\n  build/\n    kept.py\n  web/\n    page.ts\n  app.py\n.gitignore\ndata.bin\nkeep.log"
     )
     assert place.call(LIST, path="src/web").text == "page.ts"
-    assert place.touched(LIST, path="src") == ["src"]
+    assert place.touched(LIST, path="src") == ["src", "src"]
 
 
 @pytest.mark.parametrize(
@@ -151,6 +151,18 @@ def test_grep_leaves_out_what_needs_consent_and_counts_it(place: Place) -> None:
     text = place.call(GREP, pattern="main").text
     assert "main=1" not in text
     assert text.endswith("[1 files that may hold secrets were left out.]")
+
+
+def test_grep_says_of_files_that_a_rule_keeps_back_no_more_than_is_true(place: Place) -> None:
+    place.put("src/app.py", "main = 1\n")
+    place.put("prod.env", "main=1\n")
+    place.secret = (b"src/app.py", b"prod.env")
+    kept = (
+        "[1 files that may hold secrets were left out.]\n"
+        "[1 files that may not be read, or not unasked, were left out.]"
+    )
+    assert place.call(GREP, pattern="main").text.endswith(kept)
+    assert place.call(SEARCH, name="main").text.endswith(kept)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,13 @@
 """The task tool: what it touches, what it wishes for, and what it refuses."""
 
+from pathlib import Path
+
+import msgspec
 import pytest
+from tests.tools.settling import Desk
 
 from assent.core.errors import UsageError
+from assent.core.message import Call
 from assent.core.tool import Action, Outcome, Request, Task
 from assent.tools.calling.schema import offer
 from assent.tools.task import LONGEST, TASK, Args, run, touches
@@ -10,11 +15,22 @@ from assent.tools.task import LONGEST, TASK, Args, run, touches
 NOWHERE = None  # it looks at nothing around it
 
 
-def test_f100_a_task_is_judged_by_the_kind_of_its_sub_agent() -> None:
-    args = Args("Look around", "explore")
-    assert touches(args, NOWHERE) == (Request(Action.TASK, "explore"),)  # type: ignore[arg-type]
-    assert touches(args, NOWHERE)[0].permission == "task"  # type: ignore[arg-type]
+def test_f100_a_task_is_judged_by_the_kind_of_its_sub_agent(tmp_path: Path) -> None:
+    args, around = Args("Look around", "explore"), Desk(tmp_path).around
+    assert touches(args, around) == (Request(Action.TASK, "explore"),)
+    assert touches(args, around)[0].permission == "task"
     assert TASK.action is Action.TASK
+
+
+def test_a_kind_that_nobody_knows_gets_to_no_judge(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    around = msgspec.structs.replace(desk.around, kinds=("explore", "general"))
+    box = desk.toolbox
+    calls = [Call(kind, "task", {"prompt": "Look", "agent": kind}) for kind in ("explore", "x")]
+    known, unknown = [box.planned(box.prepare(call, around, desk.agent)) for call in calls]
+    assert (known.verdict, known.touches) == ("run", ("task explore: Look",))
+    assert unknown.verdict not in ("run", "ask", "stage")
+    assert "There are: explore, general." in " ".join(unknown.reasons)
 
 
 def test_f100_it_only_wishes() -> None:

@@ -240,6 +240,9 @@ class BrokenGate:
     def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
         return ()
 
+    def files(self, requests: Sequence[Request]) -> tuple[Request, ...]:
+        return ()
+
     def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
         raise RuntimeError("out of order")
 

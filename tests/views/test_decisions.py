@@ -93,10 +93,14 @@ def test_f60_answers_name_what_was_asked_and_its_digest() -> None:
         QuestionAnswered("q1", (("yes", "always"),), "ann, terminal", "g1"),
         QuestionAnswered("q1", None),
         QuestionAnswered("q7", (("no",),)),
+        QuestionAnswered("q1", ((),), "ann, terminal"),
+        QuestionAnswered("q1", (("",),), "ann, terminal"),
     ) == [
         ("ann, terminal", "make test", D, "yes, always", "remembered as grant g1"),
         ("nobody", "make test", D, "no answer, which is a no", ""),
         ("person", "question q7", None, "no", ""),
+        ("ann, terminal", "make test", D, "an empty answer, which is a no", ""),
+        ("ann, terminal", "make test", D, "an empty answer, which is a no", ""),
     ]
 
 
@@ -116,6 +120,14 @@ def test_f60_the_gate_decides_with_layer_and_rule() -> None:
         ("answer", "run make", None, "permitted, confined", "ann"),
         ("mode", "run make", None, "permitted, not confined", ""),
     ]
+
+
+def test_f92_what_was_decided_about_is_masked_too() -> None:
+    asked = QuestionAsked("q1", "c1", (Question("Shell", "?", things=(f"curl {KEY}",)),))
+    shown = f"curl {mask('AWS access key')}"
+    started = CommandStarted("x1", "s9", "c1", f"curl {KEY}", "", "answer", "ann", True)
+    found = rows(asked, QuestionAnswered("q1", (("Yes",),)), started)
+    assert [row["what"] for row in found] == [shown, f"run {shown}"]
 
 
 def test_f60_what_decides_nothing_is_left_out() -> None:

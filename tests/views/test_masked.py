@@ -3,6 +3,8 @@
 import io
 from contextlib import redirect_stderr
 
+import pytest
+
 from assent.cli.output import Output
 from assent.core.errors import ModelError
 from assent.core.event import Recorded
@@ -13,11 +15,14 @@ from assent.core.session_event import (
     CallEnded,
     MessageAdded,
     PartSaid,
+    Question,
     SessionEvent,
     SessionStarted,
 )
 from assent.engine.session.copies import exported
 from assent.views.log import event_row, log_lines
+from assent.views.masks import HELD, KEPT, MaskedSpeech, masked_row
+from assent.views.questions import question_lines
 from assent.views.sessions import markdown_lines, said_lines, session_row
 
 KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
@@ -62,3 +67,40 @@ def test_f92_an_error_is_told_with_masks() -> None:
         with redirect_stderr(told):
             Output(as_json=as_json).fail(ModelError(f"It echoes {KEY}.", f"try {KEY}"))
         assert [told.getvalue().count(word) for word in (KEY, MASK)] == [0, 2]
+
+
+PEM = "-----BEGIN PRIVATE KEY-----\n" + ("A" * 64 + "\n") * 9 + "-----END PRIVATE KEY-----\n"
+TOLD = f"First.\nIt is {KEY}, see?\n{PEM}And {'so ' * 200}on to {KEY} at last."
+
+
+def test_f92_values_of_any_shape_are_masked_all_through() -> None:
+    question = Question("h", f"Is it {KEY}?")
+    assert masked_row({"a": [KEY, 1, None], KEY: (question, b"x")}) == {
+        "a": [MASK, 1, None],
+        MASK: (Question("h", f"Is it {MASK}?"), b"x"),
+    }
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 33, 150, 10_000])
+def test_f92_what_is_said_in_pieces_shows_no_secret_however_it_is_cut(size: int) -> None:
+    speech = MaskedSpeech()
+    pieces = [TOLD[at : at + size] for at in range(0, len(TOLD), size)]
+    shown = [*map(speech.take, pieces), speech.rest()]
+    said = "".join(shown)
+    assert said == (
+        f"First.\nIt is {MASK}, see?\n{mask('private key')}\nAnd {'so ' * 200}on to {MASK} at last."
+    )
+    assert speech.rest() == ""
+
+
+def test_f92_a_line_is_shown_when_it_is_whole_and_a_long_one_in_pieces() -> None:
+    speech = MaskedSpeech()
+    assert [speech.take(each) for each in ("a b", "c\nd", "e")] == ["", "a bc\n", ""]
+    long = "word " * ((HELD + KEPT) // 5)
+    assert speech.take(long).startswith("de")
+    assert len(speech.rest()) in range(KEPT, KEPT + 10)
+
+
+def test_f92_the_question_itself_is_exact() -> None:
+    lines = question_lines(Question("Permission", f"May it run echo {KEY}?", by="gate"))
+    assert KEY in "\n".join(line.text for line in lines)

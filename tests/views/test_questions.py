@@ -11,6 +11,8 @@ from assent.views.questions import (
     answer_hint,
     chosen,
     is_cut,
+    most_lines,
+    no_such_number,
     open_questions_lines,
     question_lines,
 )
@@ -61,10 +63,10 @@ def test_f32_a_question_with_its_options() -> None:
         "  1. Red: warm",
         "  2. Blue",
     ]
-    assert answer_hint(COLOUR) == "A number or your own words (Enter: no answer): "
-    assert answer_hint(STRICT) == "Y or n (Enter: no answer): "
-    assert answer_hint(FREE) == "Your own words (Enter: no answer): "
-    assert answer_hint(MANY) == "Numbers with commas or your own words (Enter: no answer): "
+    assert answer_hint(COLOUR) == "a number or your own words (Enter: no answer): "
+    assert answer_hint(STRICT) == "y or n (Enter: no answer): "
+    assert answer_hint(FREE) == "your own words (Enter: no answer): "
+    assert answer_hint(MANY) == "numbers with commas or your own words (Enter: no answer): "
 
 
 def test_what_a_yes_would_do_is_shown_and_a_long_patch_is_cut_with_a_count() -> None:
@@ -120,7 +122,9 @@ RUN = Question("Permission", "May it?", choices((STATUS,), command=True), by="ga
 def test_f82_every_choice_has_a_number(typed: str, answer: str) -> None:
     assert chosen(RUN, typed) == (answer,)
     assert chosen(RUN, "") == ()
-    assert answer_hint(RUN) == "Y, n, a number or your own words (Enter: no answer): "
+    assert answer_hint(RUN) == (
+        "y, n, a number, or your own words for the model (Enter: no, and the turn ends): "
+    )
 
 
 def test_f90_the_risk_comes_first_and_only_from_the_gate() -> None:
@@ -148,3 +152,30 @@ def test_what_is_cut_can_be_seen_to_its_end() -> None:
     shown = [line.text for line in question_lines(many, most=0)]
     assert f"  - {things[-1]}" in shown
     assert [line.text for line in question_lines(long, most=0)].count("+line") == 998
+
+
+def test_f32_a_number_that_no_option_has_is_neither_a_choice_nor_words() -> None:
+    assert no_such_number(RUN, "6") == "There is no 6: the numbers are 1 to 5."
+    assert no_such_number(MANY, "1, 7") == "There is no 7: the numbers are 1 to 3."
+    fine = ((RUN, "5"), (RUN, "not 6"), (RUN, ""), (FREE, "7"), (MANY, "1,2"))
+    assert [no_such_number(*each) for each in fine] == [""] * 5
+
+
+def test_f79_a_script_is_a_block_of_its_own_and_what_hides_in_it_is_written_out() -> None:
+    script = f"cd x\n  rm y{ESCAPE}[2J\n  1. No"
+    asked = msgspec.structs.replace(RUN, command=script)
+    lines = [line.text for line in question_lines(asked)]
+    at = lines.index("May it?")
+    assert lines[at + 1 : at + 4] == ["│ cd x", "│   rm y<U+001B>[2J", "│   1. No"]
+
+
+def test_a_question_is_said_again_below_what_is_long_and_fits_the_screen() -> None:
+    patch = "diff --git a/x b/x\n@@ -0,0 +1,999 @@\n" + "+line\n" * 998
+    long = msgspec.structs.replace(RUN, detail=patch, risk=("medium", "x changes."))
+    rows = 40
+    lines = [line.text for line in question_lines(long, most=most_lines(long, rows))]
+    assert lines.count("May it?") == 2
+    assert lines[lines.index("May it?", 5) + 1].startswith("  1. Yes")
+    assert rows - 4 <= len(lines) < rows
+    assert most_lines(long, 3) == 5
+    assert [line.text for line in question_lines(RUN)].count("May it?") == 1

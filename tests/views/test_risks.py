@@ -5,10 +5,10 @@ from tests.views.values import delete, link, move, state, write
 
 from assent.core.operation import FileState, Operation, RunCommand, WriteFile
 from assent.core.plan import Scope
+from assent.core.protected import PROTECTED, leads_away, protected
 from assent.ports import Facts
 from assent.views.diff import operation_diff
 from assent.views.lookalike import skeletons
-from assent.views.protected import PROTECTED, leads_away, protected
 from assent.views.risks import _RULES, BY_A_MODEL, RISKS, RiskInput, risks, scope_risks
 
 AWS = "AKIA" + "Z7Q4X2M9K1B8W3LP"

@@ -139,18 +139,22 @@ RUN: Row = {"run": "01run", "plan_id": "01plan", "outcome": None}
         (PLAN, "done", "Last run: 01run ended as done.", ["Next: assent propose"]),
         (PLAN, None, "A run was interrupted: 01run", ["Next: assent recover"]),
         (PLAN, "needs_you", "A run needs you: 01run", ["Next: assent recover"]),
-        (
-            None,
-            "needs_you",
-            "A run needs you: 01run",
-            ["Next: assent recover", "Next: assent plan new NAME"],
-        ),
+        (None, "needs_you", "A run needs you: 01run", ["Next: assent recover"]),
     ],
 )
 def test_status(plan: Row | None, outcome: str | None, said: str, following: list[str]) -> None:
     texts = _texts(status_lines(plan, {**RUN, "outcome": outcome}))
     assert texts[0] == said
     assert [text for text in texts if text.startswith("Next: ")] == following
+    assert texts[-1] == following[-1]
+
+
+@pytest.mark.parametrize("plan", [None, PLAN])
+def test_questions_come_before_all_but_a_run_that_waits(plan: Row | None) -> None:
+    for outcome, command in (("done", "questions list"), ("needs_you", "recover")):
+        texts = _texts(status_lines(plan, {**RUN, "outcome": outcome}, asked=True))
+        following = [text for text in texts if text.startswith("Next: ")]
+        assert following == [f"Next: assent {command}"]
 
 
 def test_status_of_a_new_workspace() -> None:

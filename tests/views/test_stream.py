@@ -6,15 +6,20 @@ from assent.core.event import PlanRevised, Recorded
 from assent.core.message import Call, Image, Result, Text
 from assent.core.model import Delta
 from assent.core.session_event import (
+    BatchPlanned,
     CallEnded,
+    ChildEnded,
+    ChildStarted,
     Compacted,
     MessageAdded,
     PartSaid,
+    PlannedCall,
     SessionEvent,
     SessionStarted,
     StepRetried,
 )
-from assent.views.stream import activity_lines, result_line, stream_row
+from assent.views.kin import Kin
+from assent.views.stream import activity_lines, batch_row, child_lines, result_line, stream_row
 
 ESCAPE = bytes([27]).decode()
 
@@ -95,4 +100,74 @@ def test_activity_is_one_harmless_line() -> None:
         "· It was overloaded. Try 2 follows in 2 s.",
         "· It broke off.",
         "· The conversation was summarised to make room.",
+    ]
+
+
+KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
+LOOK = PlannedCall("c1", "read", ("read a",), "run")
+SWEEP = PlannedCall("c2", "delete", ("edit a",), "run", "medium", ("a changes.",))
+PUSH = PlannedCall("c3", "shell", (f"bash x {KEY}",), "ask", "high", (f"It sends {KEY}.",))
+NO = PlannedCall("c4", "write", ("edit ../x",), "deny", "low", ("It is outside.",))
+MANY = PlannedCall("c5", "patch", ("edit a", "edit b", "edit c", "edit d", "edit e"), "run", "low")
+
+
+def planned_texts(*calls: PlannedCall) -> list[str]:
+    return [line.text for line in activity_lines(BatchPlanned(calls))]
+
+
+def test_f90_what_is_about_to_happen_is_told_unless_it_is_one_look() -> None:
+    assert planned_texts(LOOK) == []
+    assert planned_texts(SWEEP) == ["  delete (run, medium risk): edit a"]
+    assert planned_texts(NO) == [
+        "  write (deny, low risk): edit ../x",
+        "    refused: It is outside.",
+    ]
+    assert planned_texts(LOOK, MANY) == [
+        "· 2 calls:",
+        "  read (run, low risk): read a",
+        "  patch (run, low risk): edit a, edit b, edit c, edit d and 1 more",
+    ]
+
+
+def test_f90_high_risk_has_its_reasons_and_no_secrets() -> None:
+    first, second = planned_texts(PUSH)
+    assert first.startswith("  shell (ask, high risk): bash x [")
+    assert second.startswith("    high risk: It sends [")
+    assert KEY not in first + second
+    [shown] = batch_row(BatchPlanned((PUSH,)))
+    assert KEY not in str(shown)
+    assert [*shown] == ["call", "tool", "touches", "verdict", "risk", "reasons"]
+
+
+def test_f90_a_name_that_is_no_text_can_still_be_written_as_json() -> None:
+    odd = PlannedCall("c1", "read", ("read \udcff",), "run", "high", ("\udcff is odd.",))
+    assert b"udcff is odd" in msgspec.json.encode(batch_row(BatchPlanned((odd,))))
+
+
+def test_every_line_of_a_child_says_whose_it_is() -> None:
+    kin = Kin("01s", 1)
+    heard: list[tuple[SessionEvent, str]] = [
+        (ChildStarted("c1", "01a", "explore", "Find a"), "01s"),
+        (ChildStarted("c2", "01b", "general", "Mend b", background=True), "01s"),
+        (CallEnded("c1", "read", Result("c1", "content"), title="greet.py"), "01a"),
+        (BatchPlanned((LOOK, SWEEP)), "01b"),
+        (ChildEnded("01b", "limit", "Stopped."), "01s"),
+        (ChildEnded("01x", "end"), "01s"),
+    ]
+    texts: list[str] = []
+    for event, session in heard:
+        recorded = Recorded(1, f"session/01w/{session}", 1, "now", event)
+        kin.hear(recorded)
+        own = session == "01s"
+        lines = activity_lines(event, kin) if own else child_lines(recorded, kin)
+        texts += [line.text for line in lines]
+    assert texts == [
+        "· explore 2 starts: Find a",
+        "· general 3 starts, in the background: Mend b",
+        "  explore 2 · read: greet.py",
+        "  general 3 · 2 calls:",
+        "  general 3   read (run, low risk): read a",
+        "  general 3   delete (run, medium risk): edit a",
+        "· general 3 came to rest (limit): Stopped.",
+        "· a child came to rest (end)",
     ]

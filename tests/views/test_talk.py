@@ -31,6 +31,7 @@ from assent.views.talk import (
     refused_words,
     result_row,
     tallied,
+    tallied_child,
 )
 
 ESCAPE = bytes([27]).decode()
@@ -133,6 +134,11 @@ EXITS = {
     "an error": (Ending(SESSION, plan=AWAITING, error=Unavailable("Down.")), 1),
     "interrupted": (Ending(SESSION, summed(TurnEnded("interrupted"))), 130),
     "failed": (Ending(SESSION, summed(TurnEnded("failed"))), 1),
+    "paused": (Ending(SESSION, summed(TurnEnded("paused"))), 130),
+    "cancelled": (Ending(ASKING, summed(TurnEnded("cancelled"))), 130),
+    "a no": (Ending(ASKING, summed(TurnEnded("declined"))), 4),
+    "a budget that nobody raised": (Ending(SESSION, summed(TurnEnded("budget")), AWAITING), 4),
+    "a question that waits": (Ending(ASKING, summed(TurnEnded("waiting"))), 4),
     "the limit": (Ending(SESSION, summed(TurnEnded("limit")), AWAITING), 3),
 }
 
@@ -141,6 +147,32 @@ EXITS = {
 def test_exit_codes(ending: Ending, code: int) -> None:
     assert exit_code(ending) == code
     assert result_row(ending)["exit"] == code
+
+
+def test_f111_whoever_worked_is_told_how_to_go_on_after_a_halt() -> None:
+    for why in ("paused", "cancelled"):
+        words = f"{why.capitalize()} from elsewhere."
+        ending = Ending(ASKING, summed(TurnEnded(why, words)))
+        way_on = f"assent sessions resume {ASKING.slug}"
+        assert [line.text for line in ending_lines(ending)] == [f"{words[:-1]}; go on: {way_on}"]
+        assert (result_row(ending)["message"], result_row(ending)["next"]) == (words, way_on)
+
+
+def test_a_no_is_told_with_what_to_type_instead() -> None:
+    ending = Ending(ASKING, summed(TurnEnded("declined", "You said no; nothing of it was done.")))
+    assert [line.text for line in ending_lines(ending)] == [
+        "You said no; nothing of it was done.",
+        "Go on: assent -c 'WHAT INSTEAD'",
+    ]
+    assert result_row(ending)["next"] == "assent -c 'WHAT INSTEAD'"
+
+
+def test_f95_a_question_of_a_child_is_one_to_answer() -> None:
+    tally = tallied_child(Tally(), QuestionAsked("q1", "c1", (WHICH,)))
+    ending = Ending(ASKING, tallied(tally, TurnEnded("waiting")))
+    row = result_row(ending)
+    assert (row["waiting"], row["next"]) == (["q1"], "assent questions list")
+    assert "Answer: assent questions list" in [line.text for line in ending_lines(ending)]
 
 
 def test_the_whole_object() -> None:
@@ -168,6 +200,7 @@ def test_the_whole_object() -> None:
         "operations": 2,
         "approved": False,
         "questions": [],
+        "batches": [],
         "waiting": [],
         "children": 0,
         "error": None,

@@ -9,9 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.views.visible import (
+    CONTINUED,
     LONG,
     WIDTH,
     fold_long,
+    fold_words,
     hidden,
     hidden_path,
     kind,
@@ -181,3 +183,14 @@ def test_speech_keeps_what_people_write_every_day() -> None:
 def test_nothing_in_speech_steers(text: str) -> None:
     left = set(visible_speech(text)) - set("\ufe0f\u200d\u00a0\u202f")
     assert {char for char in left if kind(char)} == set()
+
+
+def test_long_sentences_are_folded_between_words_and_nothing_of_them_is_lost() -> None:
+    words = "sentence " * 150
+    pieces = fold_words(words)
+    assert all(piece.endswith(" ") for piece in pieces)
+    assert all(len(piece) <= WIDTH for piece in pieces)
+    assert "".join(piece.removeprefix(CONTINUED) for piece in pieces) == words
+    unbroken = "x" * 1500
+    assert "".join(piece.removeprefix(CONTINUED) for piece in fold_words(unbroken)) == unbroken
+    assert fold_words("short enough") == ["short enough"]

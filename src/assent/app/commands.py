@@ -66,7 +66,9 @@ class _Writer:
 
         self._check(Request(Action.SHELL, line), f"!`{one_line(line.encode())}`")
         try:
-            return gathered(self._tooling.shell.run(line, self._root), line).text
+            fenced = self._tooling.fenced(READING)
+            shell = fenced[1] if fenced else self._tooling.shell
+            return gathered(shell.run(line, self._root), line).text
         except Refused as refused:
             raise self._refused(f"!`{line}`", refused.message) from refused
 

@@ -2,18 +2,33 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
+
+import msgspec
 
 from assent.config.markdown import Reader
-from assent.core.process import Chunk, Ended, Limits, Program, Standing
+from assent.core.fence import Fence
+from assent.core.process import LEAST_S, Chunk, Ended, Limits, Program, Standing
 from assent.ports import Fetch, Fetched, Heard, Hooks, Process, Shell
+
+
+class Fencing(Process, Protocol):
+    """What starts programs, and can hold them to rules."""
+
+    def fenced(self, fence: Fence) -> Process:
+        """Returns what starts programs that hold to these rules, too."""
 
 
 class LateProcess:
     """Implements ports.Process; loads the sandbox with the first call."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, make: Callable[[], Process] | None = None) -> None:
         self._folder = folder
+        self._make = make
+
+    def fenced(self, fence: Fence) -> "LateProcess":
+        """Returns what starts programs that hold to these rules, too; both share one sandbox."""
+        return LateProcess(self._folder, lambda: self._local.fenced(fence))
 
     def standing(self) -> Standing:
         return self._real.standing()
@@ -42,6 +57,10 @@ class LateProcess:
 
     @cached_property
     def _real(self) -> Process:
+        return self._make() if self._make else self._local
+
+    @cached_property
+    def _local(self) -> Fencing:
         from assent.app.shell import open_process
 
         return open_process(self._folder)
@@ -50,20 +69,33 @@ class LateProcess:
 class LateShell:
     """Implements ports.Shell for models; loads the read-only shell with the first call."""
 
-    def __init__(self, process: Process, within: bytes) -> None:
+    def __init__(
+        self,
+        process: Process,
+        within: bytes,
+        fence: Fence | None = None,
+        left: Callable[[], float | None] = lambda: None,
+    ) -> None:
+        """`left` tells how many seconds a turn still has; no command outlasts it."""
         self._process = process
         self._within = within
+        self._fence = fence
+        self._left = left
 
     def run(
         self, text: str, folder: bytes, limits: Limits | None = None
     ) -> Iterator[Chunk | Ended]:
+        limits, left = limits or Limits(), self._left()
+        if left is not None:
+            seconds = min(limits.seconds, max(left, LEAST_S))
+            limits = msgspec.structs.replace(limits, seconds=seconds)
         return self._real.run(text, folder, limits)
 
     @cached_property
     def _real(self) -> Shell:
         from assent.engine.shell import Shell as ReadOnly
 
-        return ReadOnly(self._process, self._within)
+        return ReadOnly(self._process, self._within, self._fence)
 
 
 class LateHooks:

@@ -6,7 +6,8 @@ from pathlib import Path
 from stat import S_IMODE
 
 from assent.app.settings import load_settings, located, places_here
-from assent.config.modes import read_modes, unknown_tools
+from assent.app.words import strange_tools
+from assent.config.modes import OUT, read_modes
 from assent.config.reading import Source, content, edit, named, parsed
 from assent.config.trust import doubt
 from assent.core.errors import Refused, UsageError
@@ -26,20 +27,23 @@ class ModeDesk:
         loaded = load_settings(self._root, here, lenient=True)
         self.file = here.file
         self.modes = loaded.settings.modes
-        servers = tuple(f"{name}_" for name in loaded.settings.mcp)
-        known = [] if loaded.settings.plugins.enabled else self._strange(servers)
-        self.warnings = (*loaded.warnings, *known)
+        self.warnings = (*loaded.warnings, *strange_tools(loaded.settings, here))
 
     def read(self, text: bytes) -> list[CustomMode]:
         """Returns the modes that a text describes; raises UsageError unless all can be used."""
-        table = parsed(Path("The text"), text)
+        try:
+            table = parsed(Path("The text"), text)
+        except UsageError as error:
+            raise UsageError(error.message, HELP) from None
         if not table.get("modes") or set(table) != {"modes"}:
             raise UsageError(
                 "It has to hold `[modes.ID]`, and nothing else.", "assent modes --help"
             )
         found, remarks = read_modes(table["modes"], "user")
         if remarks:
-            raise UsageError(f"It {remarks[0]} Nothing was changed.", "assent modes --help")
+            raise UsageError(
+                f"It {remarks[0].removesuffix(OUT)} Nothing was changed.", "assent modes --help"
+            )
         return list(found.values())
 
     def add(self, modes: Sequence[CustomMode]) -> None:
@@ -53,14 +57,6 @@ class ModeDesk:
         self._check(before, after, modes)
         rights = S_IMODE(source.mode) if source.mode else PRIVATE
         put_whole(os.path.realpath(self.file), after, rights)
-
-    def _strange(self, servers: tuple[str, ...]) -> tuple[str, ...]:
-        """Warns of tools that nobody knows; what a server has is seen when it runs."""
-        from assent.tools.table import TOOLS
-
-        named_in = [tool for mode in self.modes.values() for tool in mode.tools or ()]
-        theirs = [tool for tool in named_in if tool.startswith(servers)] if servers else []
-        return unknown_tools(self.modes.values(), {*[tool.name for tool in TOOLS], *theirs})
 
     def _user_file(self) -> tuple[Source, bytes]:
         try:

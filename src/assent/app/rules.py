@@ -7,6 +7,7 @@ import msgspec
 
 from assent.app.late import late_yaml
 from assent.app.settings import load_settings, located, places_here, trusted_here
+from assent.app.words import strange_rules
 from assent.config.agents import agent_places, load_agents
 from assent.config.load import Loaded
 from assent.config.permissions import RuleSources, load_policy, rules_in
@@ -14,20 +15,15 @@ from assent.config.places import Places
 from assent.config.reading import Opener
 from assent.core.agent import Agent
 from assent.core.command_line import CommandLine
-from assent.core.mode import Mode
 from assent.core.rules import Policy, Rule
 from assent.gate.gate import RuleGate
 
 
 class Rulebook(msgspec.Struct, frozen=True):
-    """The policy of a workspace with the gate that keeps it, and what decides besides."""
+    """The policy of a workspace, the agents with rules of their own, and what is to be known."""
 
     policy: Policy
-    gate: RuleGate
     agents: dict[str, Agent]
-    mode: Mode
-    hosts: tuple[str, ...]
-    staging: bool
     warnings: tuple[str, ...] = ()
 
 
@@ -38,16 +34,9 @@ def open_rules(folder: str, *, check: bool = True) -> Rulebook:
     loaded = load_settings(root, here, lenient=False)
     policy, remarks = open_policy(root, here, loaded, check=check)
     agents, more = load_agents(agent_places(here.config, Path.home(), root), _opener(), late_yaml)
-    settings = loaded.settings
-    return Rulebook(
-        policy,
-        rule_gate(policy),
-        agents,
-        settings.mode,
-        settings.fetch.hosts,
-        settings.plan.staging,
-        (*loaded.warnings, *remarks, *more),
-    )
+    own = [rule for agent in agents.values() for rule in agent.rules]
+    strange = strange_rules(own, loaded.settings)
+    return Rulebook(policy, agents, (*loaded.warnings, *remarks, *more, *strange))
 
 
 def open_policy(
@@ -64,7 +53,9 @@ def open_policy(
         loaded, here, root, str(Path.home()), _opener(), trusted.holds, command_line, check
     )
     policy, warnings = load_policy(sources)
-    return policy, (*warnings, *trusted.warnings)
+    rules = [rule for layer in policy.layers for rule in layer.rules]
+    strange = strange_rules(rules, loaded.settings) if rules else ()
+    return policy, (*warnings, *trusted.warnings, *strange)
 
 
 def rule_gate(policy: Policy) -> RuleGate:

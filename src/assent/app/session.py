@@ -13,6 +13,7 @@ from assent.app.late import late_yaml
 from assent.app.models import Models
 from assent.app.settings import load_settings, located, places_here
 from assent.app.tooling import Choices, Ground, open_tooling
+from assent.app.words import strange_rules
 from assent.config.agents import agent_places, load_agents
 from assent.config.places import Places
 from assent.config.settings import Settings
@@ -56,12 +57,13 @@ class Work(msgspec.Struct, frozen=True):
     briefing: Briefing
     models: Models
     warnings: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()  # whose tools are known once they are started
     end: Callable[[], None] = lambda: None
 
-    def prompt_layers(self, record: SessionRecord) -> tuple[Layer, ...]:
-        """Returns what the agent of a session is told before anybody speaks."""
+    def prompt_layers(self, record: SessionRecord, agent: Agent) -> tuple[Layer, ...]:
+        """Returns what an agent is told in a session before anybody speaks."""
         said = reminder(record, None, Now(staging=self.tooling.staging, modes=self.tooling.modes))
-        return layers(self.tooling.agents[record.agent], self.briefing, record.model, said)
+        return layers(agent, self.briefing, record.model, said)
 
     def close(self) -> None:
         self.end()
@@ -86,10 +88,13 @@ def open_work(folder: str, asker: Asker, wanted: Wanted) -> Work:
     engine = engine_of(cwd, root, here, settings)
     briefing = _briefing(engine, here, (cwd, root), agents)
     driver = NativeDriver(open_model, briefing, _limits(wanted.limits, settings))
-    ground = Ground(folder, root, here, loaded, engine.warn)
+    ground = Ground(folder, root, here, loaded, engine.warn, driver.purse.left)
     tooling, end = open_tooling(ground, asker, agents, driver, wanted.choices)
-    warnings = (*loaded.warnings, *remarks)
-    return Work(engine, driver, tooling, settings.mode, briefing, models, warnings, end)
+    own = [rule for agent in agents.values() for rule in agent.rules]
+    warnings = (*loaded.warnings, *remarks, *strange_rules(own, settings))
+    return Work(
+        engine, driver, tooling, settings.mode, briefing, models, warnings, (*settings.mcp,), end
+    )
 
 
 def _limits(wanted: Limits, settings: Settings) -> Limits:

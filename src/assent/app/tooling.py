@@ -10,6 +10,7 @@ from assent.app.keys import known_secrets
 from assent.app.late import LateFetch, LateProcess, LateShell
 from assent.app.outside import LateOutside
 from assent.app.rules import open_policy, rule_gate
+from assent.app.words import check_typed, strange_tools
 from assent.config.load import Loaded
 from assent.config.places import Places
 from assent.config.settings import Settings
@@ -21,7 +22,7 @@ from assent.engine.session.looping import LoopGuard
 from assent.engine.session.tooling import TaskLimits, Tooling
 from assent.gate.gate import RuleGate
 from assent.gate.loops import LoopLimits
-from assent.ports import Asker, Driver, Fetch, Guard
+from assent.ports import Asker, Driver, Fetch, Guard, Process, Shell
 from assent.tools.table import TOOLS
 from assent.tools.tool import Tool
 from assent.tools.toolbox import Toolbox
@@ -35,6 +36,7 @@ class Ground(msgspec.Struct, frozen=True):
     here: Places
     loaded: Loaded
     warn: Callable[[str], object]
+    left: Callable[[], float | None] = lambda: None  # seconds of the turn; None: no limit
 
 
 class Choices(msgspec.Struct, frozen=True):
@@ -42,6 +44,7 @@ class Choices(msgspec.Struct, frozen=True):
 
     rules: tuple[str, ...] = ()  # such as `allow bash:git *`
     auto: bool = False
+    servers: bool = True  # their tools are to be had, once they are started
 
 
 def open_tooling(
@@ -55,10 +58,10 @@ def open_tooling(
     settings, root = ground.loaded.settings, ground.root
     process, gate = LateProcess(ground.folder), _gate(ground, choices)
     tools = _tools(ground)
-    more, close = _servers(ground, tools)
+    more, close = _servers(ground, tools if choices.servers else None)
     tooling = Tooling(
         process=process,
-        shell=LateShell(process, root),
+        shell=LateShell(process, root, left=ground.left),
         fetch=LateFetch(partial(_fetch, settings)),
         gate=gate,
         asker=asker,
@@ -70,12 +73,14 @@ def open_tooling(
         formats=settings.format,
         modes=settings.modes,
         outside=LateOutside(root, ground.here),
+        fenced=partial(_fenced, gate, process, ground),
         guards=partial(_guards, gate, _loop_limits(settings)),
         driver=driver,
         tasks=_task_limits(settings),
         auto=choices.auto,
         unconfined=settings.shell.unconfined,
         shell_s=settings.shell.timeout_s,
+        left=ground.left,
         questions_s=settings.questions.expires_s,
         grants_s=settings.questions.grants_expire_s,
         mask=Masker(known_secrets(os.environ, settings.providers)),
@@ -85,10 +90,23 @@ def open_tooling(
 
 def _gate(ground: Ground, choices: Choices) -> RuleGate:
     typed = tuple(map(typed_rule, choices.rules))
+    if typed:
+        check_typed(typed, ground.loaded.settings)
     policy, warnings = open_policy(ground.root, ground.here, ground.loaded, typed)
-    for words in warnings:
+    for words in (*warnings, *strange_tools(ground.loaded.settings, ground.here)):
         ground.warn(words)
     return rule_gate(policy)
+
+
+def _fenced(
+    gate: RuleGate, process: LateProcess, ground: Ground, posture: Posture
+) -> tuple[Process, Shell] | None:
+    """Returns what runs programs where rules keep files from them; None where none does."""
+    fence = gate.fence(posture)
+    if fence is None:
+        return None
+    own = process.fenced(fence)
+    return own, LateShell(own, ground.root, fence, ground.left)
 
 
 def _guards(gate: RuleGate, limits: LoopLimits, posture: Callable[[], Posture]) -> Sequence[Guard]:
@@ -108,7 +126,9 @@ def _task_limits(settings: Settings) -> TaskLimits:
 
 def _loop_limits(settings: Settings) -> LoopLimits:
     loops = settings.loops
-    return LoopLimits(loops.warn, loops.ask, loops.block, loops.failures, loops.window)
+    return LoopLimits(
+        loops.warn, loops.ask, loops.block, loops.failures, loops.window, loops.give_up
+    )
 
 
 def _tools(ground: Ground) -> tuple[Tool, ...]:
@@ -125,11 +145,11 @@ def _tools(ground: Ground) -> tuple[Tool, ...]:
 
 
 def _servers(
-    ground: Ground, tools: Sequence[Tool]
+    ground: Ground, tools: Sequence[Tool] | None
 ) -> tuple[Callable[[str], Sequence[Tool]], Callable[[], None]]:
     """Returns how to learn of servers' tools, and how to end the servers."""
     servers = ground.loaded.settings.mcp
-    if not servers:
+    if not servers or tools is None:
         return (lambda mode: ()), (lambda: None)
     from assent.app.mcp import McpTools
 

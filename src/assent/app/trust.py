@@ -24,6 +24,7 @@ class Look(msgspec.Struct, frozen=True):
     does: tuple[Consequence, ...]
     trusted: bool
     broken: str = ""
+    changed: bool = False  # another content of it is trusted
 
     @property
     def waits(self) -> bool:
@@ -100,10 +101,13 @@ class TrustDesk:
 
     def _look(self, file: ProjectFile) -> Look:
         trusted = self._trusted.holds(file.path, file.content)
+        root = os.path.realpath(self.root)
+        known = any((each.root, each.path) == (root, file.path) for each in self.all())
+        changed = known and not trusted
         try:
-            return Look(file, consequences(file), trusted)
+            return Look(file, consequences(file), trusted, changed=changed)
         except UsageError as error:
-            return Look(file, (), trusted, error.message)
+            return Look(file, (), trusted, error.message, changed)
 
     def _path(self, name: str) -> str:
         """Returns a file that a person names from where they are, as seen from the root."""

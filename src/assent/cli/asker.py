@@ -4,22 +4,34 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 
 from assent.cli.output import want_color
-from assent.cli.terminal import is_there, reply
+from assent.cli.screen import Screen
+from assent.cli.terminal import height, is_there, reply, tell
+from assent.core.question import REMEMBERED, YES
 from assent.core.session_event import Question
 from assent.ports import Asker
 from assent.views.ansi import ansi
-from assent.views.questions import ALL, answer_hint, chosen, is_cut, question_lines
+from assent.views.questions import (
+    ALL,
+    answer_hint,
+    chosen,
+    is_cut,
+    most_lines,
+    no_such_number,
+    question_lines,
+)
+from assent.views.visible import visible_line
 
-ELSEWHERE = "Answered elsewhere."
+FORGOTTEN = "Nothing is remembered."
 
 
 class Nobody:
     """Implements ports.Asker where nobody can be asked: every answer is a no (law 9)."""
 
     later = False
+    present = False
 
     def ask(
-        self, questions: Sequence[Question], answered: Callable[[], bool]
+        self, questions: Sequence[Question], answered: Callable[[], str]
     ) -> tuple[tuple[str, ...], ...] | None:
         return None
 
@@ -34,14 +46,16 @@ class TerminalAsker:
     """Implements ports.Asker on the person's own terminal, whatever stdin and stdout are."""
 
     later = False
+    present = True
 
-    def __init__(self) -> None:
+    def __init__(self, screen: Screen | None = None) -> None:
         self._turn = Lock()  # several sessions may work at once; a person hears one at a time
+        self._screen = screen or Screen()
 
     def ask(
-        self, questions: Sequence[Question], answered: Callable[[], bool]
+        self, questions: Sequence[Question], answered: Callable[[], str]
     ) -> tuple[tuple[str, ...], ...] | None:
-        with self._turn:
+        with self._turn, self._screen.asking():
             typed: list[tuple[Question, str | None]] = []
             for question in questions:
                 if answered():
@@ -49,24 +63,36 @@ class TerminalAsker:
                 typed.append((question, _typed(question, answered)))
             if all(line is None for _, line in typed) or answered():
                 return None
-        return tuple([chosen(question, line or "") for question, line in typed])
+            answers = tuple([chosen(question, line or "") for question, line in typed])
+            if questions[0].header == REMEMBERED and answers != ((YES,),):
+                tell(FORGOTTEN)
+        return answers
 
 
-def _typed(question: Question, answered: Callable[[], bool]) -> str | None:
+def _typed(question: Question, answered: Callable[[], str]) -> str | None:
     """Shows a question and returns the line typed after it; `v` shows what was too long."""
-    most: int | None = None
+    most = most_lines(question, height())
+    text = _shown(question, most)
     while True:
-        lines = ansi(question_lines(question, most=most), color=want_color())
-        cut = is_cut(question, most=most)
-        text = "\n".join([*lines, answer_hint(question, cut=cut)])
-        line = reply(text, answered, ELSEWHERE)
-        if not cut or line is None or line.strip().casefold() != ALL:
+        line = reply(text, lambda: visible_line(answered()))
+        if line is None:
+            return None
+        if is_cut(question, most=most) and line.strip().casefold() == ALL:
+            most = 0
+            text = _shown(question, most)
+        elif wrong := no_such_number(question, line):
+            text = f"{wrong}\n{answer_hint(question, cut=is_cut(question, most=most))}"
+        else:
             return line
-        most = 0
 
 
-def asker(*, may_ask: bool, later: bool = False) -> Asker:
+def _shown(question: Question, most: int) -> str:
+    lines = ansi(question_lines(question, most=most), color=want_color())
+    return "\n".join([*lines, answer_hint(question, cut=is_cut(question, most=most))])
+
+
+def asker(*, may_ask: bool, later: bool = False, screen: Screen | None = None) -> Asker:
     """Returns who answers questions: the person, where there is one and they may be asked."""
     if may_ask and is_there():
-        return TerminalAsker()
+        return TerminalAsker(screen)
     return Later() if later else Nobody()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from assent.cli.call import Call
 from assent.cli.output import want_color
-from assent.cli.terminal import ask
+from assent.cli.terminal import ask, is_there
 from assent.core.errors import Declined, OtherDigest
 from assent.views.ansi import ansi
 from assent.views.review import Review, review_lines
@@ -15,6 +15,18 @@ LOOKS = {
     "assent recover": "assent recover --roll-back",
 }
 COMMANDS = {"assent recover": "assent recover --roll-back"}  # that a digest is asked of
+
+
+NEEDED = (
+    "A yes needs a terminal on which you are asked; or, where your own configuration says "
+    "`approve.without_terminal = true`, the full --digest."
+)
+
+
+def no_yes(call: Call, what: str) -> str:
+    """Says that there was no yes, and why where nobody could be asked for it."""
+    asked = not call.no_input and is_there()
+    return what if asked else f"{what} {NEEDED}"
 
 
 def consent(call: Call, wanted: str, named: str, review: Callable[[], Review]) -> str:
@@ -34,4 +46,5 @@ def consent(call: Call, wanted: str, named: str, review: Callable[[], Review]) -
         if shown.digest == wanted and ask(texts, wanted):
             return TERMINAL
     command = COMMANDS.get(call.command, call.command)
-    raise Declined("Not approved; nothing was changed.", f"{command} --digest {wanted}")
+    why = no_yes(call, "Not approved; nothing was changed.")
+    raise Declined(why, f"{command} --digest {wanted}")

@@ -7,8 +7,9 @@ from typing import cast
 from assent.app.session import Wanted, Work, open_work
 from assent.cli.asker import asker
 from assent.cli.call import Call
-from assent.cli.forms import Words
+from assent.cli.forms import Held, Shown, Words
 from assent.cli.interrupts import interruptible
+from assent.cli.screen import Screen
 from assent.core.errors import AssentError, Interrupted, Overflow, UsageError
 from assent.core.event import Recorded
 from assent.core.model import Delta
@@ -29,7 +30,8 @@ UNSPENT = "The approval is kept; nothing was changed."
 def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
     """Carries a plan out, or goes on with it, to its end; without a model nothing is spent."""
     call.engine.building.check(record)
-    person = asker(may_ask=not call.no_input)
+    screen = Screen()
+    person = asker(may_ask=not call.no_input, screen=screen)
     work = open_work(call.folder, person, Wanted(None))
     with closing(work), interruptible():
         engine = work.engine
@@ -41,7 +43,13 @@ def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
             plan = engine.plans.find(record.plan_id)
             if not engine.building.is_over(plan):
                 events = engine.building.work(plan, work.driver, work.tooling)
-                _show(call, session, cast("Generator[Recorded | Delta, None, None]", events))
+                work_events = cast("Generator[Recorded | Delta, None, None]", events)
+                _show(
+                    call,
+                    session,
+                    work_events,
+                    Held(Words(call.output, asks=person.present), screen),
+                )
             report, told = _ended(engine, plan)
         call.output.warn(engine.warnings)
     return _answer(call, report, told)
@@ -66,10 +74,12 @@ def _model(work: Work, plan: PlanRecord, model: str, agent: str) -> str:
 
 
 def _show(
-    call: Call, session: SessionRecord, events: Generator[Recorded | Delta, None, None]
+    call: Call,
+    session: SessionRecord,
+    events: Generator[Recorded | Delta, None, None],
+    shown: Shown,
 ) -> None:
     """Shows what the model says and does; the first interrupt ends the turn in good order."""
-    shown = Words(call.output)
     shown.begin(session, fresh=True)
     try:
         for heard in events:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from assent.cli.output import Output
+from assent.core.errors import UsageError
 from assent.core.lifecycle import State
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
@@ -78,12 +79,22 @@ class Call:
         self.engine.close()
 
 
+def named(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
+    """Returns what a reference names, or nothing where it was left away; blank it names nobody."""
+    if value is not None and not value.strip():
+        word = param.metavar or str(param.name).upper()
+        raise UsageError(f"{word} is empty, so it names nothing.", f"{ctx.command_path} --help")
+    return value or ""
+
+
 def takes_call(function: Callable[..., int | None]) -> Callable[..., int | None]:
     """Gives a command the common options and hands them over as one Call."""
 
     @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
     @click.option("-C", "folder", metavar="DIR", default="", help="Work in DIR.")
-    @click.option("--plan", metavar="ID", default="", help="The plan (default: the current one).")
+    @click.option(
+        "--plan", metavar="ID", callback=named, help="The plan (default: the current one)."
+    )
     @click.option("--no-input", is_flag=True, help="Never ask; what would be asked is a no.")
     @functools.wraps(function)
     def wrapped(as_json: bool, folder: str, plan: str, no_input: bool, **rest: Any) -> int | None:

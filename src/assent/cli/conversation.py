@@ -9,7 +9,7 @@ from assent.cli.forms import Shown
 from assent.cli.goal import Goal
 from assent.cli.output import Output
 from assent.cli.source import text
-from assent.core.errors import AssentError, Interrupted, ModelError, UsageError
+from assent.core.errors import AssentError, IllegalStep, Interrupted, ModelError, UsageError
 from assent.core.event import Recorded
 from assent.core.lifecycle import State
 from assent.core.model import Delta
@@ -57,6 +57,9 @@ class Conversation:
     def turn(self, words: str) -> int:
         """Says the words, lets the model work, and returns the exit code."""
         found = found_session(self._engine, self._goal)
+        if found is not None and found.halt == "cancelled" and not self._goal.resume:
+            way_on = f"{self._prefix} sessions resume {found.slug}"
+            raise IllegalStep(f"Session {found.slug} was cancelled. Nothing was said.", way_on)
         record = self._started(words) if found is None else self._went_on(found, words)
         self._session = record.session
         self._shown.begin(record, fresh=found is None)
@@ -113,9 +116,9 @@ class Conversation:
             with closing(events):
                 self._hear_all(events)
         except KeyboardInterrupt:
-            return self._kept(
-                Interrupted("Interrupted. What was said and staged so far is kept."), record
-            )
+            staged = " and staged" if record.mode == "plan" else ""
+            words = f"Interrupted. What was said{staged} so far is kept."
+            return self._kept(Interrupted(words), record)
         except AssentError as error:
             return self._kept(error, record)
         return None

@@ -8,15 +8,25 @@ import msgspec
 
 from assent.cli.goal import Form
 from assent.cli.output import Output, colored, reader
+from assent.cli.screen import Screen
 from assent.core.event import Event, Recorded
+from assent.core.masking import masked
 from assent.core.message import Text
 from assent.core.model import Delta
 from assent.core.session import SessionRecord
-from assent.core.session_event import PartSaid, StepEnded, StepRetried, TurnEnded
+from assent.core.session_event import BatchPlanned, PartSaid, StepEnded, StepRetried, TurnEnded
 from assent.views.ansi import ansi
+from assent.views.kin import Kin
 from assent.views.lines import Line
+from assent.views.masks import MaskedSpeech
 from assent.views.rows import Row
-from assent.views.stream import activity_lines, result_line, stream_row
+from assent.views.stream import (
+    activity_lines,
+    asked_about,
+    child_lines,
+    result_line,
+    stream_row,
+)
 from assent.views.talk import Ending, ending_lines, of_session, result_row
 from assent.views.visible import visible_line, visible_speech
 
@@ -34,15 +44,33 @@ class Shown(Protocol):
         """Shows where things stand; an error is told by whoever prints all errors."""
 
 
-def shown_as(form: Form, output: Output) -> Shown:
-    """Returns the form that was asked for."""
+def shown_as(form: Form, output: Output, *, asks: bool = False) -> Shown:
+    """Returns the form that was asked for; `asks`: a person is there who will be asked."""
     match form:
         case "json":
             return OneObject(output)
         case "stream-json":
             return Lines()
         case "text":
-            return Words(output)
+            return Words(output, asks=asks)
+
+
+class Held:
+    """A form that says nothing while a person is asked; what it would have said comes then."""
+
+    def __init__(self, inner: Shown, screen: Screen) -> None:
+        self._inner = inner
+        self._screen = screen
+
+    def begin(self, record: SessionRecord, *, fresh: bool) -> None:
+        self._inner.begin(record, fresh=fresh)
+
+    def hear(self, heard: Recorded | Delta) -> None:
+        self._screen.show(lambda: self._inner.hear(heard))
+
+    def end(self, ending: Ending) -> None:
+        self._screen.catch_up()
+        self._inner.end(ending)
 
 
 class OneObject:
@@ -66,14 +94,31 @@ class Lines:
 
     def __init__(self) -> None:
         self._session = ""
+        self._speech: dict[str, MaskedSpeech] = {}
 
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
         self._session = record.session
 
     def hear(self, heard: Recorded | Delta) -> None:
-        self._write(stream_row(heard, self._session, _now()))
+        if isinstance(heard, Delta):
+            speech = self._speech.setdefault(heard.kind, MaskedSpeech())
+            self._piece(heard.kind, speech.take(heard.text))
+        else:
+            self._let_go(void=isinstance(heard.event, StepRetried))
+            self._write(stream_row(heard, self._session, _now()))
+
+    def _let_go(self, *, void: bool) -> None:
+        """Shows the ends of what was said before anything else happened, unless they are void."""
+        for kind, speech in self._speech.items():
+            rest = speech.rest()
+            self._piece(kind, "" if void else rest)
+
+    def _piece(self, kind: str, text: str) -> None:
+        if text:
+            self._write(stream_row(Delta(kind, text), self._session, _now()))
 
     def end(self, ending: Ending) -> None:
+        self._let_go(void=False)
         self._write(result_line(result_row(ending), ending.session.session, _now()))
 
     def _write(self, row: Row) -> None:
@@ -82,36 +127,47 @@ class Lines:
 
 
 class Words:
-    """`text`: what the model says on stdout, what it does on stderr, the latter for people only."""
+    """`text`: what the model says on stdout, what it does on stderr.
 
-    def __init__(self, output: Output) -> None:
+    Of the latter, only what is about to happen is told where nobody watches.
+    """
+
+    def __init__(self, output: Output, *, asks: bool = False) -> None:
         self._output = output
+        self._asks = asks
         self._live = sys.stdout.isatty()
         self._watched = sys.stderr.isatty()
         self._parts: list[str] = []  # said by the step, and not shown yet
         self._shown = False  # whether pieces of the step were shown already
+        self._speech = MaskedSpeech()
+        self._printed = MaskedSpeech()  # by a command
         self._open = False  # whether the last line still lacks its end
         self._session = ""
+        self._kin = Kin()
 
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
         self._session = record.session
+        self._kin = Kin(record.session, record.children)
         if fresh:
             mode = record.custom or record.mode
             self._note(Line("dim", f"session {visible_line(record.slug)}, mode {mode}"))
 
     def hear(self, heard: Recorded | Delta) -> None:
+        if isinstance(heard, Recorded):
+            self._echo(self._printed.rest())
+            self._kin.hear(heard)
+            heard = _spared(heard) if self._asks else heard
         match heard:
             case Delta("text", text) if self._live:
-                self._say(text)
+                self._say(self._speech.take(text))
                 self._shown = True
             case Delta("output", text):
-                for row in text.splitlines():
-                    self._note(Line("dim", f"  | {visible_line(row)}"))
+                self._echo(self._printed.take(text))
             case Recorded(event=event) if of_session(heard, self._session):
                 self._take(event)
-            case Recorded(event=event):  # a child's
-                for line in activity_lines(event):
-                    self._note(Line(line.style, f"  {line.text}"))
+            case Recorded(event=event):
+                for line in child_lines(heard, self._kin):
+                    self._note(line, always=_is_plan(event))
             case _:
                 pass
 
@@ -130,17 +186,19 @@ class Words:
                 self._flush()
             case _:
                 pass
-        for line in activity_lines(event):
-            self._note(line)
+        for line in activity_lines(event, self._kin):
+            self._note(line, always=_is_plan(event))
 
     def _flush(self) -> None:
         """Shows the parts of an answer that has ended, unless they were shown as they came."""
         if not self._shown:
-            self._say("".join(self._parts))
+            self._say(masked("".join(self._parts)))
+        self._say(self._speech.rest())
         self._close()
         self._parts, self._shown = [], False
 
     def _void(self) -> None:
+        self._speech.rest()  # and nobody sees it
         if self._shown:
             self._close()
             self._say(f"{VOID}\n")
@@ -156,12 +214,29 @@ class Words:
         if self._open:
             self._say("\n")
 
-    def _note(self, line: Line) -> None:
-        if self._watched:
+    def _echo(self, output: str) -> None:
+        for row in output.splitlines():
+            self._note(Line("dim", f"  | {visible_line(row)}"))
+
+    def _note(self, line: Line, *, always: bool = False) -> None:
+        """Tells what happens on stderr: to whoever watches, and what is planned to a log, too."""
+        if self._watched or always:
             self._close()
             for text in ansi([line], color=colored(sys.stderr)):
                 sys.stderr.write(f"{text}\n")
             sys.stderr.flush()
+
+
+def _spared(heard: Recorded) -> Recorded:
+    """Returns what was recorded without what a question is going to tell anyway."""
+    if not isinstance(heard.event, BatchPlanned):
+        return heard
+    return msgspec.structs.replace(heard, event=asked_about(heard.event))
+
+
+def _is_plan(event: Event) -> bool:
+    """Tells whether an event is the execution plan of an answer, which everybody gets to see."""
+    return isinstance(event, BatchPlanned)
 
 
 def _now() -> str:

@@ -71,6 +71,7 @@ VALUES = {
 NUMBERS = ("turns", "budget", "tokens", "seconds")
 WHOLE_NUMBERS = ("--max-turns", "--max-tokens")
 ANSWERS = ("allow", "ask", "deny")
+REFERENCES = ("resume", "plan")
 OPENING = frozenset({"headless", "going_on", "resume"})  # what follows these is never a command
 
 
@@ -124,6 +125,8 @@ def _set(found: dict[str, Any], name: str, value: str) -> None:
     field = VALUES[name]
     if field == "form" and value not in FORMS:
         _refuse(f"{name} is one of {', '.join(FORMS)}, not {value!a}.")
+    if field in REFERENCES and not value.strip():
+        _refuse(f"{name} needs a name that is not empty.")
     if field in ANSWERS:
         found["rules"] = (*found.get("rules", ()), f"{field} {text(value)}")
     else:

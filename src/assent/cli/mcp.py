@@ -15,11 +15,11 @@ def mcp() -> None:
 
 @mcp.command("list", epilog=examples("assent mcp list\nassent mcp list --json"))
 @takes_call
-def list_servers(call: Call) -> None:
+def list_servers(call: Call) -> int:
     """Start every server, list its tools, and end it again.
 
     A tool changes things unless the user's configuration says, by its digest, that it only reads.
-    While planning, only tools that read are offered.
+    While planning, only tools that read are offered. Exits with 1 if no server works.
     """
     from assent.app.mcp import open_servers
 
@@ -36,3 +36,4 @@ def list_servers(call: Call) -> None:
         opened.close()
     call.output.warn(warnings)
     call.output.answer({"servers": servers_json(found)}, servers_lines(found))
+    return 1 if found and all(isinstance(each, str) for each in found.values()) else 0

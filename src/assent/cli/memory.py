@@ -3,6 +3,7 @@
 import click
 
 from assent.cli.call import Call, examples, takes_call
+from assent.views.masks import masked_row
 from assent.views.sessions import fact_lines
 
 
@@ -15,7 +16,7 @@ def memory() -> None:
 @takes_call
 def list_facts(call: Call) -> None:
     """List the remembered facts, oldest first."""
-    facts = call.engine.facts.all()
+    facts = masked_row(call.engine.facts.all())
     rows = [{"fact": fact.fact, "text": fact.text} for fact in facts]
     call.output.answer({"facts": rows}, fact_lines(facts))
 
@@ -25,5 +26,5 @@ def list_facts(call: Call) -> None:
 @takes_call
 def forget(call: Call, reference: str) -> None:
     """Take a fact away, by its id or the start of it."""
-    fact = call.engine.facts.forget(reference)
+    fact = masked_row(call.engine.facts.forget(reference))
     call.output.answer({"fact": fact.fact, "text": fact.text}, fact_lines([fact]))

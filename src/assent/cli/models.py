@@ -28,7 +28,7 @@ def models() -> None:
 @click.argument("provider", required=False, default="")
 @takes_call
 def list_models(call: Call, provider: str) -> None:
-    """List the models that can be used here and why, of all providers or of PROVIDER.
+    """List the models that can be used here and why. Of all providers, or of PROVIDER.
 
     Providers with a key are listed from the catalogue, servers elsewhere are asked.
     """
@@ -52,7 +52,7 @@ def list_models(call: Call, provider: str) -> None:
 @click.argument("text")
 @takes_call
 def ask(call: Call, model: str, text: str) -> int:
-    """Ask MODEL one question, without tools, and print its answer; stdin is added if it is a pipe.
+    """Ask MODEL one question, without tools, and print its answer. A pipe on stdin is added.
 
     On a terminal the answer appears as it comes; elsewhere only when it is complete, so that what a
     failed attempt had said is never in it. An answer that is refused or cut off exits with 1.

@@ -1,11 +1,13 @@
 """`assent modes …`: the modes that there are, and how one of your own travels."""
 
+from shlex import quote
+
 import click
 
 from assent.app.modes import ModeDesk
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.source import whole
-from assent.cli.terminal import reply
+from assent.cli.terminal import is_there, reply
 from assent.core.errors import Declined
 from assent.core.mode import CustomMode, resolved
 from assent.views.lines import Line
@@ -13,7 +15,8 @@ from assent.views.modes import found, mode_lines, mode_row, mode_rows, mode_toml
 from assent.views.visible import visible, visible_path
 
 LIMIT = 64 * 1024
-YES = "yes"
+YES = ("y", "yes")
+UNASKED = "There is no terminal on which you could be asked; --yes says that you read it."
 
 
 @click.group()
@@ -60,11 +63,14 @@ def export(call: Call, mode: str) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask on the terminal.")
 @takes_call
 def import_modes(call: Call, source: str, yes: bool) -> None:
-    """Add the modes in FILE, or stdin for -, to your own configuration file."""
+    """Add the modes in FILE to your own configuration. - is stdin."""
     desk = ModeDesk(call.folder)
     wanted = desk.read(whole(call.folder, source, LIMIT))
     if not yes and not _asked(call, desk, wanted):
-        raise Declined("Not added; nothing was changed.", f"assent modes import {source} --yes")
+        why = "" if not call.no_input and is_there() else f" {UNASKED}"
+        raise Declined(
+            f"Not added; nothing was changed.{why}", f"assent modes import {quote(source)} --yes"
+        )
     desk.add(wanted)
     rows = [mode_row(mode) for mode in wanted]
     file = visible_path(str(desk.file).encode("utf-8", "surrogateescape"))
@@ -82,4 +88,5 @@ def _asked(call: Call, desk: ModeDesk, wanted: list[CustomMode]) -> bool:
     if call.no_input:
         return False
     shown = visible("\n".join(map(mode_toml, wanted)))
-    return reply(f"{shown}\nType yes to add this to {desk.file}: ") == YES
+    typed = reply(f"{shown}\nAdd this to {desk.file}? y or n (Enter: no): ")
+    return (typed or "").strip().casefold() in YES

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from typing import TextIO
+from typing import Any, TextIO
 
 import msgspec
 
@@ -19,6 +19,7 @@ from assent.views.visible import fold_long, visible_line
 UNSHOWN = "not shown, because they are binary or too large."
 
 BATCH = 500  # lines written at once
+LONGEST = 4000  # characters of an error; what was typed may be in it, whatever its length
 
 
 class Output:
@@ -26,6 +27,7 @@ class Output:
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
+        self._warned: set[str] = set()
 
     def answer(self, content: Mapping[str, object], lines: Iterable[Line] = ()) -> None:
         """Prints exactly one object, or the lines."""
@@ -33,7 +35,7 @@ class Output:
             self.lines(lines)
             return
         with reader():
-            sys.stdout.buffer.write(msgspec.json.encode(content) + b"\n")
+            sys.stdout.buffer.write(_encoded(content) + b"\n")
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Prints lines, in colour on a terminal."""
@@ -70,14 +72,17 @@ class Output:
             sys.stderr.write("\r\x1b[K")
 
     def warn(self, warnings: Iterable[str]) -> None:
+        """Says each thing once, however many parts of the program know of it."""
         for warning in warnings:
-            _complain("assent: ", warning)
+            if warning not in self._warned:
+                self._warned.add(warning)
+                _complain("assent: ", warning)
 
     def fail(self, error: AssentError) -> int:
         """Says what happened and what to do next, and returns the exit code."""
         from assent.core.masking import masked
 
-        message, next = masked(error.message), masked(error.next)
+        message, next = _short(masked(error.message)), _short(masked(error.next))
         if self.as_json:
             told = {"error": error.word, "message": message, "next": next}
             valid = {key: _valid(text) for key, text in told.items()}
@@ -118,9 +123,33 @@ def reader() -> Iterator[None]:
             raise AssentError(f"The answer was not printed: {error.strerror}.") from error
 
 
+def _encoded(content: Mapping[str, object]) -> bytes:
+    """Returns an object as JSON, what is no text in it as escapes."""
+    try:
+        return msgspec.json.encode(content)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_escaped(msgspec.to_builtins(content)))
+
+
+def _escaped(value: Any) -> Any:
+    match value:
+        case str():
+            return _valid(value)
+        case dict():
+            return {_valid(name): _escaped(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_escaped(each) for each in value]
+        case _:
+            return value
+
+
 def _valid(text: str) -> str:
     """Returns a text that can be encoded: half of a pair from a file name becomes an escape."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text) - LONGEST} more)"
 
 
 def _complain(sign: str, text: str) -> None:

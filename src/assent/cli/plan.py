@@ -34,7 +34,7 @@ def new(call: Call, name: str, session: str, goal: str) -> None:
 @click.argument("file", required=False)
 @takes_call
 def write(call: Call, file: str | None) -> None:
-    """Replace the plan's text by FILE (- is stdin); without FILE, take in the edited plan file."""
+    """Replace the plan's text by FILE. - is stdin; without FILE, take in the edited plan file."""
     content = None if file is None else whole(call.folder, file, MAX_TEXT)
     _answer(call, call.engine.plans.write(call.record(), content))
 
@@ -64,7 +64,7 @@ def show(call: Call) -> None:
 @click.argument("reference", metavar="ID")
 @takes_call
 def use(call: Call, reference: str) -> None:
-    """Make a plan the current one: by id, start of an id, name, session/name or path."""
+    """Make a plan the current one. By id, start of an id, name, session/name or path."""
     _answer(call, call.engine.plans.use(reference))
 
 
@@ -72,7 +72,7 @@ def use(call: Call, reference: str) -> None:
 @click.option("--diff", nargs=2, type=int, metavar="A B", help="Compare two revisions.")
 @takes_call
 def history(call: Call, diff: tuple[int, int] | None) -> None:
-    """Show the revisions of a plan's text, or the difference between two."""
+    """Show the revisions of a plan's text, or how two differ."""
     record = call.record()
     rows = [{"n": r.n, "at": r.at, "content_hash": r.content_hash} for r in record.revisions]
     if diff is None:

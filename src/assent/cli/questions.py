@@ -1,11 +1,13 @@
 """`assent questions …`: what waits for a person, from whatever depth, and its answers."""
 
 from functools import partial
-from typing import Any
+from shlex import quote
+from typing import Any, NamedTuple
 
 import click
 
 from assent.cli.asker import TerminalAsker
+from assent.cli.asking import no_yes
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import want_color
 from assent.cli.source import text
@@ -24,15 +26,33 @@ from assent.core.question import (
     confirmation,
     is_permission,
     read_consent,
+    remembered_words,
     yes_or_no,
 )
 from assent.core.session_event import Question, QuestionAsked
 from assent.views.ansi import ansi
-from assent.views.pending import given_lines, pending_lines, pending_list_lines, pending_row
-from assent.views.questions import chosen, question_lines
+from assent.views.masks import masked_row
+from assent.views.pending import (
+    given_lines,
+    pending_lines,
+    pending_list_lines,
+    pending_row,
+    your_answer_lines,
+)
+from assent.views.questions import chosen, no_such_number
 
 LABELS = {"yes": YES, "session": SESSION, "project": PROJECT, "unconfined": UNCONFINED, "no": NO}
 TERMINAL, DIGEST, COMMAND = "terminal", "digest", "command line"
+
+
+class _Meant(NamedTuple):
+    """A yes on the command line: as typed, what it means, and what would be remembered."""
+
+    said: tuple[str, ...]
+    answers: Answers
+    reach: Reach | None
+    always: tuple[Pattern, ...]
+    grant: str
 
 
 @click.group()
@@ -46,9 +66,10 @@ def questions() -> None:
 @click.option("--all", "every", is_flag=True, help="Also those that were answered, or expired.")
 @takes_call
 def list_questions(call: Call, every: bool) -> None:
-    """List the open questions of all sessions and their children, oldest first."""
+    """List the open questions of all sessions. Children's too, oldest first."""
     asked = call.engine.questions
-    rows = [pending_row(one, asked.clock.now()) for one in asked.pending(every=every)]
+    waiting = masked_row(asked.pending(every=every))
+    rows = [pending_row(one, asked.clock.now()) for one in waiting]
     call.output.answer({"questions": rows}, pending_list_lines(rows))
 
 
@@ -58,7 +79,7 @@ def list_questions(call: Call, every: bool) -> None:
 def show(call: Call, reference: str) -> None:
     """Show a question in full, with everything that a yes would do."""
     asked = call.engine.questions
-    pending = asked.find(reference)
+    pending = masked_row(asked.find(reference))  # `answer` shows it exactly, on the terminal
     row = pending_row(pending, asked.clock.now())
     call.output.answer(row, pending_lines(pending, row))
 
@@ -80,7 +101,7 @@ def show(call: Call, reference: str) -> None:
 )
 @takes_call
 def answer(call: Call, reference: str, said: tuple[str, ...], **options: Any) -> None:
-    """Answer a question: yes, session, project, unconfined or no; or a model's, in words.
+    """Answer a question. Yes, session, project, unconfined or no; or a model's, in words.
 
     Without ANSWER it is asked on the terminal. A yes needs a terminal in any case, or the full
     digest where `approve.without_terminal` is set; a no needs neither.
@@ -96,7 +117,7 @@ def answer(call: Call, reference: str, said: tuple[str, ...], **options: Any) ->
         )
     reply = _reply(call, pending, said, options)
     given = asked.answer(pending.id, wanted, reply)
-    row = _given_row(call, pending, given)
+    row = masked_row(_given_row(call, pending, given))
     call.output.answer(row, given_lines(row))
 
 
@@ -107,23 +128,25 @@ def _reply(call: Call, pending: Pending, said: tuple[str, ...], options: dict[st
     if not said and not words:
         return _asked(call, pending)
     answers = ((words,),) if words else _meant(asked, said)
-    reach = _reach(asked, answers)
     if words and said not in ((), ("no",)):
         raise UsageError("--words go with a no.", f"assent questions answer {pending.id} no")
     if _is_no(asked, answers):
         return Reply(answers, _by(call, COMMAND))
-    channel = _channel(call, pending, reach, text(options["digest"]))
+    reach = _reach(asked, answers)
     always = asked.questions[0].always if reach else ()
+    meant = _Meant(said, answers, reach, always, call.engine.questions.clock.new_id())
+    channel = _channel(call, pending, meant, text(options["digest"]))
     confirmed = always if channel == TERMINAL else _confirmed(always, options["patterns"])
-    return Reply(answers, _by(call, channel), confirmed)
+    return Reply(answers, _by(call, channel), confirmed, meant.grant)
 
 
 def _meant(asked: QuestionAsked, said: tuple[str, ...]) -> Answers:
     """Returns what words on the command line mean: one for each part of the question."""
     parts = asked.questions
     if len(said) != len(parts):
+        several = f"{len(parts)} part{'' if len(parts) == 1 else 's'}"
         raise UsageError(
-            f"The question has {len(parts)} parts; each needs one ANSWER.",
+            f"The question has {several}; each needs one ANSWER.",
             f"assent questions show {asked.id}",
         )
     pairs = zip(parts, map(text, said), strict=True)
@@ -139,6 +162,8 @@ def _label(question: Question, word: str) -> tuple[str, ...]:
             f"This question cannot be answered with {word!a}, but with: {listed}.",
             "assent questions list",
         )
+    if not label and (wrong := no_such_number(question, word)):
+        raise UsageError(wrong, "assent questions list")
     return (label,) if label else chosen(question, word)
 
 
@@ -147,10 +172,10 @@ def _asked(call: Call, pending: Pending) -> Reply:
     asked, waits = pending.inquiry.asked, call.engine.questions
     again = f"assent questions answer {asked.id} yes --digest {asked.digest}"
     if call.no_input or not is_there():
-        raise Declined("Nobody can be asked here; the question stays open.", again)
+        raise Declined(no_yes(call, "Not answered; the question stays open."), again)
 
     def heard(*parts: Question) -> Answers:
-        gone = partial(_is_gone, call, pending)
+        gone = partial(waits.elsewhere, pending.session, pending.id)
         answers = TerminalAsker().ask(parts, gone)
         if answers is None or len(answers) != len(parts):
             found = waits.find(pending.id)
@@ -168,27 +193,22 @@ def _asked(call: Call, pending: Pending) -> Reply:
     return Reply(answers, _by(call, TERMINAL), asked.questions[0].always, new)
 
 
-def _is_gone(call: Call, pending: Pending) -> bool:
-    """Tells whether somebody else answered while the person thinks."""
-    return not call.engine.questions.is_open(pending.session, pending.id)
-
-
-def _channel(call: Call, pending: Pending, reach: Reach | None, digest: str) -> str:
+def _channel(call: Call, pending: Pending, meant: _Meant, digest: str) -> str:
     """Gets a person's yes to the digest of a question, as `approve` does (law 9)."""
     asked = pending.inquiry.asked
     if digest == asked.digest and call.without_terminal:
         return DIGEST
     if not call.no_input:
         row = pending_row(pending, call.engine.questions.clock.now())
-        lines = [*pending_lines(pending, row)]
-        if reach:
-            lines += question_lines(confirmation(asked, reach, "ID"))
-        if ask(ansi(lines, color=want_color()), asked.digest):
+        follows = remembered_words(asked, meant.reach, meant.grant) if meant.reach else ""
+        lines = pending_lines(pending, row, choosing=False)
+        yours = your_answer_lines(meant.answers, follows)
+        if ask(ansi([*lines, *yours], color=want_color()), asked.digest):
             return TERMINAL
-    raise Declined(
-        "Not answered; the question stays open.",
-        f"assent questions answer {asked.id} --digest {asked.digest}",
-    )
+    named = [f"--pattern {quote(each.pattern)}" for each in meant.always]
+    words = [asked.id, *map(quote, meant.said), "--digest", asked.digest, *named]
+    why = no_yes(call, "Not answered; the question stays open.")
+    raise Declined(why, f"assent questions answer {' '.join(words)}")
 
 
 def _reach(asked: QuestionAsked, answers: Answers) -> Reach | None:
@@ -221,8 +241,13 @@ def _by(call: Call, channel: str) -> str:
 
 
 def _given_row(call: Call, pending: Pending, given: Given) -> dict[str, Any]:
-    last = call.engine.sessions.last().session == pending.root.session
+    root, asked = pending.root, call.engine.questions
+    left = [each for each in asked.pending() if each.root.session == root.session]
+    at_work = call.engine.sessions.is_at_work(root)
+    own = pending.inquiry.asked.questions[0]
+    consent = read_consent(own, given.answered.answers) if own.by == "gate" else None
     return {
+        "id": pending.id,
         "question": pending.id,
         "digest": pending.inquiry.asked.digest,
         "session": pending.session.session,
@@ -231,5 +256,9 @@ def _given_row(call: Call, pending: Pending, given: Given) -> dict[str, Any]:
         "by": given.answered.by,
         "grant": given.grant.id if given.grant else None,
         "others": [other.id for other in given.others],
-        "next": "assent -c -p ''" if last else f"assent -r {pending.root.slug} -p ''",
+        "yes": consent.yes if consent else None,
+        "words": consent.words if consent else "",
+        "open": len(left),
+        "at_work": at_work,
+        "next": "" if at_work else f"assent -r {root.slug}",
     }

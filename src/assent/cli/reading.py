@@ -7,6 +7,7 @@ import click
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import UNSHOWN, patch_lines
 from assent.core.digest import sha256
+from assent.core.errors import UsageError
 from assent.core.record import RunNote
 from assent.views.commands import subject
 from assent.views.decisions import decision_lines, decision_rows
@@ -68,7 +69,8 @@ def status(call: Call) -> None:
     left = call.engine.commands.left()
     questions = [question.id for question in call.engine.questions.pending()]
     waits = open_row(left, questions)
-    lines = [*standing_lines(shell), *open_lines(left, questions), *status_lines(plan, row)]
+    stands = status_lines(plan, row, asked=bool(questions))
+    lines = [*standing_lines(shell), *open_lines(left, questions), *stands]
     call.output.answer({"plan": plan, "run": row, "shell": shell, **waits}, lines)
 
 
@@ -81,6 +83,8 @@ def status(call: Call) -> None:
 @takes_call
 def log(call: Call, after: int, decisions: bool, verify: bool) -> int:
     """Show everything that happened in this workspace, oldest first."""
+    if verify and (decisions or after):
+        raise UsageError("--verify looks at the whole log and goes alone.", "assent log --verify")
     if verify:
         return _verify(call)
     ids = {record.slug: record.session for record in call.engine.sessions.all()}

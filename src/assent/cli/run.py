@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from assent.cli.asking import consent
-from assent.cli.call import Call, examples, takes_call
+from assent.cli.call import Call, examples, named, takes_call
 from assent.core.errors import UsageError
 from assent.core.journal import Outcome, Progress, Way
 from assent.core.record import PlanRecord
@@ -39,7 +39,7 @@ def build(call: Call, model: str, agent: str) -> int:
 @click.command(
     epilog=examples("assent undo --dry-run\nassent undo\nassent undo 01k9 --digest 3f2a...")
 )
-@click.argument("run", required=False, default="")
+@click.argument("run", required=False, callback=named)
 @click.option("--dry-run", is_flag=True, help="Only show what would be taken back.")
 @click.option("--digest", default="", help="The digest of the undo plan that you mean.")
 @takes_call

@@ -5,9 +5,10 @@ from typing import Literal
 
 import click
 
-from assent.cli.call import Call, examples, takes_call
+from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.output import Output
 from assent.cli.source import text
+from assent.core.errors import IllegalStep
 from assent.core.session import SessionRecord
 from assent.views.sessions import (
     halted_line,
@@ -20,6 +21,7 @@ from assent.views.sessions import (
 )
 
 GO_ON = "Go on where you stopped."
+AT_REST = ("", "end", "presented")  # how a turn ends that came to its own end, or never began
 
 
 @click.group()
@@ -30,7 +32,7 @@ def sessions() -> None:
 @sessions.command("list", epilog=examples("assent sessions list\nassent sessions list --json"))
 @takes_call
 def list_sessions(call: Call) -> None:
-    """List the sessions and where they stand, newest first, children behind their parents."""
+    """List the sessions and where they stand. Newest first, children behind their parents."""
     sessions = call.engine.sessions
     records = in_families(sessions.all())
     rows = [session_row(record, sessions.failure(record)) for record in records]
@@ -38,10 +40,10 @@ def list_sessions(call: Call) -> None:
 
 
 @sessions.command(epilog=examples("assent sessions show\nassent sessions show add-login"))
-@click.argument("reference", metavar="ID", required=False, default="")
+@click.argument("reference", metavar="ID", required=False, callback=named)
 @takes_call
 def show(call: Call, reference: str) -> None:
-    """Show a session and all that was said: by id, start of an id or slug; else the last one."""
+    """Show a session and all that was said. By id, start of an id or slug; else the last one."""
     record = _found(call, reference)
     row = session_row(record, call.engine.sessions.failure(record))
     events = call.engine.sessions.events(record)
@@ -53,12 +55,12 @@ def show(call: Call, reference: str) -> None:
         'assent sessions rename add-login "Logging in"\nassent sessions rename add-login'
     )
 )
-@click.argument("reference", metavar="ID")
+@click.argument("reference", metavar="ID", callback=named)
 @click.argument("title", required=False, default="")
 @click.option("--model", default="", help="The model that finds a title where none is given.")
 @takes_call
 def rename(call: Call, reference: str, title: str, model: str) -> None:
-    """Give a session another title; without TITLE a model is asked for one.
+    """Give a session another title. Without TITLE a model is asked for one.
 
     The session's slug, which names its folder of plans, stays.
     """
@@ -68,7 +70,7 @@ def rename(call: Call, reference: str, title: str, model: str) -> None:
 
 
 @sessions.command(epilog=examples("assent sessions fork add-login"))
-@click.argument("reference", metavar="ID", required=False, default="")
+@click.argument("reference", metavar="ID", required=False, callback=named)
 @takes_call
 def fork(call: Call, reference: str) -> None:
     """Copy words and todos into a new session. Plans, approvals and grants stay behind."""
@@ -76,7 +78,7 @@ def fork(call: Call, reference: str) -> None:
 
 
 @sessions.command(epilog=examples("assent sessions export add-login --format markdown > login.md"))
-@click.argument("reference", metavar="ID", required=False, default="")
+@click.argument("reference", metavar="ID", required=False, callback=named)
 @click.option("--format", "form", type=click.Choice(["json", "markdown"]), default="json")
 @takes_call
 def export(call: Call, reference: str, form: str) -> None:
@@ -91,7 +93,7 @@ def export(call: Call, reference: str, form: str) -> None:
 
 
 @sessions.command(epilog=examples("assent sessions delete add-login"))
-@click.argument("reference", metavar="ID")
+@click.argument("reference", metavar="ID", callback=named)
 @takes_call
 def delete(call: Call, reference: str) -> None:
     """Take a session off the lists. Its plans stay, and its runs can still be undone."""
@@ -99,37 +101,46 @@ def delete(call: Call, reference: str) -> None:
 
 
 @sessions.command(epilog=examples('assent sessions pause add-login --reason "Not today."'))
-@click.argument("reference", metavar="ID", required=False, default="")
+@click.argument("reference", metavar="ID", required=False, callback=named)
 @click.option("--reason", default="", help="Words that are kept with it.")
 @takes_call
 def pause(call: Call, reference: str, reason: str) -> None:
-    """Stop the work in a session, and in its children, before the next step."""
+    """Stop the work in a session and its children. No further call begins."""
     _halt(call, reference, "paused", reason)
 
 
 @sessions.command(epilog=examples('assent sessions cancel add-login --reason "No longer needed."'))
-@click.argument("reference", metavar="ID", required=False, default="")
+@click.argument("reference", metavar="ID", required=False, callback=named)
 @click.option("--reason", default="", help="Words that are kept with it.")
 @takes_call
 def cancel(call: Call, reference: str, reason: str) -> None:
-    """Stop the work in a session for good. What it did stays, and can be undone."""
+    """Stop the work in a session for good. Its open questions are answered with no.
+
+    What it did stays, and can be undone.
+    """
     _halt(call, reference, "cancelled", reason)
 
 
 @sessions.command(epilog=examples("assent sessions resume add-login"))
-@click.argument("reference", metavar="ID", required=False, default="")
+@click.argument("reference", metavar="ID", required=False, callback=named)
 @takes_call
 def resume(call: Call, reference: str) -> int:
-    """Go on with a session that was paused, cancelled or interrupted, as `assent -r ID -p` does."""
+    """Go on with a session that was stopped. As `assent -r ID -p` does, whoever stopped it."""
     record = _found(call, reference)
-    return _went_on(call, record, "" if record.waiting or record.working else GO_ON)
+    owed = record.waiting or record.working or record.ended == "waiting"
+    if not owed and not record.halt and record.ended in AT_REST:
+        raise IllegalStep(
+            f"Session {record.slug}: nothing is paused or broken off there.",
+            f'assent -r {record.slug} "what comes next"',
+        )
+    return _went_on(call, record, "" if owed else GO_ON)
 
 
 @sessions.command(epilog=examples("assent sessions retry add-login"))
-@click.argument("reference", metavar="ID", required=False, default="")
+@click.argument("reference", metavar="ID", required=False, callback=named)
 @takes_call
 def retry(call: Call, reference: str) -> int:
-    """Have the model try the last turn again; it is told what went wrong."""
+    """Have the model try the last turn again. It is told what went wrong."""
     return _went_on(call, call.engine.sessions.retry(_found(call, reference)), "")
 
 
@@ -138,7 +149,9 @@ def _halt(call: Call, reference: str, how: Literal["paused", "cancelled"], reaso
     worked = record.working
     halted = call.engine.sessions.halt(record, how, text(reason))
     row = session_row(halted)
-    call.output.answer(row, [*session_lines(row), halted_line(how, working=worked)])
+    way_on = f"assent sessions resume {halted.slug}"
+    lines = [*session_lines(row, way_on), halted_line(how, working=worked)]
+    call.output.answer({**row, "next": way_on}, lines)
 
 
 def _went_on(call: Call, record: SessionRecord, words: str) -> int:

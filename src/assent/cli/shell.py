@@ -13,7 +13,7 @@ from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import Output
 from assent.cli.source import stdin
 from assent.cli.terminal import silence_stdout
-from assent.core.errors import UsageError
+from assent.core.errors import MayWrite, Refused, UsageError
 from assent.core.process import Chunk, Ended, Hold, Limits
 from assent.engine.shell import Finding, judge
 from assent.views.shell import CUTS, Visible, judged_lines, output_row
@@ -46,7 +46,7 @@ def shell() -> None:
 @click.option("--no-sandbox", is_flag=True, help="By the narrower class where no sandbox holds.")
 @takes_call
 def check(call: Call, words: tuple[str, ...], many: bool, no_sandbox: bool) -> int:
-    """Tell whether CMD only reads, by its text alone: the same on every machine.
+    """Tell whether CMD only reads, by its text alone. The same on every machine.
 
     Prints {"read_only", "reason"}, or words on a terminal; exits with 0 whatever the answer is.
     """
@@ -69,7 +69,7 @@ def check(call: Call, words: tuple[str, ...], many: bool, no_sandbox: bool) -> i
 @click.option("--seconds", type=Limit, default=Limits().seconds, help="End it after so long.")
 @takes_call
 def run(call: Call, words: tuple[str, ...], seconds: float) -> int:
-    """Run CMD just as a planning agent's call would run: confined, and only if it only reads.
+    """Run CMD as a planning agent's call would run. Confined, and only if it only reads.
 
     The exit code is the command's own; 7 if it was refused, and then nothing ran.
     """
@@ -78,7 +78,10 @@ def run(call: Call, words: tuple[str, ...], seconds: float) -> int:
     if not math.isfinite(seconds):
         raise UsageError("--seconds needs a number.", "assent shell run --help")
     opened = open_shell(call.folder)
-    process = opened.run(_one(words, "run"), call.working_folder, Limits(seconds=seconds))
+    try:
+        process = opened.run(_one(words, "run"), call.working_folder, Limits(seconds=seconds))
+    except MayWrite as refused:  # only a model's call has another way on
+        raise Refused(refused.message, refused.next) from None
     standing = opened.standing()
     if standing.hold is not Hold.HELD:
         call.output.warn([f"No sandbox: {standing.reason}"])

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any, TypeAlias
 
-from assent.cli.forms import shown_as
+from assent.cli.forms import Held, shown_as
 from assent.cli.goal import Goal
 from assent.cli.interrupts import interruptible
 from assent.cli.output import Output
+from assent.cli.screen import Screen
 from assent.cli.slash import is_slash, mode_of
 from assent.cli.source import piped, silent
 from assent.core.errors import UsageError
@@ -67,10 +68,12 @@ def _worked(goal: Goal, output: Output, written: Written | None) -> int:
         Limits(goal.turns or None, goal.budget or None, goal.tokens or None, goal.seconds or None),
         Choices(goal.rules, goal.auto),
     )
-    person = asker(may_ask=not goal.headless and not goal.no_input, later=goal.later)
+    screen = Screen()
+    may_ask = not goal.headless and not goal.no_input
+    person = asker(may_ask=may_ask, later=goal.later, screen=screen)
     work = open_work(goal.folder, person, wanted)
     with closing(work):
-        shown = shown_as(goal.form, output)
+        shown = Held(shown_as(goal.form, output, asks=person.present), screen)
         said = words if written is None else _filled(written(goal, work.tooling), words, goal)
         return Conversation(goal, work, shown, output).turn(said)
 

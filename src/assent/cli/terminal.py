@@ -10,6 +10,7 @@ from contextlib import suppress
 QUESTION = "Type the first 8 characters of the digest to approve: "
 ASKED = 8
 LOOK = 0.3  # seconds between two looks whether somebody answered elsewhere
+ROWS = 24  # of a terminal that does not say
 
 
 def ask(texts: Iterable[str], digest: str) -> bool:
@@ -32,7 +33,7 @@ def ask(texts: Iterable[str], digest: str) -> bool:
             _write(terminal, "\n")
         return False
     finally:
-        os.close(terminal)
+        _leave(terminal)
 
 
 def is_there() -> bool:
@@ -44,14 +45,38 @@ def is_there() -> bool:
     return True
 
 
-def _never() -> bool:
-    return False
+def height() -> int:
+    """Returns how many lines the person's terminal has."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return ROWS
+    try:
+        return os.get_terminal_size(terminal).lines or ROWS
+    except OSError:
+        return ROWS
+    finally:
+        os.close(terminal)
 
 
-def reply(text: str, over: Callable[[], bool] = _never, farewell: str = "") -> str | None:
+def tell(text: str) -> None:
+    """Shows a line on /dev/tty, if it is there."""
+    with suppress(OSError):
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            _write(terminal, f"{text}\n")
+        finally:
+            os.close(terminal)
+
+
+def _never() -> str:
+    return ""
+
+
+def reply(text: str, over: Callable[[], str] = _never) -> str | None:
     """Shows a text on /dev/tty and returns the line typed after it; None if nobody typed one.
 
-    Once `over` says that nobody needs the line any more, a farewell is shown instead.
+    Once `over` says why nobody needs the line any more, that is shown instead.
     """
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
@@ -62,14 +87,21 @@ def reply(text: str, over: Callable[[], bool] = _never, farewell: str = "") -> s
         termios.tcflush(terminal, termios.TCIFLUSH)
         _write(terminal, text)
         while not select.select([terminal], [], [], LOOK)[0]:
-            if over():
+            if farewell := over():
                 _write(terminal, f"\n{farewell}\n")
                 return None
-        return _line(terminal)
+        typed = _line(terminal)
+        if typed is None:  # Ctrl-D
+            _write(terminal, "\n")
+        return typed or ""
     except (OSError, termios.error):
         return None
+    except KeyboardInterrupt:
+        with suppress(OSError):
+            _write(terminal, "\n")
+        raise
     finally:
-        os.close(terminal)
+        _leave(terminal)
 
 
 def silence_stdout() -> None:
@@ -83,11 +115,19 @@ def _write(terminal: int, text: str) -> None:
         content = content[os.write(terminal, content) :]
 
 
-def _line(terminal: int) -> str:
+def _leave(terminal: int) -> None:
+    """Closes the terminal; what was typed and nobody read must not reach the shell afterwards."""
+    with suppress(OSError, termios.error):
+        termios.tcflush(terminal, termios.TCIFLUSH)
+    os.close(terminal)
+
+
+def _line(terminal: int) -> str | None:
+    """Returns the line that is typed; None if the person ends it with nothing in it (Ctrl-D)."""
     typed = b""
     while not typed.endswith(b"\n"):
         more = os.read(terminal, 1024)
         if not more:
-            return ""
+            return None
         typed += more
     return typed.rstrip(b"\r\n").decode("utf-8", "replace")

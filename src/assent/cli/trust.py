@@ -5,6 +5,7 @@ from shlex import quote
 import click
 
 from assent.app.trust import Look, TrustDesk
+from assent.cli.asking import no_yes
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import want_color
 from assent.cli.source import text
@@ -65,7 +66,7 @@ def give(call: Call, files: tuple[str, ...], digest: str) -> None:
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @takes_call
 def revoke(call: Call, files: tuple[str, ...]) -> None:
-    """Let files do nothing any more; without a name all of this workspace."""
+    """Let files do nothing any more. Without a name, all of this workspace."""
     desk = TrustDesk(call.folder)
     paths = desk.revoke(call.engine.trusts, [text(name) for name in files])
     call.output.answer({"files": paths}, revoked_lines(paths))
@@ -92,8 +93,10 @@ def _consent(call: Call, look: Look, named: str, here: str) -> None:
     if not call.no_input and ask(ansi(lines, color=want_color()), wanted):
         return
     again = f"assent trust give {quote(here)} --digest {wanted}"
-    raise Declined(f"{file.path} is not trusted; it stays without effect.", again)
+    why = no_yes(call, f"{file.path} is not trusted; it stays without effect.")
+    raise Declined(why, again)
 
 
 def _row(look: Look) -> Row:
-    return file_row(look.file, look.does, trusted=look.trusted, broken=look.broken)
+    stands = {"trusted": look.trusted, "changed": look.changed}
+    return file_row(look.file, look.does, broken=look.broken, **stands)

@@ -157,7 +157,7 @@ def _command(file: ProjectFile) -> Found:
                 yield Consequence(f"attaches {path} to what /{name} says to a model", risk=False)
             case _:
                 pass
-    yield Consequence(f"adds the command /{name}, which says the text below to a model", risk=False)
+    yield Consequence(f"adds the command /{name}, which says its text to a model", risk=False)
     for model in _MODEL.findall(front):
         yield Consequence(f"asks the model {model.strip()} with it", risk=False)
 

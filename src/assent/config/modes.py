@@ -4,7 +4,6 @@ A bad entry is left out with a remark and spoils no other. A project's entry onl
 """
 
 import re
-from collections.abc import Collection, Iterable
 from typing import Any
 
 import msgspec
@@ -14,6 +13,7 @@ from assent.core.mode import MODES, CustomMode, Mode, Modes, stricter
 
 LONGEST = 48  # characters of an id
 LABEL = 80  # characters of a label
+OUT = " It is left out."
 FREEST: Mode = "ask"  # a project's own mode may be no freer unless the person trusts its file
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -34,7 +34,7 @@ def read_modes(
         try:
             mode = _mode(name, entry, source)
         except _Bad as error:
-            remarks.append(f"has a mode {name!a} that cannot be used: {error}. It is left out.")
+            remarks.append(f"has a mode {name!a} that cannot be used: {error}.{OUT}")
             continue
         base = stricter(_own_base(mode), freest if name not in MODES else "yolo")
         if base != mode.base:
@@ -68,16 +68,6 @@ def load_modes(
     return layered(user, project), (about_user, about_project)
 
 
-def unknown_tools(modes: Iterable[CustomMode], known: Collection[str]) -> tuple[str, ...]:
-    """Returns a warning for each mode that names tools which nobody has."""
-    found = []
-    for mode in modes:
-        strange = [tool for tool in mode.tools or () if tool not in known]
-        if strange:
-            found.append(f"The mode {mode.id} names tools that there are not: {_listed(strange)}.")
-    return tuple(found)
-
-
 def _mode(name: str, entry: Any, source: str) -> CustomMode:
     if not _ID.fullmatch(name) or len(name) > LONGEST:
         raise _Bad(f"an id is kebab-case, such as `review-docs`, with at most {LONGEST} characters")
@@ -86,7 +76,7 @@ def _mode(name: str, entry: Any, source: str) -> CustomMode:
     try:
         settings = msgspec.convert(entry, ModeSettings)
     except msgspec.ValidationError as error:
-        raise _Bad(str(error)) from None
+        raise _Bad(_said(error)) from None
     if len(settings.label) > LABEL:
         raise _Bad(f"its label has more than {LABEL} characters")
     if any(not glob.strip() or glob.startswith("/") for glob in settings.edit or ()):
@@ -102,10 +92,13 @@ def _mode(name: str, entry: Any, source: str) -> CustomMode:
     )
 
 
+def _said(error: msgspec.ValidationError) -> str:
+    """Says what is wrong with an entry in words of its own file."""
+    if str(error).endswith("`$.base`"):
+        return f"base is one of {', '.join(MODES)}"
+    return str(error)
+
+
 def _own_base(mode: CustomMode) -> Mode:
     """Returns the base as it may be: that of one of the four is itself."""
     return next((each for each in MODES if each == mode.id), mode.base)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join([f"{name!a}" for name in names])

@@ -5,6 +5,7 @@ from assent.core.rules import Answer, Rule
 NETWORK = "It reaches the network."
 INSTALLS = "It installs software, which may run anything."
 PUBLISHES = "It publishes work where others see it."
+RECORDS = "It changes git's own files: that works only with the answer `without the sandbox`."
 LOSES = "It can lose work for good."
 POWER = "It acts as another user, or on the whole machine."
 
@@ -25,16 +26,10 @@ _TESTERS = (
 )  # fmt: skip
 _PUSHES = ("git push", "gh pr create", "gh release create", "npm publish", "cargo publish",
            "twine upload", "docker push")  # fmt: skip
-_KEEPS = (
-    "git status",
-    "git diff",
-    "git log",
-    "git show",
-    "git add",
-    "git commit",
-    "git stash list",
-)
+_KEEPS = ("git status", "git diff", "git log", "git show", "git stash list")
+_RECORDS = ("git add", "git commit")
 _LOSES = ("git reset --hard", "git clean", "git push --force", "git push -f", "rm -rf", "rm -fr")
+_LOOKS = ("read", "list", "glob", "grep", "search")
 _POWER = ("sudo", "su", "doas", "dd", "mkfs", "shutdown", "reboot", "systemctl", "chown", "mount")
 
 
@@ -60,7 +55,7 @@ def _commands(preset: str, names: tuple[str, ...], action: Answer, reason: str) 
 
 SAFE = (
     _rule("safe", "*", "*", "ask", "The preset safe asks before nearly everything."),
-    _rule("safe", "read", "*", "allow", "Files of the workspace may be read."),
+    *[_rule("safe", word, "*", "allow", "The workspace may be read.") for word in _LOOKS],
     _rule("safe", "task", "*", "allow", "Children have no more rights than their parent."),
     _rule("safe", "webfetch", "*", "deny", NETWORK),
     *_commands("safe", _DOWNLOADS, "deny", NETWORK),
@@ -73,6 +68,7 @@ DEV = (
     _rule("dev", "edit", "*", "allow", "Files of the workspace may change."),
     *_commands("dev", _TESTERS, "allow", "Usual work: it tests, checks or builds."),
     *_commands("dev", _KEEPS, "allow", "Usual work with git, which loses nothing."),
+    *_commands("dev", _RECORDS, "ask", RECORDS),
     *_commands("dev", _DOWNLOADS, "ask", NETWORK),
     *_commands("dev", _INSTALLERS, "ask", INSTALLS),
     *_commands("dev", _PUSHES, "ask", PUBLISHES),

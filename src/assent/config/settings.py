@@ -89,6 +89,7 @@ class LoopSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     block: int = 4
     failures: int = 3
     window: int = 60  # calls that are remembered
+    give_up: int = 5
 
 
 class BudgetSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -214,6 +215,7 @@ MEANINGS = {
     "loops.block": "how often before it is refused (user only)",
     "loops.failures": "failures in a row, or of one kind, before the person is asked (user only)",
     "loops.window": "calls of a turn that are compared (user only)",
+    "loops.give_up": "answers in a row that only repeat, before the turn ends (user only)",
     "budget.steps": "most requests of a turn before the person is asked; 0: no limit (user only)",
     "budget.tokens": "most tokens of an invocation before the person is asked (user only)",
     "budget.dollars": "most dollars of an invocation before the person is asked (user only)",

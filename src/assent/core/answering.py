@@ -27,6 +27,7 @@ from assent.core.question import (
 from assent.core.session_event import QuestionAnswered
 
 LIST = "assent questions list"
+TAKEN_BACK = "The question was taken back; nobody needs an answer any more."
 
 
 class Reply(msgspec.Struct, frozen=True):
@@ -77,10 +78,9 @@ def check_fits(session: str, one: Inquiry, digest: str, reply: Reply) -> None:
             "assent log --verify",
         )
     if reply.answers is None or len(reply.answers) != len(asked.questions):
-        raise UsageError(
-            f"Question {asked.id} has {len(asked.questions)} parts; each needs an answer.",
-            _show(one),
-        )
+        parts = len(asked.questions)
+        several = f"{parts} part{'' if parts == 1 else 's'}"
+        raise UsageError(f"Question {asked.id} has {several}; each needs an answer.", _show(one))
 
 
 def consent_of(one: Inquiry, answers: Answers | None) -> Consent:
@@ -107,7 +107,7 @@ def granted(one: Inquiry, session: str, reply: Reply, at: str) -> Grant | None:
         )
     return Grant(
         reply.grant, reach, session, asked.agent, asked.mode, always, at, asked.id, asked.plan,
-        reply.by,
+        reply.by, asked.custom,
     )  # fmt: skip
 
 
@@ -122,10 +122,20 @@ def given(one: Inquiry, others: Sequence[Inquiry], reply: Reply, grant: Grant | 
     return Given(answered)
 
 
+def told_elsewhere(answers: Answers | None, by: str) -> str:
+    """Says to somebody who still thinks about a question what was answered, and by whom."""
+    if answers is None:
+        return TAKEN_BACK
+    words = "; ".join(", ".join(answer) for answer in answers if answer)
+    who = f" by {by}" if by else ""
+    return f"Answered elsewhere{who}: {words or 'nothing, which is a no'}."
+
+
 def _covers(grant: Grant, one: Inquiry) -> bool:
     """Tells whether a remembered yes would have answered another question, too (F88)."""
     asked = one.asked
-    same = (asked.agent, asked.mode, asked.plan) == (grant.agent, grant.mode, grant.plan)
+    here = (asked.agent, asked.mode, asked.custom, asked.plan)
+    same = here == (grant.agent, grant.mode, grant.custom, grant.plan)
     always = set(asked.questions[0].always) if _asks_permission(one) else set()
     return same and bool(always) and always <= set(grant.patterns)
 

@@ -13,6 +13,7 @@ class CommandLine(msgspec.Struct, frozen=True):
     certain: bool = True  # false: not every command in it could be told
     reads: tuple[str, ...] | None = None  # the files it opens, if it only reads; None: it may write
     writes: tuple[str, ...] = ()  # files that redirects write
+    perhaps: tuple[str, ...] = ()  # written if a name in it is a folder; only rules speak of these
     danger: str = ""  # why nobody should run this; it is refused in every mode
     risk: Level = "low"
     reasons: tuple[str, ...] = ()

@@ -33,6 +33,7 @@ class Grant(msgspec.Struct, frozen=True):
     question: str = ""  # to which it was the answer
     plan: str = ""  # digest of the plan of prose that was being built; it counts in no other work
     user: str = ""
+    custom: str = ""  # the mode of the person's own, whose base is `mode`
 
 
 class GrantGiven(msgspec.Struct, frozen=True, tag="grant_given"):

@@ -1,6 +1,6 @@
 """Modes: how much may happen without asking. Only a person raises one (law 9)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -66,6 +66,14 @@ def in_force(mode: Mode, custom: str, modes: Modes) -> tuple[Mode, tuple[CustomM
     holds = stricter(mode, own.base) if own else mode
     narrowing = [*_chain(own), *[each for each in _chain(modes.get(holds)) if each.id != custom]]
     return holds, tuple(narrowing)
+
+
+def own_name(narrowing: Iterable[CustomMode]) -> str:
+    """Returns what the modes of one's own are called that hold; nothing where one of the four does.
+
+    An answer that is remembered counts under this name alone.
+    """
+    return " and ".join(dict.fromkeys(each.id for each in narrowing if each.id not in MODES))
 
 
 def unknown_mode(custom: str, modes: Modes) -> str:

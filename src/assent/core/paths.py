@@ -67,6 +67,14 @@ def shown(path: bytes) -> str:
     return path.decode("utf-8", "backslashreplace")
 
 
+def typed_line(text: str) -> str:
+    """Returns a text that somebody typed on one line; what cannot be encoded becomes an escape."""
+    try:
+        return one_line(text.encode("utf-8", "surrogateescape"))
+    except UnicodeEncodeError:  # half of a pair, which no file name has
+        return one_line(text.encode("utf-8", "backslashreplace"))
+
+
 def one_line(path: bytes) -> str:
     """Returns a path as it may stand in generated text: what does not print is escaped."""
     return "".join(

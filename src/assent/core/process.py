@@ -26,6 +26,9 @@ class Program(msgspec.Struct, frozen=True):
     stdin: bytes = b""
 
 
+LEAST_S = 0.1  # seconds of a command that begins when the time of its turn is over
+
+
 class Limits(msgspec.Struct, frozen=True):
     """How much one call may use before it is ended."""
 
@@ -48,6 +51,7 @@ class Ended(msgspec.Struct, frozen=True):
     code: int
     cut: str = ""
     seconds: float = 0.0
+    closed: tuple[str, ...] = ()  # where a confined command could not write, in words
 
 
 class Hold(StrEnum):

@@ -16,13 +16,14 @@ YES, NO = "Yes", "No"
 SESSION, PROJECT = "Yes, for this session", "Yes, for this project"
 UNCONFINED = "Yes, without the sandbox"
 NOBODY = "nobody was there to answer."
+REMEMBERED = "To be remembered"  # the header of the question before a yes is
 PERMISSION = "Permission"  # what the header of every question begins with that a gate asks
 
 REACHES: dict[str, Reach] = {SESSION: "session", PROJECT: "project"}
 ONCE = (YES, UNCONFINED)
 CONFIRM = (
     "From now on {patterns} runs without asking for the agent {agent} in {mode} mode, {where}, "
-    "until you revoke it with `assent rules revoke {grant}`. Is that right?"
+    "until you revoke it with `assent rules revoke {grant}`."
 )
 _WHERE: dict[Reach, str] = {
     "session": "in this session",
@@ -90,11 +91,19 @@ def yes_or_no(header: str, question: str) -> Question:
 
 def confirmation(asked: QuestionAsked, reach: Reach, grant: str) -> Question:
     """Returns the question that comes before a yes is remembered, with all that it covers."""
+    return yes_or_no(REMEMBERED, f"{remembered_words(asked, reach, grant)} Is that right?")
+
+
+def remembered_words(asked: QuestionAsked, reach: Reach, grant: str) -> str:
+    """Says everything that would follow from a yes that is remembered."""
     patterns = ", ".join(pattern_words(each) for each in asked.questions[0].always)
-    words = CONFIRM.format(
-        patterns=patterns, agent=asked.agent, mode=asked.mode, where=_WHERE[reach], grant=grant
+    return CONFIRM.format(
+        patterns=patterns,
+        agent=asked.agent,
+        mode=asked.custom or asked.mode,
+        where=_WHERE[reach],
+        grant=grant,
     )
-    return yes_or_no("To be remembered", words)
 
 
 def pattern_words(pattern: Pattern) -> str:
@@ -115,7 +124,7 @@ def question_digest(session: str, call: Call, asked: QuestionAsked) -> str:
             b"assent.question.1",
             _text(session),
             _texts((asked.id, asked.call, asked.tool, asked.expires_at)),
-            _texts((asked.agent, asked.mode, asked.plan)),
+            _texts((asked.agent, asked.mode, asked.plan, *filter(None, [asked.custom]))),
             pack(_text(call.id), _text(call.tool), b"%d" % (call.args is None), args),
             _text(call.raw),
             pack(*[_question(question) for question in asked.questions]),
@@ -131,6 +140,7 @@ def _question(question: Question) -> bytes:
         _texts(question.things),
         pack(*[_pattern(each) for each in question.always]),
         _texts(question.risk),
+        *([_text(question.command)] if question.command else []),
     )
 
 

@@ -6,7 +6,6 @@ A table is a word, a map of permissions to words, or of permissions to maps of p
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
-from assent.core.errors import UsageError
 from assent.core.rules import Answer, Rule
 from assent.core.wildcards import expanded, matches
 
@@ -37,14 +36,6 @@ def rules_of_tools(tools: object, source: str = "") -> tuple[Rule, ...]:
         raise BadTable(f"tools is no table: {tools!r}")
     off = ["edit" if name in EDITS else str(name) for name, on in tools.items() if on is False]
     return tuple(Rule(name, "*", "deny", source=source) for name in dict.fromkeys(off))
-
-
-def rule_said(text: str, action: Answer, source: str = "command line") -> Rule:
-    """Returns a rule as it is typed: `bash:git push *`, or a permission alone."""
-    permission, _, pattern = text.partition(":")
-    if not permission.strip():
-        raise UsageError(f"{text!a} names no permission; write it as `bash:git push *`.")
-    return Rule(permission.strip(), pattern.strip() or "*", action, source=source)
 
 
 def rule_text(rule: Rule) -> str:

@@ -15,13 +15,16 @@ from assent.core.rules import Layer, Rule
 from assent.core.tool import PERMISSIONS, Action, Decision, Request
 from assent.core.wildcards import Matcher, expanded, is_bare, matcher, matches, start_of
 
-# Other words for a permission. Those for `edit` name single tools, so they only make it stricter.
+# Other words for a permission. Some name single tools, or wider ones: those only make it stricter.
 OTHERS: dict[str, tuple[str, ...]] = {
     "bash": ("shell",),
     "webfetch": ("fetch",),
     "edit": ("write", "patch", "multiedit", "multi_edit", "apply_patch", "delete", "move"),
+    "search": ("codesearch", "grep"),
+    "todowrite": ("todo", "todoread"),
+    "plan_enter": ("enter_plan",),
 }
-NARROWING = ("edit",)
+NARROWING = ("edit", "search", "todowrite", "plan_enter")
 # What OpenCode calls some of our tools.
 KNOWN_AS: dict[str, tuple[str, ...]] = {
     "todo": ("todowrite",),
@@ -113,8 +116,10 @@ def speaks_of(rule: Rule, request: Request) -> bool:
     general = PERMISSIONS[request.action]
     if rule.action != "allow" and matches(general, rule.permission):
         return True
-    others = any(matches(other, rule.permission) for other in OTHERS.get(general, ()))
-    return others and (rule.action != "allow" or general not in NARROWING)
+    for word in (general, request.permission):
+        if any(matches(other, rule.permission) for other in OTHERS.get(word, ())):
+            return rule.action != "allow" or word not in NARROWING
+    return False
 
 
 def agent_layers(agent: Agent) -> tuple[Layer, ...]:
@@ -138,6 +143,11 @@ def hidden(layers: Sequence[Layer], tool: str, action: Action) -> Rule | None:
             if rows and rows[-1].action == "deny" and is_bare(rows[-1].pattern):
                 return rows[-1]
     return None
+
+
+def names_of(key: str) -> tuple[str, ...]:
+    """Returns the tools whose requests carry a word of their own: mostly the word itself."""
+    return (key, *[tool for tool, words in KNOWN_AS.items() if key in words])
 
 
 def lacks(modes: Sequence[CustomMode], names: Sequence[str]) -> str:

@@ -43,6 +43,7 @@ class Question(msgspec.Struct, frozen=True):
     custom: bool = True  # free words are an answer, too
     by: Literal["model", "gate"] = "model"  # who asks; a model's words must not pass for the gate's
     things: tuple[str, ...] = ()  # everything that a yes would do, one by one
+    command: str = ""  # a command line that is too long, or has too many lines, for a sentence
     detail: str = ""  # what a yes would do, as a patch
     always: tuple[Pattern, ...] = ()  # what a yes that is remembered would cover
     risk: tuple[str, ...] = ()  # level first, then the reasons
@@ -152,9 +153,9 @@ class PlannedCall(msgspec.Struct, frozen=True):
     call: str
     tool: str
     touches: tuple[str, ...] = ()  # such as `edit src/a.py`
-    verdict: str = ""  # empty: it will fail before it gets to the gate
+    verdict: str = ""  # of the gate; `fail`: nobody gets to judge it
     risk: Level = "low"
-    reasons: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()  # why it is refused, and what it risks
 
 
 class BatchPlanned(msgspec.Struct, frozen=True, tag="batch_planned"):
@@ -196,6 +197,7 @@ class QuestionAsked(msgspec.Struct, frozen=True, tag="question_asked"):
     agent: str = ""
     mode: Mode = "plan"
     plan: str = ""
+    custom: str = ""
 
 
 class QuestionAnswered(msgspec.Struct, frozen=True, tag="question_answered"):

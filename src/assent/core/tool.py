@@ -27,6 +27,7 @@ class Action(StrEnum):
     TOOL = "tool"  # a plugin's or a server's tool that may change anything, as nobody can tell
     OUTSIDE = "outside"  # a folder outside the workspace is looked into
     LOOP = "loop"  # the same thing once more
+    SEEK = "seek"  # a tool that looks around: what it is told to look for, mostly no path
 
 
 # What OpenCode's tables, and so ours, call an action. A tool may have a word of its own.
@@ -41,6 +42,7 @@ PERMISSIONS: dict[Action, str] = {
     Action.TOOL: "tool",
     Action.OUTSIDE: "external_directory",
     Action.LOOP: "doom_loop",
+    Action.SEEK: "seek",
 }
 
 

@@ -22,6 +22,8 @@ from assent.engine.session.facts import Facts
 from assent.engine.session.grants import Grants
 from assent.engine.session.questions import Questions
 from assent.engine.session.sessions import Sessions
+from assent.engine.session.surroundings import Surroundings
+from assent.engine.session.tooling import Tooling
 from assent.engine.trusts import Trusts
 from assent.engine.workspaces import Workspaces
 
@@ -47,7 +49,7 @@ class Engine:
         self.facts = Facts(doors, self._workspaces)
         self.grants = Grants(doors, self._workspaces, place)
         self.questions = Questions(doors, self._workspaces, place, self.grants)
-        desk = self._desk(place)
+        self._own = desk = self._desk(place)
         self.sessions = Sessions(desk)
         self._projections.todos_of = self.sessions.todos_of
         self.building = Building(desk, self.sessions)
@@ -83,6 +85,16 @@ class Engine:
         self._workspaces.open()
         self._doors.projection.prepare()
         return sync_agent(self._doors.projection, agent)
+
+    @property
+    def workspace(self) -> str:
+        """The id of the folder's workspace; empty if it is none yet."""
+        home = self._workspaces.find()
+        return home.workspace if home else ""
+
+    def surroundings(self, tooling: Tooling) -> Surroundings:
+        """Returns what tells who works in a session and what is around its calls."""
+        return Surroundings(self._own, tooling)
 
     def status(self, reference: str = "") -> tuple[PlanRecord | None, tuple[str, RunNote] | None]:
         """Returns a plan, or the current one, and the unfinished run or else the last one."""

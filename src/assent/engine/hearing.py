@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from assent.core.record import PlanRecord
+from assent.core.session import SessionRecord
 from assent.engine.doors import Doors
 from assent.engine.projections import Projections
 
@@ -21,3 +22,10 @@ def plan_facts(record: PlanRecord) -> dict[str, Any]:
         "digest": record.digest,
         "state": str(record.state),
     }
+
+
+def session_facts(record: SessionRecord | None) -> dict[str, Any]:
+    """Returns what hooks hear about the session that something was done in, if it was in one."""
+    if record is None:
+        return {}
+    return {"session": record.session, "agent": record.agent, "mode": record.mode}

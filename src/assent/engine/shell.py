@@ -7,6 +7,7 @@ from functools import partial
 import msgspec
 
 from assent.core.errors import MayWrite, Refused
+from assent.core.fence import Fence
 from assent.core.globs import expand
 from assent.core.paths import inside, shown
 from assent.core.process import Chunk, Ended, Errors, Hold, Limits, Program, Standing
@@ -19,6 +20,7 @@ __all__ = ["Finding", "Shell", "judge"]  # faces judge through the engine, too
 
 MISSING, FORBIDDEN = 127, 126  # exit codes as shells have them
 NEVER = "is never shown while planning"
+RULED = "is hidden from commands: a rule denies reading it, or wants to be asked before"
 OUTSIDE = "lies outside the workspace"
 NOTHING = b"/dev/null"
 MOST_WORDS, MOST_BYTES = 5000, 1 << 20  # what fits, together with what confines the program
@@ -27,10 +29,14 @@ MOST_WORDS, MOST_BYTES = 5000, 1 << 20  # what fits, together with what confines
 class Shell:
     """What a planning agent's shell call does, for whoever makes it."""
 
-    def __init__(self, process: Process, within: bytes = b"") -> None:
-        """A model's shell looks only `within` a folder; a person's at whatever can be shown."""
+    def __init__(self, process: Process, within: bytes = b"", fence: Fence | None = None) -> None:
+        """A model's shell looks only `within` a folder; a person's at whatever can be shown.
+
+        The process keeps the fence; here it only says why something is hidden.
+        """
         self._process = process
         self._within = within
+        self._fence = fence
 
     def standing(self) -> Standing:
         """Tells whether programs can be confined here."""
@@ -49,7 +55,7 @@ class Shell:
             raise Refused(f"The shell is off: {standing.reason}", standing.next)
         sandboxed = standing.hold is Hold.HELD
         stages = admit(text, sandboxed=sandboxed)
-        place = Place(folder, self._within)
+        place = Place(folder, self._within, self._fence)
         return _Call(self._process, place, limits or Limits(), sandboxed=sandboxed).run(stages)
 
 
@@ -65,6 +71,13 @@ class Place(msgspec.Struct, frozen=True):
 
     folder: bytes
     within: bytes = b""
+    fence: Fence | None = None
+
+    def why_hidden(self, path: bytes) -> str:
+        """Says why a program does not get to see a path."""
+        real = os.path.realpath(path)
+        below = inside(real, self.within) and real[len(self.within) + 1 :]
+        return RULED if below and self.fence and self.fence.hides_path(below) else NEVER
 
 
 class _Call:
@@ -73,6 +86,7 @@ class _Call:
     def __init__(self, process: Process, place: Place, limits: Limits, *, sandboxed: bool) -> None:
         self._process = process
         self._folder = place.folder
+        self._place = place
         self._within = place.within
         self._left = limits
         self._sandboxed = sandboxed
@@ -183,7 +197,7 @@ class _Call:
         paths = self._named(reading)
         for path in paths:
             if not self._process.visible(path):
-                raise _NotRun(f"{shown(path)} {NEVER}", FORBIDDEN)
+                raise _NotRun(f"{shown(path)} {self._place.why_hidden(path)}", FORBIDDEN)
         if reading.descends:
             for path in paths or ([] if fed else [self._folder]):
                 self._check_below(reading, path)
@@ -192,8 +206,8 @@ class _Call:
         """Says of a file that was named and could not be read that this is on purpose."""
         named = [(path, reading) for reading in work for path in self._named(reading)]
         for path, reading in named:
-            if os.path.isfile(path) and self._process.hidden_below(path):
-                yield from _said(f"{shown(path)} {NEVER}", reading.errors)
+            if os.path.lexists(path) and not self._process.visible(path):
+                yield from _said(f"{shown(path)} {self._place.why_hidden(path)}", reading.errors)
 
     def _named(self, reading: Reading) -> list[bytes]:
         names = [_encoded(word.text) for word in reading.reads if word.text != "-"]

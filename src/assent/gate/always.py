@@ -55,7 +55,8 @@ def _outside(request: Request, line: Line) -> Sequence[Pattern]:
     exact = Pattern(request.permission, request.resource, exact=True)
     if secret(folder) or {*folder} & {*"*?"} or folder == "/":
         return (exact,)
-    return (exact, Pattern(request.permission, folder + ALL))
+    below = Pattern(request.permission, folder + ALL)
+    return (below,) if request.resource == below.pattern else (exact, below)
 
 
 OFFERS: dict[Action, Offer] = {
@@ -69,4 +70,5 @@ OFFERS: dict[Action, Offer] = {
     Action.TOOL: _exact,
     Action.OUTSIDE: _outside,
     Action.LOOP: _nothing,
+    Action.SEEK: _exact,
 }

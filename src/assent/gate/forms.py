@@ -6,11 +6,12 @@ from assent.core.tool import Action, Request
 from assent.gate.hosts import plain
 
 PATHS = (Action.READ, Action.EDIT, Action.OUTSIDE)
+FOLDERS = ("list",)  # words of tools that look for nothing but a path
 
 
 def forms(request: Request, root: str) -> tuple[str, ...]:
     """Returns a file as seen from the workspace and from above, a URL as written and plain."""
-    if request.action in PATHS:
+    if request.action in PATHS or (request.action is Action.SEEK and request.key in FOLDERS):
         return _paths(request.resource, root)
     if request.action is Action.FETCH:
         return tuple(dict.fromkeys((request.resource, plain(request.resource))))

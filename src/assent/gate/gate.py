@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from assent.core.command_line import CommandLine
 from assent.core.errors import Refused
+from assent.core.fence import Fence
 from assent.core.grant import Pattern
 from assent.core.rule_tables import rule_text
 from assent.core.rules import Policy, Rule
@@ -15,6 +16,7 @@ from assent.core.session_event import Level
 from assent.core.tool import Action, Decision, Posture, Request, Verdict, strictest
 from assent.core.wildcards import is_bare
 from assent.gate.always import always
+from assent.gate.fences import Fences
 from assent.gate.forms import forms
 from assent.gate.granted import granted
 from assent.gate.lines import line_matters, planning_matters, read_only
@@ -47,6 +49,7 @@ class RuleGate:
     ) -> None:
         self._policy = policy
         self._stacks = Stacks(policy)
+        self._fences = Fences(policy, self._stacks)
         self._line = lru_cache(_KEPT)(read_line)
         self._operands = operands
 
@@ -56,7 +59,15 @@ class RuleGate:
             matters = [each for one in requests for each in self._matters(one, posture)]
             return strictest([self._decide(matter, posture)[0] for matter in matters])
         except Exception as error:  # law 9: a gate that fails says no
-            return Decision(Verdict.DENY, _why(error), "defaults")
+            return _failed(error, posture)
+
+    def fence(self, posture: Posture) -> Fence | None:
+        """Returns what rules keep from every program of a model; None if they keep nothing."""
+
+        def is_readable(path: str) -> bool:
+            return self.decide((Request(Action.READ, path),), posture).verdict is Verdict.RUN
+
+        return self._fences.of(posture, free=_is_free(posture), reads=is_readable)
 
     def shut(self, tool: str, action: Action, posture: Posture) -> str:
         """Says why no call of a tool can ever be allowed here; nothing if one might be."""
@@ -88,6 +99,15 @@ class RuleGate:
             return ()
         return found if found != tuple(lines) else ()
 
+    def files(self, requests: Sequence[Request]) -> tuple[Request, ...]:
+        """Returns the files that command lines open or write, as far as their text tells."""
+        lines = [one.resource for one in requests if one.action is Action.SHELL]
+        try:
+            found = [each for line in lines for each in _files(self._line(line))]
+        except Exception:  # as above: only shown
+            return ()
+        return tuple(dict.fromkeys(found))
+
     def explain(self, requests: Sequence[Request], posture: Posture) -> tuple[Explained, ...]:
         """Returns everything that is decided about, with what each layer says to it."""
         found = []
@@ -95,11 +115,24 @@ class RuleGate:
             try:
                 matters = list(self._matters(request, posture))
             except Exception as error:
-                no = Decision(Verdict.DENY, _why(error), "defaults")
-                found.append(Explained(request, no, ()))
+                no = _failed(error, posture)
+                found.append(Explained(request, no, self._opinions(request, posture)))
                 continue
             found += [self._explained(matter, posture) for matter in matters]
         return tuple(found)
+
+    def _opinions(self, request: Request, posture: Posture) -> tuple[Opinion, ...]:
+        """Returns what layers say to a command line that is refused whatever they say."""
+        stacks, root = self._stacks.of(posture.agents), self._policy.root
+        found = list[Opinion]()
+        try:
+            texts = self._commands(request.resource) or (request.resource,)
+        except Exception:  # nobody is refused, or let through, by what is shown
+            texts = (request.resource,)
+        for one in [Request(request.action, text, request.key) for text in texts]:
+            for stack in stacks:
+                found += opinions(stack, one, cache(partial(forms, one, root)))
+        return tuple(dict.fromkeys(found))
 
     def _explained(self, matter: Matter, posture: Posture) -> Explained:
         decision, said = self._decide(matter, posture)
@@ -137,6 +170,17 @@ class RuleGate:
         if grant is None:
             return decision
         return Decision(Verdict.RUN, "You said yes to it before.", "grant", grant.id)
+
+
+def _files(line: CommandLine) -> Iterable[Request]:
+    reads = [Request(Action.READ, path) for path in line.reads or ()]
+    return (*reads, *[Request(Action.EDIT, path) for path in line.writes])
+
+
+def _failed(error: Exception, posture: Posture) -> Decision:
+    """Returns the no to what could not be judged, or is no command for planning."""
+    by_mode = posture.mode == "plan" and isinstance(error, Refused)
+    return Decision(Verdict.DENY, _why(error), "mode" if by_mode else "defaults")
 
 
 def _why(error: Exception) -> str:

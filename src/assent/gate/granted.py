@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from assent.core.grant import Grant, Pattern
-from assent.core.mode import agent_of
+from assent.core.mode import agent_of, own_name
 from assent.core.tool import Decision, Posture
 from assent.core.wildcards import expanded, matches
 from assent.gate.matter import Matter
@@ -26,7 +26,8 @@ def granted(
 def _counts(grant: Grant, decision: Decision, posture: Posture) -> bool:
     """Tells whether an answer was given for such work: by agent, mode, and plan that is built."""
     who = posture.agents[0].name if posture.agents else agent_of(posture.mode)
-    if (grant.agent, grant.mode) != (who, posture.mode):
+    here = (who, posture.mode, own_name(posture.custom))
+    if (grant.agent, grant.mode, grant.custom) != here:
         return False
     if grant.plan and not posture.building:
         return False

@@ -35,6 +35,7 @@ def line_matters(request: Request, posture: Posture, line: CommandLine) -> Itera
         yield msgspec.structs.replace(matter, request=_part(request, text))
     yield from _files(line.reads or (), posture)
     yield from (_written(path, posture) for path in line.writes)
+    yield from (Matter(Request(Action.EDIT, path)) for path in line.perhaps)
 
 
 def read_only(line: CommandLine) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from enum import IntEnum
+from posixpath import normpath
 from typing import Any, Final
 
 import msgspec
@@ -11,6 +12,9 @@ from assent.core.digest import sha256
 from assent.core.message import Call
 
 LONGEST: Final = 6  # calls of a cycle that is noticed
+# What a place in the workspace is called, and what is split at blanks: spelling is no difference.
+_PLACES: Final = frozenset({"path", "to", "folder"})
+_LINES: Final = frozenset({"command"})
 _ERROR: Final = 300  # characters of an error that are compared
 _PATH: Final = re.compile(r"[\w.~-]*/[\w./~-]*")
 _NUMBER: Final = re.compile(r"\b0x[0-9a-f]+\b|\d+")
@@ -24,6 +28,7 @@ class LoopLimits(msgspec.Struct, frozen=True):
     block: int = 4
     failures: int = 3
     window: int = 60
+    give_up: int = 5  # answers in a row of which nothing was done, before the turn ends
 
 
 class Stage(IntEnum):
@@ -92,11 +97,27 @@ class Track(msgspec.Struct, frozen=True):
 
 
 def canonical(args: dict[str, Any]) -> str:
-    """Returns arguments as text in which their order does not matter."""
+    """Returns arguments as text in which order and spelling do not matter."""
+    plainly = {key: _alike(key, value) for key, value in args.items()}
     try:
-        return msgspec.json.encode(args, order="sorted").decode()
+        return msgspec.json.encode(plainly, order="sorted").decode()
     except (TypeError, ValueError, UnicodeError):
-        return repr(sorted(args.items()))
+        return repr(sorted(plainly.items()))
+
+
+def _alike(key: object, value: Any) -> Any:
+    """Returns a value as every spelling of it: `./a` is `a`, and one blank is as good as two."""
+    match value:
+        case str() if key in _PLACES and value:
+            return normpath(value)
+        case str() if key in _LINES:
+            return " ".join(value.split())
+        case dict():
+            return {name: _alike(name, each) for name, each in value.items()}
+        case list():
+            return [_alike(key, each) for each in value]
+        case _:
+            return value
 
 
 def repeated(calls: Sequence[str]) -> Repeat:

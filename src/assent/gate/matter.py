@@ -8,7 +8,7 @@ import msgspec
 
 from assent.core.mode import Mode
 from assent.core.plan import Scope
-from assent.core.ruling import lacks
+from assent.core.ruling import lacks, names_of
 from assent.core.secret_names import why_secret
 from assent.core.tool import Action, Decision, Posture, Request, Verdict, strictest
 from assent.gate.careful import careful
@@ -56,7 +56,8 @@ Look: TypeAlias = Callable[[Request, Posture], Matter]
 def matter_of(request: Request, posture: Posture) -> Matter:
     """Returns what the mode makes of a request that is no command line."""
     matter = LOOKS[request.action](request, posture)
-    mode = lacks(posture.custom, (request.key, request.resource)) if request.key else ""
+    names = (*names_of(request.key), request.resource) if request.key else ()
+    mode = lacks(posture.custom, names) if names else ""
     return matter if not mode else bounded(matter, f"The mode {mode} does not have this tool.")
 
 
@@ -139,7 +140,7 @@ def _fetch(request: Request, posture: Posture) -> Matter:
     return Matter(request, asks(free, "anything is fetched"))
 
 
-def _plan(request: Request, posture: Posture) -> Matter:
+def _free(request: Request, posture: Posture) -> Matter:
     return Matter(request)
 
 
@@ -184,10 +185,11 @@ LOOKS: dict[Action, Look] = {
     Action.READ: _read,
     Action.EDIT: _edit,
     Action.FETCH: _fetch,
-    Action.PLAN: _plan,
+    Action.PLAN: _free,
     Action.PRESENT: _present,
     Action.TASK: _task,
     Action.TOOL: _tool,
     Action.OUTSIDE: _outside,
     Action.LOOP: _loop,
+    Action.SEEK: _free,
 }

@@ -17,7 +17,13 @@ def operands(text: str) -> tuple[str, ...]:
             folder = join(folder, stage.work.folder)
         else:
             found += [join(folder, name) for each in stage.work for name in _named(each)]
+            found += [folder or "." for each in stage.work[:1] if _looks_around(each)]
     return tuple(normpath(name) for name in found)
+
+
+def _looks_around(reading: Reading) -> bool:
+    """Tells whether a command that names no file goes through those of the folder it is in."""
+    return not reading.reads and (reading.descends or reading.command.name == "git")
 
 
 def _named(reading: Reading) -> Iterator[str]:

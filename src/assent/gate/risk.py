@@ -47,9 +47,11 @@ def _shell(request: Request, line: Line) -> Risk:
     found = line(request.resource)
     if found.danger:
         return "high", (found.danger, *found.reasons)
-    own: Risk = (found.risk, found.reasons)
+    twice = {f"It writes {path}." for path in found.writes}  # and that it changes is said below
+    reasons = tuple(reason for reason in found.reasons if reason not in twice)
+    own: Risk = (found.risk, reasons)
     if not found.certain:
-        own = "high", (*found.reasons, "Not every command in this line could be told apart.")
+        own = "high", (*reasons, "Not every command in this line could be told apart.")
     reads = [_read(Request(Action.READ, path), line) for path in found.reads or ()]
     writes = [_edit(Request(Action.EDIT, path), line) for path in found.writes]
     return highest([own, *reads, *writes])
@@ -71,7 +73,7 @@ def _outside(request: Request, line: Line) -> Risk:
 
 
 def _loop(request: Request, line: Line) -> Risk:
-    return "medium", ("It is the same thing once more.",)
+    return "medium", ("The model may be stuck.",)
 
 
 def _none(request: Request, line: Line) -> Risk:
@@ -89,4 +91,5 @@ LOOKS: dict[Action, Look] = {
     Action.TOOL: _tool,
     Action.OUTSIDE: _outside,
     Action.LOOP: _loop,
+    Action.SEEK: _none,
 }

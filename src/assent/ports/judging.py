@@ -25,6 +25,9 @@ class Gate(Protocol):
     def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
         """Returns every command in command lines, for a person who is asked about them."""
 
+    def files(self, requests: Sequence[Request]) -> tuple[Request, ...]:
+        """Returns the files that command lines open or write, for people who watch."""
+
     def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
         """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
 
@@ -36,13 +39,17 @@ class Asker(Protocol):
     def later(self) -> bool:
         """Whether questions are left open, for a person who answers some day."""
 
+    @property
+    def present(self) -> bool:
+        """Whether anybody is there; if not, what was open before somebody looked stays open."""
+
     def ask(
-        self, questions: Sequence[Question], answered: Callable[[], bool]
+        self, questions: Sequence[Question], answered: Callable[[], str]
     ) -> tuple[tuple[str, ...], ...] | None:
         """Returns the labels or words for each question; None, if nobody answered, is a no.
 
-        `answered` tells, while the person thinks, that somebody answered elsewhere; then it
-        returns None, and what was answered there counts.
+        `answered` says, while the person thinks, what somebody answered elsewhere; once it says
+        anything, None is returned, and what was answered there counts.
         """
 
 

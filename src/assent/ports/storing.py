@@ -30,6 +30,7 @@ class Checked(msgspec.Struct, frozen=True):
     events: int
     broken: str = ""  # empty: every event follows from the one before
     anchored: int = 0
+    leftovers: bool = False  # of an empty log: something is kept that a log would tell of
 
 
 class Store(Protocol):
@@ -92,6 +93,9 @@ class Locks(Protocol):
 
     def hold(self, name: str, owner: str) -> AbstractContextManager[None]:
         """Raises Busy, naming the owner, if somebody else holds the lock."""
+
+    def is_held(self, name: str) -> bool:
+        """Tells whether anybody holds the lock at this moment."""
 
 
 class Clock(Protocol):

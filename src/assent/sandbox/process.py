@@ -1,13 +1,14 @@
 """The Process port on this machine: confined where a sandbox holds, plain where there is none."""
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import closing
 from threading import Lock
 
 import msgspec
 
 from assent.core.errors import Refused
+from assent.core.fence import Fence
 from assent.core.paths import inside, one_line
 from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
 from assent.sandbox.running.bubblewrap import Bubblewrap
@@ -35,12 +36,18 @@ class LocalProcess:
         standings: Standings,
         environment: Mapping[str, str],
         withheld: Collection[str] = (),
+        fence: Fence | None = None,
     ) -> None:
         self._sight = sight
         self._standings = standings
         self._environment = environment
         self._withheld = withheld  # variables that no command gets to see, such as keys of models
+        self._fence = fence
         self._profile: Profile | None = None
+
+    def fenced(self, fence: Fence) -> "LocalProcess":
+        """Returns what starts programs that hold to these rules, too."""
+        return LocalProcess(self._sight, self._standings, self._environment, self._withheld, fence)
 
     def standing(self) -> Standing:
         """Tells whether the sandbox holds, and has everything looked at anew for this call."""
@@ -91,7 +98,7 @@ class LocalProcess:
             raise Refused("The command did not run: no shell takes it. Nothing was changed.")
         program = shell_program(shell, line)
         if confined:
-            return self._writing().run((program,), folder, limits)
+            return self._written(program, folder, limits)
         return Unconfined(personal(self._environment, self._withheld)).run(program, folder, limits)
 
     def showing(self, paths: Sequence[bytes]) -> Bubblewrap:
@@ -110,11 +117,18 @@ class LocalProcess:
     def _confined(self) -> Bubblewrap:
         return Bubblewrap(self._seen, _bubblewrap(), self._folders())
 
-    def _writing(self) -> Bubblewrap:
-        """Returns what runs programs that may write in the workspace, and nowhere else."""
-        return Bubblewrap(
-            partial(self._sight.profile, writable=True), _bubblewrap(), self._folders()
-        )
+    def _written(
+        self, program: Program, folder: bytes, limits: Limits
+    ) -> Generator[Chunk | Ended, None, None]:
+        """Runs a program that may write in the workspace, and nowhere else."""
+        profile = self._sight.profile(writable=True, fence=self._fence)
+        runner = Bubblewrap(lambda: profile, _bubblewrap(), self._folders())
+        with closing(runner.run((program,), folder, limits)) as parts:
+            for part in parts:
+                if isinstance(part, Ended):
+                    yield msgspec.structs.replace(part, closed=profile.closed())
+                else:
+                    yield part
 
     def _folders(self) -> list[bytes]:
         """Returns PATH as it is inside: the person's folders in sight, then the system's."""
@@ -128,7 +142,7 @@ class LocalProcess:
 
     def _seen(self) -> Profile:
         with _ALONE:
-            profile = self._profile or self._sight.profile()
+            profile = self._profile or self._sight.profile(fence=self._fence)
             self._profile = profile
         return profile
 

@@ -22,7 +22,9 @@ def encoded(event: Event) -> tuple[str, str]:
 
 def recorded(row: Row) -> Recorded:
     """Returns the event of a row: position, stream, seq, at, kind and body."""
-    position, stream, seq, at, _, body = row
+    position, stream, seq, at, word, body = row
+    if not type(stream) is type(at) is type(word) is type(body) is str or type(seq) is not int:
+        raise _unreadable(row, "its values are of other kinds than were written")
     try:
         return Recorded(position, stream, seq, at, _decoder.decode(body))
     except (msgspec.DecodeError, UnicodeError) as error:
@@ -33,15 +35,14 @@ def _unreadable(row: Row, details: str) -> StoreError:
     position, stream, seq, _, word, _ = row
     name = f"Event {seq} of {stream} (number {position} of the log)"
     safe = "Nothing was changed."
-    update = "pip install --upgrade assent"
-    if word not in KINDS:
+    if isinstance(word, str) and word not in KINDS:
         return StoreError(
             f"{name} is of the kind {word!a}, which this version of Assent does not know: a newer "
             f"one wrote it. {safe}",
-            update,
+            "pip install --upgrade assent",
         )
     return StoreError(
         f"{name} cannot be read ({details}): it is damaged, or a newer version of Assent wrote it. "
         f"{safe}",
-        update,
+        "assent log --verify",
     )

@@ -38,6 +38,15 @@ class FileLocks:
             _sign(lock, b"")
             release(lock)
 
+    def is_held(self, name: str) -> bool:
+        """Tells whether anybody holds the lock at this moment."""
+        path = os.path.join(self._folder, f"{name}.lock")
+        with naming("lock", path):
+            lock = acquired(path, 0) if os.path.exists(path) else -1
+        if lock is not None and lock >= 0:
+            release(lock)
+        return lock is None
+
 
 def acquired(path: str, patience: float, how: int = fcntl.LOCK_EX) -> int | None:
     """Opens a file and locks it; returns None if others kept it all the time."""

@@ -11,8 +11,9 @@ from assent.ports import Batch, Checked
 from assent.store.anchor import Anchor, AnchorFile
 from assent.store.chain import FIELDS, PAGE, START, Follower, fields, link
 from assent.store.codec import encoded, recorded
-from assent.store.database import Database
+from assent.store.database import Database, Rows
 from assent.store.faults import damaged
+from assent.store.form import FORM, HIDDEN, HIDES, INDEXES, STRAYS, disordered, foreign_form, stray
 from assent.store.locks import PATIENCE
 from assent.store.log import require_end
 
@@ -36,9 +37,9 @@ _ADD = f"INSERT INTO events ({_EVENT}, chain) VALUES (?, ?, ?, ?, ?, ?, ?)"
 _GIVEN = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)"
 _END = f"""
     SELECT max(({_GIVEN}), coalesce((SELECT max(position) FROM events), 0)),
-    (SELECT chain FROM events ORDER BY position DESC LIMIT 1)
+    (SELECT CAST(chain AS BLOB) FROM events ORDER BY position DESC LIMIT 1)
 """
-_CHAIN = "SELECT chain FROM events WHERE position = ?"
+_CHAIN = "SELECT CAST(chain AS BLOB) FROM events WHERE position = ?"
 _LINKS = f"""
     SELECT position, CAST(chain AS BLOB), {FIELDS} FROM events
     WHERE position > ? ORDER BY position LIMIT {PAGE}
@@ -58,40 +59,52 @@ class SqliteStore:
     def append(self, *batches: Batch) -> tuple[Recorded, ...]:
         """Records all batches or, if any stream has moved on, none of them."""
         with self._database.transaction() as connection:
+            if connection.execute(HIDDEN).fetchone()[0]:
+                raise damaged("write the log", self._path, HIDES)
             end = _End(connection)
             return tuple(one for batch in batches for one in _added(connection, batch, end))
 
     def read(self, stream: str, after: int = 0) -> list[Recorded]:
-        found = [recorded(row) for row in self._database.rows(_READ, (stream, after))]
+        found = [recorded(row) for row in self._rows(_READ, (stream, after))]
         for seq, one in enumerate(found, after + 1):
             if one.seq != seq:  # folding the rest would tell another story
                 raise damaged("read the log", self._path, f"{stream} has lost its event {seq}")
         return found
 
     def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
-        rows = self._database.rows(_READ_ALL, (msgspec.json.encode([*prefixes]).decode(), after))
+        rows = self._rows(_READ_ALL, (msgspec.json.encode([*prefixes]).decode(), after))
         return [recorded(row) for row in rows]
 
     def last(self) -> int:
         return next((int(position) for (position,) in self._database.rows(_NEWEST, ())), 0)
 
     def streams(self, prefix: str) -> list[str]:
-        return [stream for (stream,) in self._database.rows(_STREAMS, (prefix,))]
+        return [stream for (stream,) in self._rows(_STREAMS, (prefix,))]
 
     def head(self, stream: str) -> tuple[int, bytes] | None:
         return next(((seq, body) for seq, body in self._database.rows(_HEAD, (stream,))), None)
 
     def verify(self) -> Checked:
         anchor = self._anchor.read()  # before the log, which may grow meanwhile
-        given = next((int(given) for (given,) in self._database.rows(_GIVEN, ())), 0)
+        ask = self._database.rows
+        foreign = foreign_form(ask(FORM, ()))
+        given = next((int(given) for (given,) in ask(_GIVEN, ())), 0)
         follower = Follower(anchor.position)
-        while rows := self._database.rows(_LINKS, (follower.reached,)):
+        while rows := ask(_LINKS, (follower.reached,)):
             follower.follow((position, tuple(rest), carried) for position, carried, *rest in rows)
-        broken = follower.broken or _cut_off(follower, anchor, given)
+        broken = foreign or follower.broken or _cut_off(follower, anchor, given)
+        broken = broken or stray(ask(STRAYS, ())) or disordered(ask(INDEXES, ()))
         return Checked(follower.events, broken, anchor.position)
 
     def close(self) -> None:
         self._database.close()
+
+    def _rows(self, question: str, values: Sequence[object]) -> Rows:
+        """Answers a question, unless an event could be hidden from it."""
+        found = self._database.rows(question, values)
+        if self._database.rows(HIDDEN, ()) == [(1,)]:
+            raise damaged("read the log", self._path, HIDES)
+        return found
 
     def _mark_end(self, connection: sqlite3.Connection) -> None:
         """Moves the anchor to the newest event, unless the log has lost the one it lies at."""

@@ -11,7 +11,7 @@ class Args(msgspec.Struct, frozen=True):
 
 
 def touches(args: Args, around: Around) -> tuple[Request, ...]:
-    return (Request(Action.PLAN, "mode"),)
+    return (Request(Action.PLAN, "mode", "plan_enter"),)
 
 
 def run(args: Args, around: Around) -> Outcome:

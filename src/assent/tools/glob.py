@@ -5,14 +5,14 @@ from typing import Annotated
 
 import msgspec
 
-from assent.core.paths import one_line, shown
+from assent.core.paths import one_line
 from assent.core.tool import Action, Outcome, Request
 from assent.tools.calling.schema import UNOFFERED
 from assent.tools.looking.limits import told
 from assent.tools.looking.listing import MORE, MOST, listed
 from assent.tools.looking.near import standing
 from assent.tools.looking.patterns import Pattern
-from assent.tools.looking.places import located
+from assent.tools.looking.places import located, looked_at, looking
 from assent.tools.tool import Around, Tool
 
 
@@ -23,7 +23,7 @@ class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def touches(args: Args, around: Around) -> Sequence[Request]:
-    return (Request(Action.READ, shown(located(around, args.path)) or "."),)
+    return looking((looked_at(around, args.path),), "glob", args.pattern)
 
 
 def run(args: Args, around: Around) -> Outcome:

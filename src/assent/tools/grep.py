@@ -8,13 +8,13 @@ from typing import Annotated, Literal
 import msgspec
 
 from assent.core.errors import UsageError
-from assent.core.paths import one_line, shown
+from assent.core.paths import one_line
 from assent.core.tool import Action, Outcome, Request
 from assent.tools.calling.schema import UNOFFERED
 from assent.tools.changing.prefixes import numbered
 from assent.tools.looking.limits import told
 from assent.tools.looking.near import standing
-from assent.tools.looking.places import located
+from assent.tools.looking.places import located, looked_at, looking
 from assent.tools.looking.searching import Hit, Query, Searched, searched
 from assent.tools.tool import Around, Tool
 
@@ -50,7 +50,7 @@ class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def touches(args: Args, around: Around) -> Sequence[Request]:
-    return (Request(Action.READ, shown(located(around, args.path)) or "."),)
+    return looking((looked_at(around, args.path),), "grep", args.pattern)
 
 
 def run(args: Args, around: Around) -> Outcome:
@@ -110,10 +110,7 @@ def _notes(found: Searched, cut: str) -> Iterator[str]:
         yield "No line matches."
     if cut:
         yield f"{cut}; narrow the search or raise limit."
-    if found.skipped:
-        yield f"{found.skipped} files that may hold secrets were left out."
-    if found.note:
-        yield found.note
+    yield from found.notes
 
 
 GREP = Tool("grep", Args, touches, run, action=Action.READ)

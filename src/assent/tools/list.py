@@ -14,7 +14,7 @@ from assent.tools.looking.limits import told
 from assent.tools.looking.listing import MORE, listed
 from assent.tools.looking.near import standing
 from assent.tools.looking.patterns import Pattern
-from assent.tools.looking.places import entered, located, looks
+from assent.tools.looking.places import entered, located, looking, looks
 from assent.tools.tool import Around, Tool
 
 MOST = 300  # lines
@@ -37,7 +37,7 @@ class _Node:
 
 
 def touches(args: Args, around: Around) -> Sequence[Request]:
-    return looks(around, args.path)
+    return looking(looks(around, args.path), "list")
 
 
 def run(args: Args, around: Around) -> Outcome:

@@ -30,7 +30,7 @@ class Args(msgspec.Struct, frozen=True):
 
 
 def touches(args: Args, around: Around) -> tuple[Request, ...]:
-    return (Request(Action.PLAN, "question"),)
+    return (Request(Action.PLAN, "question", "question"),)
 
 
 def run(args: Args, around: Around) -> Outcome:

@@ -14,7 +14,7 @@ class Args(msgspec.Struct, frozen=True):
 
 
 def touches(args: Args, around: Around) -> tuple[Request, ...]:
-    return (Request(Action.PLAN, "facts"),)
+    return (Request(Action.PLAN, "facts", "remember"),)
 
 
 def run(args: Args, around: Around) -> Outcome:

@@ -7,13 +7,13 @@ import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.operation import FileState
-from assent.core.paths import one_line, shown
+from assent.core.paths import one_line
 from assent.core.tool import Action, Outcome, Request
 from assent.tools.changing.prefixes import numbered
 from assent.tools.looking.definitions import Definition, definition
 from assent.tools.looking.limits import told
 from assent.tools.looking.near import standing
-from assent.tools.looking.places import located
+from assent.tools.looking.places import located, looked_at, looking
 from assent.tools.looking.searching import Hit, Query, Searched, searched
 from assent.tools.tool import Around, Tool
 
@@ -27,7 +27,7 @@ class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def touches(args: Args, around: Around) -> Sequence[Request]:
-    return (Request(Action.READ, shown(located(around, args.path)) or "."),)
+    return looking((looked_at(around, args.path),), "search", args.name)
 
 
 def run(args: Args, around: Around) -> Outcome:
@@ -57,9 +57,7 @@ def _defined(around: Around, path: bytes, name: str) -> Outcome:
     notes = [] if lines else [_nowhere(whole, name)]
     if len(ranked) > MOST:
         notes.append(f"{MOST} of {len(ranked)} definitions; narrow it by path.")
-    if whole.skipped:
-        notes.append(f"{whole.skipped} files that may hold secrets were left out.")
-    return told("\n".join(lines), name, notes, count=len(ranked))
+    return told("\n".join(lines), name, [*notes, *whole.notes], count=len(ranked))
 
 
 def _ranked(found: Searched, name: str) -> Iterator[tuple[tuple[bool, int, bytes, int], str]]:

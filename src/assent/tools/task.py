@@ -20,7 +20,13 @@ class Args(msgspec.Struct, frozen=True):
 
 
 def touches(args: Args, around: Around) -> tuple[Request, ...]:
-    return (Request(Action.TASK, args.agent.strip()),)
+    name = args.agent.strip()
+    if around.kinds is not None and name not in around.kinds:
+        listed = ", ".join(around.kinds) or "none"
+        raise UsageError(
+            f"There is no kind of sub-agent {name!a}. There are: {listed}. Nobody was started."
+        )
+    return (Request(Action.TASK, name),)
 
 
 def run(args: Args, around: Around) -> Outcome:
@@ -29,9 +35,13 @@ def run(args: Args, around: Around) -> Outcome:
         raise UsageError("prompt: it is blank. Nobody was started.")
     if len(args.prompt) > LONGEST:
         raise UsageError(f"prompt: {LONGEST} characters at most. Nobody was started.")
-    title = _title(args.description) or _title(args.prompt)
+    title = title_of(args)
     task = Task(args.prompt, title, args.agent.strip(), args.session.strip(), args.background)
     return Outcome("A sub-agent works on it.", f"{task.agent}: {title}", effect=task)
+
+
+def title_of(args: Args) -> str:
+    return _title(args.description) or _title(args.prompt)
 
 
 def _title(text: str) -> str:
@@ -40,4 +50,4 @@ def _title(text: str) -> str:
     return words if len(words) <= LONGEST_TITLE else f"{words[: LONGEST_TITLE - 1]}…"
 
 
-TASK = Tool("task", Args, touches, run, Action.TASK)
+TASK = Tool("task", Args, touches, run, Action.TASK, title=title_of)

@@ -21,7 +21,7 @@ class Args(msgspec.Struct, frozen=True):
 
 
 def touches(args: Args, around: Around) -> tuple[Request, ...]:
-    return (Request(Action.PLAN, "todos"),)
+    return (Request(Action.PLAN, "todos", "todowrite"),)
 
 
 def run(args: Args, around: Around) -> Outcome:

@@ -28,6 +28,7 @@ class Around(msgspec.Struct, frozen=True):
     outside: Outside | None = None
     judged: tuple[Request, ...] = ()  # what the gate has seen of this call, once it may run
     session: str = ""
+    kinds: tuple[str, ...] | None = None  # of sub-agents that there are; None: it is not known
 
 
 class Free(msgspec.Struct, frozen=True):
@@ -47,3 +48,4 @@ class Tool(msgspec.Struct, frozen=True):
     only: str = ""  # offered while planning ("plan"), or only outside it ("build")
     text: str = ""  # its description, where no file beside it has one
     schema: dict[str, Any] | None = None  # a server's own; then `args` is `Free`
+    title: Callable[[Any], str] = lambda args: ""  # of a call, where a person tells calls by it

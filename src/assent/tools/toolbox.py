@@ -30,11 +30,16 @@ from assent.tools.calling.announced import check_announced
 from assent.tools.calling.arguments import decoded
 from assent.tools.calling.schema import offer
 from assent.tools.calling.told import failed, no, touched
+from assent.tools.calling.wanted import wanted
 from assent.tools.calling.withheld import withheld
 from assent.tools.tool import Around, Tool
 
 LOOKING = (Action.READ, Action.SHELL, Action.FETCH)
 SHELL = "shell"
+LOOP = "loop"  # the layer of a guard that noticed one
+LONGEST = 120  # characters of what is repeated, in a question
+MOST_TITLE = 200  # characters of what a refused call wanted
+FAILS = "fail"  # what is said of a call that nobody gets to judge
 UNREAD = Decision(Verdict.RUN)  # of a call that failed before anybody judged it
 
 
@@ -115,6 +120,15 @@ class Toolbox:
         except UsageError:
             return call.tool
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tools that there are, offered or not."""
+        return tuple(self._tools)
+
+    def tool(self, name: str) -> Tool | None:
+        """Returns a tool by its own name, offered or not."""
+        return self._tools.get(name)
+
     def together(self, call: Call, posture: Posture) -> str:
         """Says with which neighbours a call may run at the same time: `reads`, `tasks` or none."""
         tool = self._tools.get(self.name(call))
@@ -145,13 +159,31 @@ class Toolbox:
     def planned(self, prepared: Prepared) -> PlannedCall:
         """Returns what a call is going to do, as people see it before it runs."""
         call, decision = prepared.call, prepared.decision
-        if decision is None or prepared.failure is not None:
-            return PlannedCall(call.id, call.tool)
-        level, reasons = self._gate.risk(prepared.requests)
-        if decision.verdict is Verdict.STAGE and level == "medium":
+        requests = self._requests(prepared)
+        level, reasons = self._gate.risk(requests)
+        if decision is not None and decision.verdict is Verdict.STAGE and level == "medium":
             level, reasons = "low", ()  # whatever is staged is read before it happens
-        touches = tuple(touched(request) for request in prepared.requests)
-        return PlannedCall(call.id, call.tool, touches, str(decision.verdict), level, reasons)
+        if decision is None:
+            verdict, why = FAILS, prepared.failure.text if prepared.failure else ""
+        else:
+            verdict, why = str(decision.verdict), decision.reason
+        if why and verdict in (FAILS, Verdict.DENY):
+            reasons = (why, *reasons)
+        title = prepared.tool.title(prepared.args) if prepared.tool and prepared.args else ""
+        about = f": {title}" if title else ""
+        touches = [touched(one) for one in (*requests, *self._gate.files(requests))]
+        touches = [f"{each}{about}" for each in touches]
+        once = tuple(dict.fromkeys(touches))
+        return PlannedCall(call.id, call.tool, once, verdict, level, reasons)
+
+    def _requests(self, prepared: Prepared) -> tuple[Request, ...]:
+        """Returns what a call touches, or seems to want where it was refused before that."""
+        return prepared.requests or wanted(prepared.call, self._tools.get(prepared.call.tool))
+
+    def _named(self, outcome: Outcome, prepared: Prepared) -> Outcome:
+        """Returns a refusal under the name of what was wanted; the record of decisions tells it."""
+        wants = ", ".join(dict.fromkeys(map(touched, self._requests(prepared))))
+        return msgspec.structs.replace(outcome, title=wants[:MOST_TITLE])
 
     def settle(
         self, prepared: Prepared, around: Around, ask: Ask, guards: Sequence[Guard] = ()
@@ -161,18 +193,22 @@ class Toolbox:
         if prepared.failure is not None or tool is None or decision is None:
             outcome = prepared.failure or no(prepared.call.tool, "It could not be read.")
             attempt = _attempt(prepared, decision or UNREAD, around)
-            return Settled(outcome, decision, prepared.call.tool, attempt=attempt)
+            return Settled(
+                self._named(outcome, prepared), decision, prepared.call.tool, attempt=attempt
+            )
         attempt = _attempt(prepared, decision, around)
-        decision = strictest([decision, *_objections(guards, attempt)])
+        objections = _objections(guards, attempt)
+        decision = _joined(decision, objections)
         attempt = msgspec.structs.replace(attempt, decision=decision)
         shut = msgspec.structs.replace(
             around, readable=partial(self._readable, around), judged=prepared.requests
         )
-        asked = _Asked(ask, prepared, decision)
+        asked = _Asked(ask, prepared, decision, _loop(objections))
         try:
             outcome = self._ran(prepared, shut, asked)
         except _Refused as refused:
-            outcome, attempt = no(tool.name, refused.why), _denied(attempt)
+            outcome = self._named(no(tool.name, refused.why), prepared)
+            attempt = _denied(attempt)
         except Exception as error:
             outcome = failed(tool.name, error)
         return Settled(outcome, decision, tool.name, asked.consent, attempt)
@@ -225,16 +261,17 @@ class Toolbox:
             for request in prepared.requests
             if self._gate.decide((request,), posture).verdict is Verdict.ASK
         ]
-        if decision != prepared.decision:  # a guard asks, whatever the gate said
-            found.append(Request(Action.LOOP, prepared.call.tool))
+        if decision.layer == LOOP and not found:  # a guard asks, whatever the gate said
+            return (Request(Action.LOOP, _subject(prepared)),)
         return found or prepared.requests
 
 
 class _Asked:
     """The questions of one call; what the person said last is kept."""
 
-    def __init__(self, ask: Ask, prepared: Prepared, decision: Decision) -> None:
+    def __init__(self, ask: Ask, prepared: Prepared, decision: Decision, loop: str) -> None:
         self.decision = decision
+        self._loop = loop  # what the model has to know about itself, whoever says no
         self.consent: Consent | None = None
         self._ask = ask
         self._prepared = prepared
@@ -247,7 +284,8 @@ class _Asked:
         doubt = Doubt(call, call.tool, tuple(requests), self.decision, edit)
         self.consent = self._ask(doubt)
         if not self.consent.yes:
-            raise _Refused(f"The person did not say yes: {self.consent.why}")
+            refused = f"The person did not say yes: {self.consent.why}"
+            raise _Refused(f"{self._loop} {refused}" if self._loop else refused)
 
 
 class _Refused(Exception):
@@ -288,6 +326,25 @@ def _objections(guards: Sequence[Guard], attempt: Attempt) -> list[Decision]:
         if objection is not None:
             found.append(objection)
     return found
+
+
+def _joined(decision: Decision, objections: Sequence[Decision]) -> Decision:
+    """Returns the strictest decision; where it is to ask, with every reason that there is to."""
+    found = strictest([decision, *objections])
+    if found.verdict is not Verdict.ASK:
+        return found
+    asking = [each.reason for each in (found, *objections) if each.verdict is Verdict.ASK]
+    return msgspec.structs.replace(found, reason=" ".join(dict.fromkeys(filter(None, asking))))
+
+
+def _loop(objections: Sequence[Decision]) -> str:
+    return " ".join(each.reason for each in objections if each.layer == LOOP)
+
+
+def _subject(prepared: Prepared) -> str:
+    """Names what is repeated: the tool, and the first thing that it touches."""
+    first = touched(prepared.requests[0])
+    return f"`{prepared.call.tool}` ({first[:LONGEST]}{'…' if len(first) > LONGEST else ''})"
 
 
 def heard(guards: Sequence[Guard], settled: Settled, outcome: Outcome) -> Outcome:

@@ -13,7 +13,7 @@ class Args(msgspec.Struct, frozen=True):
 
 
 def touches(args: Args, around: Around) -> tuple[Request, ...]:
-    return (Request(Action.PLAN, args.name or "plan"),)
+    return (Request(Action.PLAN, args.name or "plan", "write_plan"),)
 
 
 def run(args: Args, around: Around) -> Outcome:

@@ -10,7 +10,9 @@ from assent.core.operation import Operation
 from assent.core.session_event import CallEnded, QuestionAnswered, QuestionAsked
 from assent.views.commands import subject
 from assent.views.lines import Line, wrapped
+from assent.views.masks import masked_row
 from assent.views.rows import Row, kind
+from assent.views.stream import batch_row
 from assent.views.talk import Tally, questions_of, tallied
 from assent.views.visible import visible_line
 
@@ -42,7 +44,7 @@ def built(session: str, outcome: Outcome, left: Sequence[str], events: Sequence[
     tally = Tally()
     for event in events:
         tally = tallied(tally, event)
-    return Built(session, outcome, tally, tuple(left), tuple(_refused(events)))
+    return masked_row(Built(session, outcome, tally, tuple(left), tuple(_refused(events))))
 
 
 def built_row(run: Row, work: Built) -> Row:
@@ -55,6 +57,7 @@ def built_row(run: Row, work: Built) -> Row:
         "left": list(work.left),
         "refused": [msgspec.to_builtins(one) for one in work.refused],
         "questions": questions_of(tally),
+        "batches": [batch_row(batch) for batch in tally.batches],
         "usage": msgspec.to_builtins(tally.usage),
         "cost": tally.cost,
     }

@@ -32,6 +32,7 @@ from assent.views.visible import visible_line
 
 NOBODY = "nobody"
 PERSON = "person"
+EMPTY = "an empty answer, which is a no"
 
 # Who decided, about what, named by which digest, how, and why.
 _Told: TypeAlias = tuple[str, str, str, str, str]
@@ -145,7 +146,7 @@ def _answered(event: QuestionAnswered, asked: QuestionAsked | None) -> _Told:
     digest = asked.digest if asked else ""
     if event.answers is None:
         return event.by or NOBODY, what, digest, "no answer, which is a no", ""
-    said = "; ".join(", ".join(answer) for answer in event.answers)
+    said = "; ".join(", ".join(answer) for answer in event.answers) or EMPTY
     why = f"remembered as grant {event.grant}" if event.grant else ""
     return event.by or PERSON, what, digest, said, why
 

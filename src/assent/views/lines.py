@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from assent.views.visible import fold_long, visible
+from assent.views.visible import fold_long, fold_words, visible
 
 Style = Literal["heading", "risk", "added", "removed", "hunk", "dim", "plain", "digest"]
 
@@ -29,8 +29,8 @@ def foreign(text: str) -> Iterator[Line]:
 
 
 def wrapped(style: Style, text: str) -> Iterator[Line]:
-    """Renders one harmless line, folded if it is very long."""
-    for piece in fold_long(text):
+    """Renders one harmless line, folded between words if it is very long."""
+    for piece in fold_words(text):
         yield Line(style, piece)
 
 

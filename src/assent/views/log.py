@@ -10,6 +10,7 @@ from assent.core.masking import masked
 from assent.core.message import Image
 from assent.ports import Checked
 from assent.views.lines import Line, wrapped
+from assent.views.masks import masked_row
 from assent.views.rows import Row, path_fields
 from assent.views.visible import visible_line
 
@@ -42,6 +43,7 @@ def checked_row(checked: Checked) -> Row:
         "events": checked.events,
         "broken": checked.broken or None,
         "anchored": checked.anchored,
+        "leftovers": checked.leftovers,
         "not_proved": [*_not_proved(checked)],
     }
 
@@ -53,15 +55,33 @@ def checked_lines(checked: Checked) -> Iterator[Line]:
         yield from wrapped("risk", visible_line(checked.broken))
         yield Line("plain", "Nothing was changed now. Compare with a backup before you trust it.")
     else:
-        yield Line("plain", f"All {checked.events} events are as they were written.")
+        yield from wrapped("plain", _holds(checked))
     yield Line("plain", "What this does not prove:")
     for text in _not_proved(checked):
         yield from wrapped("plain", f"- {text}")
 
 
+def _holds(checked: Checked) -> str:
+    """Says what was found where nothing is broken; that nothing is there is no good sign."""
+    if checked.events:
+        return f"All {checked.events} events are as they were written."
+    if not checked.leftovers:
+        return "The log is empty: there is no event to check."
+    return (
+        "The log is empty, and yet there is a key, kept content or the lock of a session in its "
+        "folder: events may have been removed together with the mark."
+    )
+
+
 def _not_proved(checked: Checked) -> Iterator[str]:
-    after = f"after event {checked.anchored}" if checked.anchored else "at the end of the log"
-    yield f"Events {after} could have been cut off: only closing the log marks its end."
+    if checked.anchored:
+        end = f"Events after event {checked.anchored} could have been cut off"
+        yield f"{end}: only closing the log marks its end."
+    else:
+        yield (
+            "There is no mark, so nobody vouches for the end of the log: events could have been "
+            "cut off. Closing the log after the next event marks it."
+        )
     yield (
         "Whoever has your account and the state folder can write log, hashes and mark anew, "
         "together; keep copies elsewhere if that matters."
@@ -85,7 +105,7 @@ def _fields(value: msgspec.Struct) -> Row:
     for field in value.__struct_fields__:
         content = getattr(value, field)
         if isinstance(content, bytes):
-            found.update(path_fields(field, content))
+            found.update(masked_row(path_fields(field, content)))
         else:
             found[field] = _plain(content)
     return found
@@ -103,7 +123,7 @@ def _plain(value: object) -> object:
         case tuple() | list():
             return [_plain(item) for item in value]
         case dict():
-            return {str(key): _plain(item) for key, item in value.items()}
+            return {masked(str(key)): _plain(item) for key, item in value.items()}
         case bytes() | str():
             return masked(_text(value))
         case _:

@@ -7,12 +7,13 @@ from typing import Any, TypeAlias
 import msgspec
 
 from assent.core.inquiry import Pending
-from assent.views.lines import BLANK, Line, foreign, table
+from assent.views.lines import BLANK, Line, foreign, table, wrapped
 from assent.views.questions import question_lines
 from assent.views.visible import visible_line
 
 Row: TypeAlias = dict[str, Any]
 
+LONGEST = 120  # characters of a child's task
 SHORT = 12  # characters of a digest in a list
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
@@ -22,6 +23,7 @@ def pending_row(pending: Pending, now: str) -> Row:
     one, asked = pending.inquiry, pending.inquiry.asked
     answered = one.answered
     return {
+        "id": asked.id,
         "question": asked.id,
         "digest": asked.digest or None,
         "standing": pending.standing,
@@ -30,6 +32,7 @@ def pending_row(pending: Pending, now: str) -> Row:
         "slug": pending.root.slug,
         "depth": pending.session.depth,
         "agent": asked.agent or pending.session.agent or None,
+        "task": _task(pending) if pending.session.depth else None,
         "mode": pending.session.mode,
         "call": asked.call or None,
         "tool": asked.tool or None,
@@ -57,46 +60,70 @@ def pending_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
     yield Line("plain", "Next: assent questions show ID")
 
 
-def pending_lines(pending: Pending, row: Row) -> Iterator[Line]:
-    """Renders one question in full: where it comes from, and everything that a yes would do."""
+def pending_lines(pending: Pending, row: Row, *, choosing: bool = True) -> Iterator[Line]:
+    """Renders one question in full: where it comes from, and everything that a yes would do.
+
+    Where the person has chosen already, the choices are left out.
+    """
     about = {
         "id": row["question"],
         "session": row["slug"],
         "depth": row["depth"] or None,
         "agent": row["agent"],
+        "task": row["task"],
         "tool": row["tool"],
         "asked at": row["asked_at"],
         "expires at": row["expires_at"],
         "standing": row["standing"],
         "answered by": row["answered_by"],
         "remembered as": row["grant"],
+        "digest": row["digest"],
     }
     shown = [(name, visible_line(str(value))) for name, value in about.items() if value is not None]
-    yield from table("plain", shown)
-    if row["digest"]:
-        yield Line("digest", f"digest {row['digest']}")
+    *lines, last = table("plain", shown)
+    yield from lines
+    yield Line("digest", last.text) if row["digest"] else last
     if row["args"] is not None:
         yield BLANK
         yield Line("heading", "The model called it with:")
         yield from foreign(msgspec.json.format(msgspec.json.encode(row["args"])).decode())
     for question in pending.inquiry.asked.questions:
-        yield from question_lines(question, most=0)
+        shown_one = question if choosing else msgspec.structs.replace(question, options=())
+        yield from question_lines(shown_one, most=0)
+
+
+def your_answer_lines(answers: Sequence[Sequence[str]], follows: str) -> Iterator[Line]:
+    """Renders what the person is about to answer, and what would be remembered of it."""
+    words = "; ".join(", ".join(answer) for answer in answers)
+    yield BLANK
+    yield from wrapped("heading", f"Your answer: {visible_line(words)}")
+    if follows:
+        yield from wrapped("risk", visible_line(follows))
 
 
 def given_lines(row: Row) -> Iterator[Line]:
     """Renders what an answer brought about, and what to type next."""
     words = "; ".join(", ".join(answer) for answer in row["answers"])
-    yield Line("plain", f"Answered: {visible_line(words) or 'no'}")
+    said = f"no, with your words: {row['words']}" if row["words"] else words
+    yield from wrapped("plain", f"Answered: {visible_line(said) or 'no'}")
     if row["grant"]:
         yield Line("plain", f"Remembered as {row['grant']}")
         yield Line("plain", f"To take it back: assent rules revoke {row['grant']}")
     for other in row["others"]:
         yield Line("plain", f"Answered along with it: {other}")
-    yield Line("plain", f"Next: {row['next']}")
+    if row["open"]:
+        others = "1 question is" if row["open"] == 1 else f"{row['open']} questions are"
+        yield Line("plain", f"Of this session {others} still open: assent questions list")
+    if row["at_work"]:
+        yield Line("plain", "The session is at work in another process, and goes on there.")
+    else:
+        yield Line("plain", f"Next: {row['next']}")
 
 
 def _listed(row: Row) -> tuple[str, ...]:
     asked = row["questions"][0]["question"] if row["questions"] else ""
+    if row["depth"]:
+        asked = f"{asked} (for {row['agent']}: {row['task']})"
     return (
         str(row["question"]),
         visible_line(str(row["slug"])),
@@ -106,6 +133,12 @@ def _listed(row: Row) -> tuple[str, ...]:
         str(row["standing"]),
         visible_line(str(asked)),
     )
+
+
+def _task(pending: Pending) -> str:
+    """Returns what a child was told to do, in few words."""
+    child = pending.session
+    return " ".join((child.title or child.goal or child.slug).split())[:LONGEST]
 
 
 def _age(seconds: int) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from assent.core.masking import masked
 from assent.core.model import Offer
 from assent.views.lines import BLANK, Line, foreign, table, wrapped
 from assent.views.rows import Row
@@ -21,7 +22,7 @@ def prompt_row(
     agent: str, mode: str, layers: Sequence[tuple[str, str]], offers: Sequence[Offer]
 ) -> Row:
     """Returns the layers by name, the tools, and what the first request has altogether."""
-    rows = [{"name": name, "tokens": tokens(text), "text": text} for name, text in layers]
+    rows = [{"name": name, "tokens": tokens(text), "text": masked(text)} for name, text in layers]
     told = "".join([text for _, text in layers])
     spoken = "".join([_spelled(offer) for offer in offers])
     return {

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from assent.core.question import is_permission
 from assent.core.session_event import Question
 from assent.views.lines import BLANK, Line, foreign, wrapped
 from assent.views.review import diff_lines
@@ -10,7 +11,10 @@ from assent.views.visible import visible_line
 ONE, SEVERAL, WORDS = "a number", "numbers with commas", "your own words"
 YES_OR_NO = {"y": "yes", "n": "no"}
 ALL = "v"  # what is typed to see all of a question that was cut
-MOST = 200  # lines of a patch, or things to do, that a question shows
+MOST = 200  # lines of a patch, or things to do, that a question shows where no screen is known
+LEAST = 5  # of them that even the smallest screen shows
+AROUND = 10  # lines of a question that are always there: its words, twice, and what separates them
+FAR = 10  # lines between a question and its choices, after which it is said again
 
 
 def question_lines(question: Question, *, most: int | None = None) -> Iterator[Line]:
@@ -27,11 +31,25 @@ def question_lines(question: Question, *, most: int | None = None) -> Iterator[L
     else:
         yield Line("heading", f"The model asks{_about(question.header)}:")
         yield from foreign(question.question)
-    yield from _things(question.things, most)
-    yield from _detail(question.detail, most)
+    between = [
+        *(foreign(question.command) if question.command else ()),
+        *_things(question.things, most),
+        *_detail(question.detail, most),
+    ]
+    yield from between
+    if question.by == "gate" and len(between) > FAR:
+        yield from wrapped("plain", visible_line(question.question))
     for number, option in enumerate(question.options, start=1):
         about = f": {visible_line(option.description)}" if option.description else ""
         yield from wrapped("plain", f"  {number}. {visible_line(option.label)}{about}")
+
+
+def most_lines(question: Question, rows: int) -> int:
+    """Returns how much of a question fits between its words and its choices, on such a screen."""
+    listed = min(len(question.things), LEAST)
+    fixed = len(question.options) + len(question.risk) + listed + AROUND
+    command = question.command.count("\n") + 1 if question.command else 0
+    return max(LEAST, rows - fixed - command)
 
 
 def _about(header: str) -> str:
@@ -64,16 +82,33 @@ def is_cut(question: Question, *, most: int | None = None) -> bool:
 
 
 def answer_hint(question: Question, *, cut: bool = False) -> str:
-    """Says what can be typed; Enter alone is always a no."""
+    """Says what can be typed, and what Enter alone means: never a yes."""
     ways = [*YES_OR_NO] if _is_yes_or_no(question) else []
     if question.options and len(question.options) > len(ways):
         ways.append(SEVERAL if question.multiple else ONE)
     if cut:
         ways.append(f"{ALL} to see all of it")
-    words = [WORDS] if question.custom or not question.options else []
-    *before, last = [*ways, *words]
-    listed = f"{', '.join(before)} or {last}" if before else last
-    return f"{listed.capitalize()} (Enter: no answer): "
+    if question.custom or not question.options:
+        ways.append(f"{WORDS} for the model" if is_permission(question) else WORDS)
+    *before, last = ways
+    listed = f"{', '.join(before)}, or {last}" if len(before) > 1 else " or ".join(ways)
+    return f"{listed} ({_enter(question)}): "
+
+
+def _enter(question: Question) -> str:
+    if question.by != "gate":
+        return "Enter: no answer"
+    return "Enter: no, and the turn ends" if is_permission(question) else "Enter: no"
+
+
+def no_such_number(question: Question, typed: str) -> str:
+    """Says that a typed line is a number that no option has; nothing, if it is anything else."""
+    pieces = typed.split(",") if question.multiple else [typed]
+    numbers = [piece.strip() for piece in pieces if _is_number(piece.strip())]
+    wrong = [number for number in numbers if not _meant(question, number)]
+    if not question.options or not wrong:
+        return ""
+    return f"There is no {wrong[0][:9]}: the numbers are 1 to {len(question.options)}."
 
 
 def chosen(question: Question, typed: str) -> tuple[str, ...]:
@@ -110,10 +145,14 @@ def _is_yes_or_no(question: Question) -> bool:
     return {option.label.casefold() for option in question.options} >= set(YES_OR_NO.values())
 
 
+def _is_number(piece: str) -> bool:
+    return piece.isascii() and piece.isdigit()
+
+
 def _meant(question: Question, piece: str) -> str:
     """Returns the label of an option, by its number or its own words; empty if there is none."""
     labels = [option.label for option in question.options]
-    if piece.isascii() and piece.isdigit():
+    if _is_number(piece):
         number = int(piece[:9])
         return labels[number - 1] if 1 <= number <= len(labels) else ""
     folded = piece.casefold()

@@ -18,12 +18,12 @@ from assent.core.operation import (
 )
 from assent.core.paths import shown
 from assent.core.plan import Scope
+from assent.core.protected import leads_away, protected
 from assent.core.secrets import secret
 from assent.ports import Facts
 from assent.views.added import added_numbers, added_text
 from assent.views.installs import installs
 from assent.views.lookalike import NOBODY, Siblings, lookalike_path
-from assent.views.protected import leads_away, protected
 from assent.views.visible import BOM, hidden, hidden_path, mixed_endings
 
 # code: meaning. The order is the order of severity, in which risks are listed and shown.

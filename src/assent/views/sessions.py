@@ -9,7 +9,10 @@ from assent.core.masking import masked
 from assent.core.message import Call, Image, Reasoning, Text
 from assent.core.session import SessionRecord
 from assent.core.session_event import (
+    BatchPlanned,
     CallEnded,
+    ChildEnded,
+    ChildStarted,
     Compacted,
     MessageAdded,
     PartSaid,
@@ -17,8 +20,11 @@ from assent.core.session_event import (
     QuestionAsked,
     TurnEnded,
 )
+from assent.views.kin import Kin
 from assent.views.lines import BLANK, Line, foreign, table
+from assent.views.masks import masked_row
 from assent.views.rows import Row
+from assent.views.stream import batch_lines
 from assent.views.visible import visible, visible_line
 
 SHORT = 12  # characters of an id in a list
@@ -29,10 +35,10 @@ _STATES = {each: each for each in ("failed", "interrupted", "paused", "cancelled
 
 def session_row(record: SessionRecord, failure: str = "") -> Row:
     """Returns a session as JSON shows it; `failure` says why its last turn failed, if it did."""
-    return {
+    row: Row = {
         "session": record.session,
         "slug": record.slug,
-        "title": masked(record.title or record.goal),
+        "title": record.title or record.goal,
         "mode": record.mode,
         "custom_mode": record.custom or None,
         "agent": record.agent or None,
@@ -52,6 +58,7 @@ def session_row(record: SessionRecord, failure: str = "") -> Row:
         "state": session_state(record),
         "failure": failure or None,
     }
+    return masked_row(row)
 
 
 def session_state(record: SessionRecord) -> str:
@@ -91,7 +98,7 @@ def session_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
     yield from rest
 
 
-def session_lines(row: Row) -> Iterator[Line]:
+def session_lines(row: Row, way_on: str = "") -> Iterator[Line]:
     """Renders one session and what to type next."""
     names = (
         "title", "slug", "state", "failure", "mode", "custom_mode", "agent", "model", "plan_id",
@@ -99,22 +106,24 @@ def session_lines(row: Row) -> Iterator[Line]:
     )  # fmt: skip
     rows = [(name, visible_line(str(row[name]))) for name in names if row[name] not in (None, "")]
     yield from table("plain", [*rows, ("id", str(row["session"]))])
-    yield Line("plain", f'Next: assent -r {row["slug"]} -p "what comes next"')
+    way_on = way_on or f'assent -r {row["slug"]} -p "what comes next"'
+    yield Line("plain", f"Next: {way_on}")
 
 
 def halted_line(how: str, *, working: bool) -> Line:
     """Says when a wish to stop counts."""
     if working:
-        return Line("plain", f"Whoever works in it stops before the next step; it is {how} then.")
+        return Line("plain", f"Whoever works in it begins nothing more; it is {how} then.")
     return Line("plain", f"Nobody works in it; it is marked as {how}.")
 
 
 def said_lines(events: Iterable[Recorded]) -> Iterator[Line]:
     """Renders what was said and done in a session, in order."""
+    kin = Kin()
     for recorded in events:
-        for head, text in _said(recorded):
+        for head, text in (*_said(recorded), *_of_children(recorded, kin)):
             yield BLANK
-            yield Line("heading", visible_line(head))
+            yield Line("heading", visible_line(masked(head)))
             if text:
                 yield from foreign(masked(text))
 
@@ -124,14 +133,15 @@ def markdown_lines(record: SessionRecord, events: Iterable[Recorded]) -> Iterato
     yield Line("plain", f"# {visible_line(masked(record.title or record.goal) or record.slug)}")
     yield BLANK
     yield Line("plain", f"Session `{record.session}` ({record.slug}), mode {record.mode}.")
+    kin = Kin()
     for recorded in events:
-        for head, text in _said(recorded):
+        for head, text in (*_said(recorded), *_of_children(recorded, kin)):
             shown = visible(masked(text)).removesuffix("\n")
             fence = _FENCE
             while fence in shown:
                 fence += "~"
             body = ("", fence, *shown.split("\n"), fence) if shown else ()
-            lines = ("", f"## {visible_line(head)}", *body)
+            lines = ("", f"## {visible_line(masked(head))}", *body)
             yield from (Line("plain", line) for line in lines)
 
 
@@ -140,7 +150,7 @@ def fact_lines(facts: Sequence[FactRemembered]) -> Iterator[Line]:
     if not facts:
         yield Line("plain", "Nothing is remembered about this workspace.")
         return
-    yield from table("plain", [(fact.fact, visible_line(fact.text)) for fact in facts])
+    yield from table("plain", [(fact.fact, visible_line(masked(fact.text))) for fact in facts])
 
 
 def _said(recorded: Recorded) -> Iterator[tuple[str, str]]:
@@ -162,6 +172,9 @@ def _said(recorded: Recorded) -> Iterator[tuple[str, str]]:
 
 def _came(event: object) -> Iterator[tuple[str, str]]:
     match event:
+        case BatchPlanned(calls):
+            if lines := [line.text for line in batch_lines(calls)]:
+                yield "What is about to happen", "\n".join(lines)
         case CallEnded(tool=tool, result=result):
             yield f"{tool} {'failed' if result.failed else 'answers'}", result.text
         case QuestionAsked(questions=questions):
@@ -173,6 +186,18 @@ def _came(event: object) -> Iterator[tuple[str, str]]:
             yield "Summary", summary
         case TurnEnded(why=why, words=words) if why != "end":
             yield f"The turn ended: {why}", words
+        case _:
+            pass
+
+
+def _of_children(recorded: Recorded, kin: Kin) -> Iterator[tuple[str, str]]:
+    """Returns which child begins or comes to rest, and what about."""
+    kin.hear(recorded)
+    match recorded.event:
+        case ChildStarted(child=child, title=title, background=background):
+            yield f"{kin.name(child)} starts{', in the background' if background else ''}", title
+        case ChildEnded(child=child, why=why, words=words):
+            yield f"{kin.name(child)} came to rest: {why}", words
         case _:
             pass
 

@@ -79,22 +79,24 @@ def history_lines(revisions: Sequence[Revision]) -> Iterator[Line]:
     yield from table("plain", rows)
 
 
-def status_lines(plan: Row | None, run: Row | None) -> Iterator[Line]:
-    """Renders where the current plan and the last run stand, and what to type next."""
+def status_lines(plan: Row | None, run: Row | None, *, asked: bool = False) -> Iterator[Line]:
+    """Renders where the current plan and the last run stand, and the one thing to type next."""
     unfinished = run is not None and run["outcome"] in (None, "needs_you")
     if run is not None and unfinished:
         state = "needs you" if run["outcome"] else "was interrupted"
         yield Line("risk", f"A run {state}: {_text(run['run'])}")
-        yield Line("plain", "Next: assent recover")
     elif run is not None:
         yield Line("plain", f"Last run: {_text(run['run'])} ended as {_text(run['outcome'])}.")
     if plan is None:
         yield Line("plain", "No plan is current.")
         undone = run is not None and run["outcome"] == "done"
-        yield Line("plain", f"Next: assent {'undo' if undone else 'plan new NAME'}")
-        return
-    lines = plan_lines(plan)
-    yield from list(lines)[:-1] if unfinished else lines
+        last = Line("plain", f"Next: assent {'undo' if undone else 'plan new NAME'}")
+    else:
+        *lines, last = plan_lines(plan)
+        yield from lines
+    if unfinished or asked:
+        last = Line("plain", f"Next: assent {'recover' if unfinished else 'questions list'}")
+    yield last
 
 
 def open_row(command: CommandStarted | None, questions: Sequence[str]) -> Row:
@@ -112,7 +114,6 @@ def open_lines(command: CommandStarted | None, questions: Sequence[str]) -> Iter
     if questions:
         several = len(questions) > 1
         yield Line("risk", f"{len(questions)} question{'s wait' if several else ' waits'}.")
-        yield Line("plain", "Next: assent questions list")
 
 
 def run_lines(

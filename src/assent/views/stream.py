@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from assent.core.event import Event, Recorded
 from assent.core.masking import masked
 from assent.core.model import Delta
@@ -14,6 +16,7 @@ from assent.core.session_event import (
     PlannedCall,
     StepRetried,
 )
+from assent.views.kin import Kin
 from assent.views.lines import Line, wrapped
 from assent.views.log import event_row
 from assent.views.rows import Row
@@ -21,6 +24,8 @@ from assent.views.visible import visible_line
 
 SHORT = 200
 TOUCHED = 4  # things of one call that a line names
+ASKED = "ask"
+REFUSED = ("deny", "fail")  # verdicts after which nothing happens
 
 
 def stream_row(heard: Recorded | Delta, session: str, at: str) -> Row:
@@ -38,47 +43,99 @@ def result_line(result: Row, session: str, at: str) -> Row:
     return _live("result", session, at, result)
 
 
-def activity_lines(event: Event) -> Iterator[Line]:
-    """Renders what a model does besides talking, on one line each."""
+def activity_lines(event: Event, kin: Kin | None = None) -> Iterator[Line]:
+    """Renders what a model does besides talking, on one line each; `kin` names children."""
     match event:
         case CallEnded(tool=tool, title=title, result=result):
             told = _first(result.text) if result.failed else title
             failed = ": failed" if result.failed else ""
-            text = f"{visible_line(tool)}{failed}" + (f": {visible_line(told)}" if told else "")
+            text = f"{visible_line(masked(tool))}{failed}"
+            text += f": {visible_line(masked(told))}" if told else ""
             yield from wrapped("dim", f"· {text}"[:SHORT])
         case StepRetried(attempt, wait, reason):
             again = f" Try {attempt + 1} follows in {wait:.0f} s." if wait else ""
-            yield from wrapped("dim", f"· {visible_line(reason)}{again}")
+            yield from wrapped("dim", f"· {visible_line(masked(reason))}{again}")
         case Compacted():
             yield Line("dim", "· The conversation was summarised to make room.")
-        case ChildStarted(agent=agent, title=title, background=background):
-            behind = ", in the background" if background else ""
-            yield from wrapped("dim", f"· {visible_line(agent)} starts{behind}: {_short(title)}")
-        case ChildEnded(why=why, words=words):
-            told = f": {_short(words)}" if words else ""
-            yield from wrapped("dim", f"· The child came to rest ({why}){told}")
         case BatchPlanned(calls):
             yield from batch_lines(calls)
+        case _:
+            yield from _child_lines(event, kin or Kin())
+
+
+def child_lines(recorded: Recorded, kin: Kin) -> Iterator[Line]:
+    """Renders what a child does, each line with its name before it."""
+    name = kin.name(recorded.stream.rpartition("/")[2])
+    for line in activity_lines(recorded.event, kin):
+        yield Line(line.style, f"  {name} {line.text}")
+
+
+def _child_lines(event: Event, kin: Kin) -> Iterator[Line]:
+    match event:
+        case ChildStarted(child=child, title=title, background=background):
+            behind = ", in the background" if background else ""
+            yield from wrapped("dim", f"· {kin.name(child)} starts{behind}: {_short(title)}")
+        case ChildEnded(child=child, why=why, words=words):
+            told = f": {_short(words)}" if words else ""
+            yield from wrapped("dim", f"· {kin.name(child)} came to rest ({why}){told}")
         case _:
             pass
 
 
 def batch_lines(calls: Sequence[PlannedCall]) -> Iterator[Line]:
-    """Renders what an answer is about to do, unless it is a single thing without much risk."""
-    if len(calls) == 1 and calls[0].risk != "high":
+    """Renders what an answer is about to do, unless it is one thing that risks nothing."""
+    if len(calls) == 1 and calls[0].risk == "low" and calls[0].verdict not in REFUSED:
         return
     if len(calls) > 1:
         yield Line("dim", f"· {len(calls)} calls:")
     for call in calls:
-        touched = ", ".join(map(visible_line, call.touches[:TOUCHED]))
+        touched = ", ".join([visible_line(masked(each)) for each in call.touches[:TOUCHED]])
         more = len(call.touches) - TOUCHED
         further = f" and {more} more" if more > 0 else ""
         about = f": {touched}{further}" if touched else ""
         told = ", ".join(filter(None, [call.verdict, f"{call.risk} risk"]))
-        yield from wrapped("dim", f"  {visible_line(call.tool)} ({told}){about}"[:SHORT])
-        if call.risk == "high":
-            why = f": {' '.join(map(visible_line, call.reasons))}" if call.reasons else ""
-            yield from wrapped("risk", f"    high risk{why}"[:SHORT])
+        yield from wrapped("dim", f"  {visible_line(masked(call.tool))} ({told}){about}"[:SHORT])
+        yield from _reasons(call)
+
+
+def asked_about(batch: BatchPlanned) -> BatchPlanned:
+    """Returns a batch without what its questions say anyway, for a person who will be asked."""
+    if len(batch.calls) == 1 and batch.calls[0].verdict == ASKED:
+        return BatchPlanned(())
+    spared = [
+        msgspec.structs.replace(call, reasons=()) if call.verdict == ASKED else call
+        for call in batch.calls
+    ]
+    return BatchPlanned(tuple(spared))
+
+
+def batch_row(batch: BatchPlanned) -> list[Row]:
+    """Returns the calls of an answer as JSON shows them."""
+    return [
+        {
+            "call": call.call,
+            "tool": _valid(call.tool),
+            "touches": [_valid(each) for each in call.touches],
+            "verdict": call.verdict,
+            "risk": call.risk,
+            "reasons": [_valid(each) for each in call.reasons],
+        }
+        for call in batch.calls
+    ]
+
+
+def _valid(text: str) -> str:
+    """Returns a text without secrets that can be encoded, whatever bytes a file name has."""
+    return masked(text).encode("utf-8", "backslashreplace").decode()
+
+
+def _reasons(call: PlannedCall) -> Iterator[Line]:
+    """Says why a call is refused, or what could go very wrong."""
+    why = visible_line(masked(" ".join(call.reasons)))
+    if call.verdict in REFUSED and why:
+        yield from wrapped("risk", f"    refused: {why}"[:SHORT])
+    elif call.risk == "high" and why:
+        yield from wrapped("risk", f"    high risk{f': {why}' if why else ''}"[:SHORT])
 
 
 def _live(kind: str, session: str, at: str, body: Row) -> Row:
@@ -86,7 +143,7 @@ def _live(kind: str, session: str, at: str, body: Row) -> Row:
 
 
 def _short(text: str) -> str:
-    return visible_line(_first(text))[:SHORT]
+    return visible_line(masked(_first(text)))[:SHORT]
 
 
 def _first(text: str) -> str:

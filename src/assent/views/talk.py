@@ -14,6 +14,7 @@ from assent.core.model import Usage
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord, added
 from assent.core.session_event import (
+    BatchPlanned,
     CallEnded,
     Compacted,
     PartSaid,
@@ -26,8 +27,10 @@ from assent.core.session_event import (
     TurnEnded,
 )
 from assent.views.lines import BLANK, Line, wrapped
+from assent.views.masks import masked_row
 from assent.views.questions import open_questions_lines
 from assent.views.rows import Row
+from assent.views.stream import batch_row
 from assent.views.visible import visible_line, visible_path
 
 IDLE: Final = "IDLE"  # the state of a session without a plan
@@ -35,7 +38,12 @@ PLAN_ENDED: Final = 3
 ASKING: Final = "question"  # the tool by which a model asks
 MOST_REFUSED: Final = 20  # refused calls that are listed
 WAITS: Final = 4
-_EXITS: Final = {"failed": 1, "interrupted": 130, "waiting": WAITS}
+STOPPED: Final = 130
+_EXITS: Final = {
+    "failed": 1, "interrupted": STOPPED, "paused": STOPPED, "cancelled": STOPPED,
+    "waiting": WAITS, "declined": WAITS, "budget": WAITS,  # nobody said yes
+}  # fmt: skip
+_HALTS: Final = ("paused", "cancelled")
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -61,6 +69,7 @@ class Tally(msgspec.Struct, frozen=True):
     words: str = ""
     asked: tuple[Asked, ...] = ()
     refused: tuple[Asked, ...] = ()  # calls that were not made, because nobody could be asked
+    batches: tuple[BatchPlanned, ...] = ()  # what each answer was about to do, children's too
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -86,7 +95,7 @@ def tallied_child(tally: Tally, event: Event) -> Tally:
     match event:
         case StepEnded(usage=usage, cost=cost) | Compacted(usage=usage, cost=cost):
             return _counted(tally, usage, cost)
-        case QuestionAsked() | QuestionAnswered():
+        case QuestionAsked() | QuestionAnswered() | BatchPlanned():
             return _closed(tally, event)
         case CallEnded(tool=tool) if tool != ASKING:
             return _closed(tally, event)
@@ -125,6 +134,8 @@ def _closed(tally: Tally, event: Event) -> Tally:
             over = [one for one in tally.asked if one.call == call and not one.answered]
             asked = [one for one in tally.asked if one.call != call]
             return changed(tally, asked=tuple(asked), refused=(*tally.refused, *over))
+        case BatchPlanned():
+            return changed(tally, batches=(*tally.batches, event))
         case TurnEnded(why, words):
             return changed(_spoken(tally), why=why, words=words)
         case _:
@@ -164,9 +175,9 @@ def exit_code(ending: Ending) -> int:
 def result_row(ending: Ending) -> Row:
     """Returns the one object that `--output-format json` prints."""
     session, tally, plan, error = ending.session, ending.tally, ending.plan, ending.error
-    return {
+    row: Row = {
         "session": session.session,
-        "result": masked(tally.said),
+        "result": tally.said,
         "plan_id": plan.plan_id if plan else None,
         "digest": (plan.digest or None) if plan else None,
         "state": str(plan.state) if plan else IDLE,
@@ -185,17 +196,20 @@ def result_row(ending: Ending) -> Row:
         "operations": ending.operations,
         "approved": ending.approved,
         "questions": questions_of(tally),
-        "waiting": list(session.questions),
+        "batches": [batch_row(batch) for batch in tally.batches],
+        "waiting": _open_questions(ending),
         "children": session.children,
         "error": error.word if error else None,
         "message": _valid(error.message if error else tally.words),
         "next": _valid(error.next if error else _next(ending)),
     }
+    return masked_row(row)
 
 
 def questions_of(tally: Tally) -> list[Row]:
     """Returns what was asked and nobody answered: what the model wanted to know, and to do."""
-    return [msgspec.to_builtins(one.question) for one in (*tally.asked, *tally.refused)]
+    asked = (*tally.asked, *tally.refused)
+    return masked_row([msgspec.to_builtins(one.question) for one in asked])
 
 
 def refused_words(ending: Ending) -> list[str]:
@@ -204,7 +218,7 @@ def refused_words(ending: Ending) -> list[str]:
     if not refused:
         return []
     calls = "1 call was" if len(refused) == 1 else f"{len(refused)} calls were"
-    listed = [one.question.question for one in refused[:MOST_REFUSED]]
+    listed = [masked(one.question.question) for one in refused[:MOST_REFUSED]]
     more = [f"And {len(refused) - MOST_REFUSED} more."] if len(refused) > MOST_REFUSED else []
     way = f"Go on where you can be asked (`{ending.prefix} -c 'GO ON'`), or allow more (`--mode`)."
     return [f"{calls} refused, because nobody could be asked.", *listed, *more, way]
@@ -213,12 +227,17 @@ def refused_words(ending: Ending) -> list[str]:
 def ending_lines(ending: Ending) -> Iterator[Line]:
     """Renders what a person should know, and can type, after the model's last words."""
     tally, go_on = ending.tally, f"{ending.prefix} -c -p"
+    if tally.why in _HALTS:
+        yield Line("plain", f"{tally.words.rstrip('.')}; go on: {_next(ending)}")
+        return
     if tally.words:
-        yield from wrapped("dim", visible_line(tally.words))
-    if ending.session.questions:
+        yield from wrapped("dim", visible_line(masked(tally.words)))
+    if tally.why == "declined":
+        yield Line("plain", f"Go on: {_next(ending)}")
+    if ending.session.questions or tally.why == "waiting":
         yield Line("plain", f"Answer: {ending.prefix} questions list")
-    elif tally.asked:
-        yield from open_questions_lines([one.question for one in tally.asked], go_on)
+    elif asked := [one.question for one in tally.asked if one.call]:  # a budget's is over
+        yield from open_questions_lines(masked_row(asked), go_on)
     if ending.plan is not None and ending.plan.state is State.EXECUTING:
         yield BLANK
         yield Line("heading", "The build of the plan has not ended.")
@@ -250,15 +269,31 @@ def _valid(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+def _open_questions(ending: Ending) -> list[str]:
+    """Returns the ids of questions that can be answered, also those of children."""
+    asked = [one.id for one in ending.tally.asked] if ending.tally.why == "waiting" else []
+    return list(dict.fromkeys([*ending.session.questions, *asked]))
+
+
 def _awaits(ending: Ending) -> bool:
     plan = ending.plan
     return plan is not None and plan.state is State.AWAITING_APPROVAL and not ending.approved
 
 
+def _after_a_person(ending: Ending) -> str:
+    """Returns what to type where somebody stopped the work, has to answer, or said no."""
+    why, prefix = ending.tally.why, ending.prefix
+    if why in _HALTS:
+        return f"{prefix} sessions resume {ending.session.slug}"
+    if _open_questions(ending):
+        return f"{prefix} questions list"
+    return f"{prefix} -c 'WHAT INSTEAD'" if why == "declined" else ""
+
+
 def _next(ending: Ending) -> str:
     plan, prefix = ending.plan, ending.prefix
-    if ending.session.questions:
-        return f"{prefix} questions list"
+    if way_on := _after_a_person(ending):
+        return way_on
     if plan is not None and plan.state is State.EXECUTING:
         return f"{prefix} build"
     if ending.session.mode != "plan" or plan is None:

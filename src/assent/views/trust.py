@@ -13,13 +13,19 @@ STAYS = "Trust is for this content alone: a changed byte, and it is ignored agai
 
 
 def file_row(
-    file: ProjectFile, does: Sequence[Consequence], *, trusted: bool, broken: str = ""
+    file: ProjectFile,
+    does: Sequence[Consequence],
+    *,
+    trusted: bool,
+    broken: str = "",
+    changed: bool = False,
 ) -> Row:
     """Returns a file of a project as JSON shows it."""
     return {
         "path": file.path,
         "digest": file.content_hash,
         "trusted": trusted,
+        "changed": changed,
         "does": [each.text for each in does],
         "risks": sum(each.risk for each in does),
         "waits": not trusted and not broken and any(each.counts for each in does),
@@ -118,5 +124,7 @@ def _path(row: Row) -> str:
 def _standing(row: Row) -> str:
     if row["trusted"]:
         return "trusted"
+    if row["changed"]:
+        return "changed since you trusted it: none of this happens"
     waits = row["waits"] or row["broken"]
     return "not trusted: none of this happens" if waits else "asks for nothing"

@@ -165,6 +165,19 @@ def fold_long(line: str) -> list[str]:
     return [line[:WIDTH], *rest]
 
 
+def fold_words(line: str) -> list[str]:
+    """Breaks a very long line like `fold_long`, but between words where there are any."""
+    if len(line) <= LONG:
+        return [line]
+    pieces, rest = [], line
+    while len(rest) > WIDTH:
+        blank = rest.rfind(" ", WIDTH // 2, WIDTH)
+        at = blank + 1 if blank >= 0 else WIDTH
+        pieces.append(rest[:at])
+        rest = CONTINUED + rest[at:]
+    return [*pieces, rest]
+
+
 def _plain(text: str) -> bool:
     """Tells quickly of most text that nothing in it needs to be written out."""
     return text.isascii() and not text.encode().translate(None, _PLAIN) and "<U+" not in text

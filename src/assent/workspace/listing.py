@@ -12,7 +12,8 @@ GIT = b".git"
 def listing(root: bytes, limit: int) -> dict[bytes, tuple[int, ...]] | None:
     """Returns time, size, inode and mode of each file but git's; None if there are too many.
 
-    No symlink is followed, and what cannot be looked at is left out.
+    No symlink is followed, and what cannot be looked at is left out. Of a repository below the
+    workspace only its `.git` itself counts: a new one obeys whatever was written into it.
     """
     found: dict[bytes, tuple[int, ...]] = {}
     waiting = [b""]
@@ -20,7 +21,9 @@ def listing(root: bytes, limit: int) -> dict[bytes, tuple[int, ...]] | None:
         folder = waiting.pop()
         for entry in _entries(os.path.join(root, folder)):
             path = os.path.join(folder, entry.name)
-            if entry.is_dir(follow_symlinks=False):
+            if folded(entry.name) == GIT:
+                found |= {path: (entry.inode(),)} if folder else {}
+            elif entry.is_dir(follow_symlinks=False):
                 waiting.append(path)
             else:
                 found[path] = _state(entry)
@@ -31,7 +34,7 @@ def listing(root: bytes, limit: int) -> dict[bytes, tuple[int, ...]] | None:
 
 def _entries(folder: bytes) -> Iterator[os.DirEntry[bytes]]:
     with suppress(OSError), os.scandir(folder) as entries:
-        yield from (entry for entry in entries if folded(entry.name) != GIT)
+        yield from entries
 
 
 def _state(entry: os.DirEntry[bytes]) -> tuple[int, ...]:

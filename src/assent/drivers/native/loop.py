@@ -59,14 +59,15 @@ class NativeDriver:
         try:
             yield from self._turn(turn, asking)
         except (KeyboardInterrupt, Interrupted):
-            yield from turn.note(*asking.aborted(), ending.interrupted())
-            raise Interrupted(ending.INTERRUPTED, ending.GO_ON) from None
+            end = ending.interrupted(turn.record.mode)
+            yield from turn.note(*asking.aborted(), end)
+            raise Interrupted(end.words, ending.AGAIN) from None
         except GeneratorExit:  # whoever listened has gone
-            turn.note(*asking.aborted(), ending.interrupted())
+            turn.note(*asking.aborted(), ending.interrupted(turn.record.mode))
             raise
         except (ModelError, UsageError) as error:
             yield from turn.note(*asking.failed(error), TurnEnded("failed", error.message))
-            raise ending.told(error) from error
+            raise ending.told(error, turn.record.mode) from error
         finally:
             self._underway.over()
 
@@ -79,7 +80,7 @@ class NativeDriver:
             self._underway.check()
             opened = self._model(turn)
             if spent := (yield from self._unpaid(turn, opened)):
-                yield from turn.note(ending.unpaid(spent))
+                yield from turn.note(ending.unpaid(spent, turn.record.mode))
                 return
             last = yield from steps.take(turn)
             answered = yield from asking.answer(opened, last=last)
@@ -89,7 +90,8 @@ class NativeDriver:
                 continue
             if last or cut == CUT or answered.stop is Stop.REFUSED or not answered.calls:
                 taken = steps.taken if last else 0
-                yield from turn.note(*ending.events(answered, opened.name, taken))
+                mode = turn.record.mode
+                yield from turn.note(*ending.events(answered, opened.name, taken, mode))
                 return
             yield from self._settle(turn, answered, cut=cut > 0)
             if turn.over:

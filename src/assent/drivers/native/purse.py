@@ -74,6 +74,11 @@ class Purse:
             self._most["seconds"] = self._by["seconds"]
             self._closed = False
 
+    def left(self) -> float | None:
+        """Returns the seconds that are left of the turn; None where nobody set a limit."""
+        most = self._most["seconds"]
+        return max(0.0, most - self.spent.seconds) if most else None
+
     def check(self, opened: Opened) -> Reached | None:
         """Returns a limit that is reached; raises UsageError where that cannot be known."""
         if self._by["dollars"] and opened.prices is None:

@@ -20,8 +20,9 @@ from assent.core.operation import FileState
 from assent.core.paths import normal, shown
 from assent.core.plan import Plan, ReliedOn, declared_reliance, declared_scope
 from assent.core.record import PlanRecord
+from assent.core.session import SessionRecord
 from assent.engine.doors import Doors, Place
-from assent.engine.hearing import plan_facts, tell
+from assent.engine.hearing import plan_facts, session_facts, tell
 from assent.engine.plan.exports import Exports
 from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
@@ -43,8 +44,11 @@ class Consents:
         self._projections = projections
         self._exports = Exports(doors, place)
 
-    def propose(self, record: PlanRecord) -> PlanRecord:
-        """Freezes the draft and the live text into a plan with a digest."""
+    def propose(self, record: PlanRecord, session: SessionRecord | None = None) -> PlanRecord:
+        """Freezes the draft and the live text into a plan with a digest.
+
+        `session` is the one whose model presents it; hooks hear of it.
+        """
         text, drafted = self._plans.taken_in(record)
         if not text.strip():
             raise BadPlan(f"{shown(record.path)} is empty.", "assent plan write FILE")
@@ -55,7 +59,7 @@ class Consents:
         self._plans.select(proposed)
         self._projections.plan(proposed, text)
         self._projections.warnings += self._warnings(plan)
-        self._tell(PLAN_PROPOSED, proposed)
+        self._tell(PLAN_PROPOSED, proposed, session)
         return proposed
 
     def freeze(self, text: bytes, record: PlanRecord) -> Plan:
@@ -148,8 +152,9 @@ class Consents:
         payload = signed_bytes(approval)
         return self._doors.signer.verify(approval.key, payload, approval.signature)
 
-    def _tell(self, on: str, record: PlanRecord) -> None:
-        tell(self._doors, self._projections, on, plan_facts(record))
+    def _tell(self, on: str, record: PlanRecord, session: SessionRecord | None = None) -> None:
+        facts = {**plan_facts(record), **session_facts(session)}
+        tell(self._doors, self._projections, on, facts)
 
     def _warnings(self, plan: Plan) -> list[str]:
         """Says what a person may have meant otherwise, although the plan is in order."""

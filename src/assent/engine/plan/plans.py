@@ -11,6 +11,7 @@ from assent.core.event import (
 )
 from assent.core.ids import plan_name, session_name, slug
 from assent.core.lifecycle import Moment, State, advance
+from assent.core.masking import masked
 from assent.core.paths import shown
 from assent.core.plan import template
 from assent.core.record import PlanRecord
@@ -33,6 +34,7 @@ class Plans:
     def new(self, name: str, session: str = "", goal: str = "") -> PlanRecord:
         """Makes a plan with its Markdown file and makes it the current one."""
         plan_name(name)
+        goal = masked(goal)  # it names a folder, and stands in a file that others read
         session = session_name(session) if session else slug(goal or name)
         path = self._doors.projection.plan_path(session, name)
         if self._doors.projection.read_plan(path) is not None:

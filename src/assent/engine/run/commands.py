@@ -29,6 +29,11 @@ _TOLD: Final = 20  # changed files that the model is told
 _PROCESSES, _MEMORY = 1024, 8 << 30  # builds and tests need more than looking around
 _NOT_RUN: Final = Ended(126, "start")
 _STOPPED: Final = Ended(130, "interrupted")
+_CLOSED: Final = ("Read-only file system", "Device or resource busy")  # as the system says it
+_FREED: Final = (
+    "Git's own files cannot change in the sandbox, so adding and committing fail there; the person "
+    'can answer "without the sandbox" where they are asked, or do it themselves.'
+)
 UNKNOWN: Final = (
     "It began and its end is not on record: whether it did anything is not known. Look at the "
     "files before you run it again."
@@ -173,8 +178,21 @@ def _outcome(
     outcome = gathered(iter((*parts, ended)), order.command.line)
     named = None if changes is None else [shown(each.path) for each in changes[:MOST_NAMED]]
     metadata = {**outcome.metadata, "command": name, "changed": named}
-    text = f"{outcome.text}\n[{in_words(changes)}]"
+    notes = [in_words(changes), *_hindrances(outcome, ended)]
+    text = "\n".join([outcome.text, *(f"[{note}]" for note in notes)])
     return msgspec.structs.replace(outcome, text=text, metadata=metadata)
+
+
+def _hindrances(outcome: Outcome, ended: Ended) -> list[str]:
+    """Says what a confined command could not change or see, where it seems to have tried."""
+    told = any(sign in outcome.text for sign in _CLOSED)
+    ruled = ended.code and any(row.endswith(")") for row in ended.closed)
+    if not ended.closed or not (told or ruled):
+        return []
+    rows, more = ended.closed[:_TOLD], len(ended.closed) - _TOLD
+    further = f", and {more} more" if more > 0 else ""
+    freed = f" {_FREED}" if ".git" in outcome.text else ""
+    return [f"Read-only for this command: {', '.join(rows)}{further}.{freed}"]
 
 
 def in_words(changes: tuple[Change, ...] | None) -> str:
@@ -182,7 +200,7 @@ def in_words(changes: tuple[Change, ...] | None) -> str:
     if changes is None:
         return "Which files it changed is not known: the workspace has too many to look through."
     if not changes:
-        return "It changed no files."
+        return "It changed no files in the workspace."
     rows = [f"{one_line(each.path)} ({each.how})" for each in changes[:_TOLD]]
     more = f", and {len(changes) - _TOLD} more" if len(changes) > _TOLD else ""
     return f"Files: {', '.join(rows)}{more}."

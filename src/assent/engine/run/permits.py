@@ -54,7 +54,10 @@ class Permits:
                 clock.new_id(), session.session, call, source, detail, plan.digest, clock.now(),
                 session.turns, session.build,
             )  # fmt: skip
-            return self._run(ledger, plan, permit)
+            report = self._run(ledger, plan, permit)
+        if not session.build:  # hooks hear of a build once, at its end
+            self._runs.tell(report, session)
+        return _done(report)
 
     def _run(self, ledger: Ledger, plan: Plan, permit: Permit) -> RunReport:
         run = self._doors.clock.new_id()
@@ -63,15 +66,8 @@ class Permits:
         for _ in self._doors.executor(journal).apply(permitted(plan, permit), run):
             pass
         report = self._runs.report(ledger, run, plan)
-        if report.outcome == "needs_you":
-            raise Unsettled(
-                f"Run {run} could not be put back and waits for the person. "
-                + " ".join(report.notes),
-                "assent recover",
-            )
-        self._settled = self._doors.store.read(f"run/{ledger.workspace}/{run}")[-1].position
-        if report.outcome == "rolled_back":
-            raise WorkspaceError(" ".join([*report.notes, "Every file is as it was before."]))
+        if report.outcome != "needs_you":
+            self._settled = self._doors.store.read(f"run/{ledger.workspace}/{run}")[-1].position
         return report
 
     def _check_paths(self, operations: Sequence[FileOperation]) -> None:
@@ -114,3 +110,16 @@ class Permits:
         if self._settled and not self._doors.store.read_all([runs], self._settled):
             return
         finished(self._runs.settle_under(ledger))
+
+
+def _done(report: RunReport) -> RunReport:
+    """Returns the report of a run that did what it should; raises for any other."""
+    if report.outcome == "needs_you":
+        told = " ".join(report.notes)
+        raise Unsettled(
+            f"Run {report.run} could not be put back and waits for the person. {told}",
+            "assent recover",
+        )
+    if report.outcome == "rolled_back":
+        raise WorkspaceError(" ".join([*report.notes, "Every file is as it was before."]))
+    return report

@@ -28,8 +28,9 @@ from assent.core.paths import shown
 from assent.core.permit import permitted_plan
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord, RunNote
+from assent.core.session import SessionRecord
 from assent.engine.doors import Doors
-from assent.engine.hearing import plan_facts, tell
+from assent.engine.hearing import plan_facts, session_facts, tell
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.ledger import Ledger
 from assent.engine.plan.plans import Plans
@@ -210,15 +211,20 @@ class Runs:
         self._projections.warnings.append(told)
         return report
 
-    def _tell(self, plan_id: str, run: str, outcome: Outcome) -> None:
+    def tell(self, report: RunReport, session: SessionRecord) -> None:
+        """Lets hooks hear how a run by permit ended, which has no plan but a session."""
+        self._tell("", report.run, report.outcome, session)
+
+    def _tell(
+        self, plan_id: str, run: str, outcome: Outcome, session: SessionRecord | None = None
+    ) -> None:
         """Lets hooks hear how a run ended; one that waits for a person has not."""
         if not run or outcome == "needs_you" or run in self._told:
             return
         self._told.add(run)
         about = plan_facts(self.ledger().load(plan_id)) if plan_id else {}
-        tell(
-            self._doors, self._projections, RUN_FINISHED, {**about, "run": run, "outcome": outcome}
-        )
+        facts = {**about, **session_facts(session), "run": run, "outcome": outcome}
+        tell(self._doors, self._projections, RUN_FINISHED, facts)
 
     def _fitting(self, ledger: Ledger, record: PlanRecord) -> ApprovedPlan:
         """Returns the plan with the approval that fits it, or says why it cannot be built."""

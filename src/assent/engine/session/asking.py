@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from assent.core.paths import one_line
+from assent.core.paths import typed_line
 from assent.core.question import PERMISSION, Answers, read_consent, yes_or_no
 from assent.core.session_event import Question
 from assent.core.tool import Action, Decision, Request
@@ -13,6 +13,7 @@ from assent.core.tool import Action, Decision, Request
 T = TypeVar("T")
 R = TypeVar("R")
 
+SHORT = 100  # characters of a command that stands in the question itself
 FEW = 3  # things that stand in the question itself; all of them are listed below it
 
 _WORDS = {
@@ -25,7 +26,8 @@ _WORDS = {
     Action.TASK: "start a child for",
     Action.TOOL: "use",
     Action.OUTSIDE: "look outside the workspace, into",
-    Action.LOOP: "repeat",
+    Action.LOOP: "go on with",
+    Action.SEEK: "look for",
 }
 
 
@@ -43,17 +45,36 @@ def permission(
     requests: Sequence[Request], decision: Decision, wishes: Sequence[str] = (), patch: str = ""
 ) -> Question:
     """Returns the question whether a call may do what it touches, with all that a yes would do."""
-    touched = [f"{_WORDS[each.action]} {_one_line(each.resource)}" for each in requests]
+    touched = [_touched(each) for each in requests]
     more = [f"{len(touched) - FEW} more"] if len(touched) > FEW else []
     listed = ", ".join([*touched[:FEW], *more])
     question = yes_or_no(PERMISSION, f"May the model {listed}? {decision.reason}".rstrip())
     things = wishes or (touched if more else ())
-    return msgspec.structs.replace(question, things=tuple(things), detail=patch)
+    long = [each.resource for each in requests if _is_long(each)]
+    return msgspec.structs.replace(
+        question, things=tuple(things), detail=patch, command="\n".join(long)
+    )
+
+
+def _touched(request: Request) -> str:
+    word = _WORDS[request.action]
+    if _is_long(request):
+        return f"{word} this command"
+    shell = request.action is Action.SHELL
+    return f"{word} `{request.resource}`" if shell else f"{word} {_one_line(request.resource)}"
+
+
+def _is_long(request: Request) -> bool:
+    """Tells whether a command line gets a block of its own, so that all of it can be read."""
+    line = request.resource
+    if request.action is not Action.SHELL:
+        return False
+    return len(line) > SHORT or "`" in line or _one_line(line) != line
 
 
 def _one_line(resource: str) -> str:
     """Returns a path, a command line or an address so that it cannot pass for several lines."""
-    return one_line(resource.encode("utf-8", "surrogateescape"))
+    return typed_line(resource)
 
 
 def refusal(answers: Answers | None) -> str:

@@ -6,6 +6,7 @@ from assent.core.errors import AssentError
 from assent.core.front_matter import misspelt
 from assent.core.ids import plan_name, plan_name_of
 from assent.core.lifecycle import State
+from assent.core.masking import masked
 from assent.core.plan import template
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
@@ -100,5 +101,7 @@ class Authoring:
 
 
 def _plain(name: str) -> str:
-    """Returns a plan's name where a model gives the name of its file."""
-    return name.rpartition("/PLAN_")[2].removeprefix("PLAN_").removesuffix(".md")
+    """Returns a plan's name where a model gives the name of its file; no secret stands in it."""
+    plain = name.rpartition("/PLAN_")[2].removeprefix("PLAN_").removesuffix(".md")
+    shown = masked(plain)
+    return plain if shown == plain else plan_name_of(shown)

@@ -14,6 +14,7 @@ from assent.core.session import SessionRecord
 from assent.core.session_event import TurnEnded
 from assent.core.tool import Task
 from assent.engine.session.leash import Leash
+from assent.engine.session.watching import Watch
 from assent.ports import Driver, Turn
 
 
@@ -34,6 +35,8 @@ class Working(Turn, Protocol):
     def children(self) -> Kin: ...
 
     def open(self) -> Iterator[Recorded | Delta]: ...
+
+    def halted(self) -> TurnEnded | None: ...
 
     def fail(self, error: AssentError) -> tuple[Recorded, ...]: ...
 
@@ -87,7 +90,8 @@ class Child:
         if self._leash is not None:
             self._leash.pull(self.end)
         if self._kin is not None:
-            self._kin.pull(TurnEnded("interrupted", end.words))
+            limit = end.why == "limit"  # of this child, not of those that work for it
+            self._kin.pull(TurnEnded("interrupted", end.words) if limit else end)
         self._driver.stop()
 
     def _run(self) -> None:
@@ -106,8 +110,9 @@ class Child:
             self._leash.pull(self.end)
         timer = self._timer()
         try:
-            self._hear(turn.open())
-            self._hear(self._driver.drive(self._leash))
+            with Watch(turn.halted, self.pull):
+                self._hear(turn.open())
+                self._hear(self._driver.drive(self._leash))
         except Interrupted:
             pass  # the session says so
         except Exception as error:

@@ -1,12 +1,15 @@
 """Children: sessions that work for calls of another one, side by side, and what they came to."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from threading import Condition
 from time import monotonic
 from typing import Protocol
 
+import msgspec
+
+from assent.core.agent import Agent
 from assent.core.errors import AssentError
 from assent.core.event import Recorded
 from assent.core.message import Call, Text
@@ -24,7 +27,13 @@ from assent.engine.session.child import Child, Errand, Working
 from assent.engine.session.desk import Desk
 from assent.engine.session.diary import Diary
 from assent.engine.session.kinds import kind, seconds_of, steps_of
-from assent.engine.session.lineage import children_of, unfinished
+from assent.engine.session.lineage import (
+    asking_children,
+    children_of,
+    unfinished,
+    waiting_tasks,
+)
+from assent.engine.session.places import Places
 from assent.engine.session.reporting import (
     end_of,
     in_background,
@@ -77,11 +86,21 @@ class Children:
         self._allowed = tooling.tasks.children
         self._change = Condition()
         self._heard: list[Recorded] = []  # stored, and not shown yet
-        self._busy = 0  # children that really work
+        self._places = tooling.places or Places(tooling.tasks.together)
+        self._pulled = False
+        # Calls that have no end because their child waits for an answer.
+        self.waiting = waiting_tasks(self._events())
+
+    @property
+    def asking(self) -> bool:
+        """Whether a child in the background came to rest with a question that is open."""
+        behind = [child for child in self._all if child.errand.task.background and child.over]
+        return any(self._end(child)[0] == "waiting" for child in behind)
 
     def take_up(self) -> Iterator[Recorded]:
         """Ends what a process that died left of children, and tells the model (F104)."""
         events = self._events()
+        yield from self._wake(events)
         open_ones = unfinished(events)
         lost = [one for one in children_of(events).values() if one.child in open_ones]
         if not lost:
@@ -133,9 +152,11 @@ class Children:
 
     def pull(self, end: TurnEnded) -> None:
         """Wants all children to end like this; returns at once, and may come from any thread."""
+        self._pulled = True
         for child in self._all:
             if not child.over:
                 child.pull(end)
+        self._places.wake()
         with self._change:
             self._change.notify_all()
 
@@ -164,6 +185,8 @@ class Children:
 
     def _begin(self, call: Call, task: Task) -> Generator[Recorded, None, Child | Carried]:
         """Starts a child session and says the task in it; or returns why there is none."""
+        if call.id in self.waiting:
+            return (yield from self._again(self.waiting.pop(call.id), task))
         try:
             own = children_of(self._events()) if task.session else {}
             if task.session in {c.errand.record.session for c in self._all if not c.over}:
@@ -174,18 +197,54 @@ class Children:
             agent = kind(self._tooling.agents, task.agent)
         except AssentError as error:
             return refused(error.message)
+        return (yield from self._employ(call.id, task, record, agent))
+
+    def _employ(
+        self, call: str, task: Task, record: SessionRecord, agent: Agent
+    ) -> Generator[Recorded, None, Child]:
+        """Notes that a child works for a call, and returns it ready to begin."""
         background = task.background
-        started = ChildStarted(call.id, record.session, agent.name, task.title, background)
-        yield from self._parent.note(started)
+        yield from self._parent.note(
+            ChildStarted(call, record.session, agent.name, task.title, background)
+        )
         limits, driver = self._tooling.tasks, self._tooling.driver
         assert driver is not None, "tasking has looked"
-        errand = Errand(call.id, task, record, seconds_of(agent, limits))
+        errand = Errand(call, task, record, seconds_of(agent, limits))
         another = driver.another(steps_of(agent, limits))
+        tooling = msgspec.structs.replace(self._tooling, places=self._places)
         build = self._parent.record.build
-        turn = partial(self._make, self._desk, self._diary, record.session, self._tooling, build)
+        turn = partial(self._make, self._desk, self._diary, record.session, tooling, build)
         child = Child(errand, another, turn, self._place, self._tell)
         self._all.append(child)
         return child
+
+    def _again(
+        self, started: ChildStarted, task: Task
+    ) -> Generator[Recorded, None, Child | Carried]:
+        """Goes on with a child that waited for an answer, or says what it came to meanwhile."""
+        try:
+            record = self._diary.load(started.child)
+            agent = kind(self._tooling.agents, started.agent)
+        except AssentError as error:
+            return refused(error.message)
+        if record.ended == "waiting" or record.working or record.waiting:
+            return (yield from self._employ(started.call, task, record, agent))
+        events = self._diary.read(record.session)
+        return result(record, task, end_of(events), last_words(events))
+
+    def _wake(self, events: Sequence[Recorded]) -> Iterator[Recorded]:
+        """Goes on with children in the background that waited for an answer."""
+        asking = asking_children(events)
+        behind = [c for c in children_of(events).values() if c.background and c.child in asking]
+        for started in behind:
+            task = Task("", started.title, started.agent, started.child, background=True)
+            came = yield from self._again(started, task)
+            if isinstance(came, Child):
+                came.start()
+                continue
+            why: Why = came.metadata.get("why", "failed")
+            told = self._message(self._parent.record, reported(started.title, came))
+            yield from self._parent.note(ChildEnded(started.child, why), told)
 
     def _may(self) -> Generator[Recorded, None, bool]:
         """Asks the person once more children were started than they reckoned with."""
@@ -201,20 +260,12 @@ class Children:
     @contextmanager
     def _place(self, child: Child) -> Iterator[None]:
         """Waits until few enough others work, and holds the child's session."""
-        record = child.errand.record
-        with self._change:
-            while self._busy >= self._tooling.tasks.together and child.end is None:
-                self._change.wait()
-            self._busy += 1
-        try:
-            with self._desk.doors.locks.hold(
-                f"session-{record.session}", f"sub-agent {record.slug}"
-            ):
-                yield
-        finally:
-            with self._change:
-                self._busy -= 1
-                self._change.notify_all()
+        record, locks = child.errand.record, self._desk.doors.locks
+        with (
+            self._places.held(lambda: child.end is not None),
+            locks.hold(f"session-{record.session}", f"sub-agent {record.slug}"),
+        ):
+            yield
 
     def _tell(self, child: Child, recorded: Recorded | None) -> None:
         """Hears what a child stored; nothing: that it is over. Called in the child's thread."""
@@ -230,12 +281,20 @@ class Children:
 
     def _report(self, child: Child) -> None:
         """Appends what a child in the background came to, for the parent's model to read."""
+        parent, ended = self._diary.load(self._parent.record.session), self._ended(child)
+        if ended.why == "waiting":  # its end is told when it has come
+            self._diary.append(parent, ended)
+            return
         words = reported(child.errand.task.title, self._result(child))
-        parent = self._diary.load(self._parent.record.session)
-        self._diary.append(parent, self._ended(child), self._message(parent, words))
+        self._diary.append(parent, ended, self._message(parent, words))
 
     def _wait(self, done: Callable[[], bool]) -> Iterator[Recorded]:
         """Hands on what children store until something is done and nothing is left to show."""
+        holds = self._tooling.places is not None  # a child itself, which leaves them its place
+        with self._places.lent(lambda: self._pulled) if holds else nullcontext():
+            yield from self._hand_on(done)
+
+    def _hand_on(self, done: Callable[[], bool]) -> Iterator[Recorded]:
         while True:
             with self._change:
                 while not self._heard and not done():

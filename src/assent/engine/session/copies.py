@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from assent.core.event import Recorded
-from assent.core.masking import masked
 from assent.core.mode import Mode
 from assent.core.model import Usage
 from assent.core.session import SessionRecord
@@ -25,6 +24,7 @@ from assent.core.session_event import (
     TurnStarted,
 )
 from assent.views.log import event_row
+from assent.views.masks import masked_row
 
 _WORDS = (
     MessageAdded, TurnStarted, StepStarted, PartSaid, StepRetried, CallStarted, TodosChanged,
@@ -55,8 +55,7 @@ def fork_mode(mode: Mode) -> Mode:
 
 def exported(record: SessionRecord, events: Iterable[Recorded]) -> dict[str, object]:
     """Returns a session with all its events, without secrets, as data for JSON."""
-    said = msgspec.structs.replace(record, title=masked(record.title), goal=masked(record.goal))
     return {
-        "session": msgspec.to_builtins(said),
+        "session": msgspec.to_builtins(masked_row(record)),
         "events": [event_row(one, {}) for one in events],
     }

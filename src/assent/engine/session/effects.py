@@ -10,6 +10,7 @@ from assent.core.message import Call
 from assent.core.model import Delta
 from assent.core.paths import one_line
 from assent.core.permit import PermitSource
+from assent.core.process import LEAST_S
 from assent.core.question import yes_or_no
 from assent.core.session import SessionRecord
 from assent.core.session_event import Question, SessionEvent, TodosChanged
@@ -39,6 +40,7 @@ from assent.engine.session.permission import Permission, Said
 from assent.engine.session.reminders import Switch, mode_events
 from assent.engine.session.shaping import Shaping
 from assent.engine.session.tooling import Tooling
+from assent.ports import Process
 from assent.views.commands import subject
 from assent.views.rows import kind
 
@@ -73,6 +75,7 @@ class Wish(msgspec.Struct, frozen=True):
     text: str  # what the tool itself says
     planning: bool = False
     unconfined: bool = False  # the person lets a command run without the sandbox
+    process: Process | None = None  # what starts programs for this call; None: as for everybody
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -203,10 +206,10 @@ class Effects:
         if wish.planning:
             return _failed("In plan mode only commands that read run. Nothing was run.")
         confined = not (wish.unconfined or self._tooling.unconfined)
-        order = Order(
-            wish.record, wish.call.id, command, *_consent(wish), confined, self._tooling.shell_s
-        )
-        work = self._desk.commands.run(order, self._tooling.process)
+        left, most = self._tooling.left(), self._tooling.shell_s
+        seconds = most if left is None else min(most, max(left, LEAST_S))
+        order = Order(wish.record, wish.call.id, command, *_consent(wish), confined, seconds)
+        work = self._desk.commands.run(order, wish.process or self._tooling.process)
         while True:
             try:
                 chunk = next(work)
@@ -237,7 +240,7 @@ class Effects:
         plan = self._desk.plan_of(record)
         if plan is None or (why := self.authoring.unfit(plan)):
             return _failed(NO_PLAN if plan is None else why)
-        proposed = self._desk.consents.propose(plan)
+        proposed = self._desk.consents.propose(plan, record)
         text = PRESENTED.format(digest=proposed.digest)
         if self._desk.plans.ledger().plan(proposed).covers_nothing:
             text = f"{text} {COVERS_NOTHING}"

@@ -43,14 +43,18 @@ class Grants:
         return self._book(home.workspace).grants if home else ()
 
     def of(
-        self, record: SessionRecord, agent: str, mode: Mode, plan: str = "", expires_s: int = 0
+        self,
+        record: SessionRecord,
+        who: tuple[str, Mode, str],
+        plan: str = "",
+        expires_s: int = 0,
     ) -> tuple[Grant, ...]:
-        """Returns those that count for an agent in a session, in its mode and its present work.
+        """Returns those that count in a session and its present work, for an agent in its mode.
 
-        `mode` is the one that holds, and `plan` the digest of the prose that is being built, if one
-        is. In plan mode none counts.
+        `who` is the agent, the mode that holds, and the name of the person's own, if it is one;
+        `plan` the digest of the prose that is being built, if one is. In plan mode none counts.
         """
-        if mode == "plan":
+        if who[1] == "plan":
             return ()
         grants = self._book(record.workspace).grants
         if not grants:
@@ -59,7 +63,7 @@ class Grants:
         return tuple(
             grant
             for grant in grants
-            if (grant.agent, grant.mode, grant.plan) == (agent, mode, plan)
+            if ((grant.agent, grant.mode, grant.custom), grant.plan) == (who, plan)
             and grant.given_at > oldest
             and (grant.reach == "project" or grant.session == record.session)
         )

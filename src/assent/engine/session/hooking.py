@@ -27,7 +27,8 @@ class HookGuard:
             return None
         heard = self._hooks.fire(BEFORE_TOOL, _facts(attempt))
         if heard.objection:
-            return Decision(Verdict.DENY, heard.objection, "hook", f"{BEFORE_TOOL}: {attempt.tool}")
+            reason = f"A hook refused it: {_sentence(heard.objection)}"
+            return Decision(Verdict.DENY, reason, "hook", f"{BEFORE_TOOL}: {attempt.tool}")
         if heard.words:
             self._words[attempt.call.id] = heard.words
         return None
@@ -58,6 +59,10 @@ def prompted(desk: Desk, session: str, mode: str, agent: str, text: str) -> list
         return []
     words = (Text(f"A hook of the person adds: {heard.words}"),)
     return [MessageAdded(desk.doors.clock.new_id(), agent, words, synthetic="hook")]
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _facts(attempt: Attempt) -> dict[str, Any]:

@@ -5,7 +5,13 @@ from collections.abc import Sequence
 from assent.core.errors import NotFound
 from assent.core.event import Recorded
 from assent.core.session import SessionRecord
-from assent.core.session_event import ChildEnded, ChildStarted
+from assent.core.session_event import (
+    CallEnded,
+    ChildEnded,
+    ChildStarted,
+    StepStarted,
+    TurnEnded,
+)
 from assent.engine.doors import Doors
 from assent.engine.session.diary import Diary
 
@@ -24,13 +30,21 @@ def parents(doors: Doors, record: SessionRecord) -> tuple[SessionRecord, ...]:
     return tuple(found)
 
 
-def halt_of(doors: Doors, record: SessionRecord) -> str:
-    """Returns how a person wants this work to stop, here or above: paused, cancelled or nothing.
+def halt_of(doors: Doors, record: SessionRecord) -> TurnEnded | None:
+    """Returns the end that a person wants for this work, here or above; None if nobody does.
 
     A parent that does not work stops nobody: its mark is about the turn that it had last.
     """
     above = [each.halt for each in parents(doors, record) if each.working]
-    return next(filter(None, [record.halt, *above]), "")
+    halt = next(filter(None, [record.halt, *above]), "")
+    return halted(halt) if halt else None
+
+
+def halted(halt: str) -> TurnEnded:
+    """Returns the end of a turn that a person stopped from another terminal."""
+    if halt == "paused":
+        return TurnEnded("paused", "Paused from elsewhere.")
+    return TurnEnded("cancelled", "Cancelled from elsewhere.")
 
 
 def children_of(events: Sequence[Recorded]) -> dict[str, ChildStarted]:
@@ -47,6 +61,39 @@ def unfinished(events: Sequence[Recorded]) -> set[str]:
             case ChildStarted(child=child):
                 found.add(child)
             case ChildEnded(child=child):
+                found.discard(child)
+            case _:
+                pass
+    return found
+
+
+def waiting_tasks(events: Sequence[Recorded]) -> dict[str, ChildStarted]:
+    """Returns the children that wait for an answer and whose calls have no end, by those calls."""
+    begun: dict[str, ChildStarted] = {}
+    asking = asking_children(events)
+    for recorded in events:
+        match recorded.event:
+            case ChildStarted(call=call, background=False) as started:
+                begun[call] = started
+            case CallEnded(call=call):
+                begun.pop(call, None)
+            case StepStarted():  # its calls may have the same ids
+                begun.clear()
+            case TurnEnded(why=why) if why != "waiting":
+                begun.clear()
+            case _:
+                pass
+    return {call: started for call, started in begun.items() if started.child in asking}
+
+
+def asking_children(events: Sequence[Recorded]) -> set[str]:
+    """Returns the children that came to rest with a question, and were not taken up again."""
+    found: set[str] = set()
+    for recorded in events:
+        match recorded.event:
+            case ChildEnded(child=child, why="waiting"):
+                found.add(child)
+            case ChildStarted(child=child) | ChildEnded(child=child):
                 found.discard(child)
             case _:
                 pass

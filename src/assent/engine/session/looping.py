@@ -11,6 +11,7 @@ from assent.gate.loops import LoopLimits, Repeat, Stage, Track, repeated, stage,
 LAYER = "loop"
 CHANGED = "changed"  # metadata of a command: the files that are other than before
 ELSE = "Do something else, or say in words what is in the way."
+UNREAD = ""  # the tool of all calls that nobody could read: they fail alike
 
 # What the person's rules say about a loop, under the permission `doom_loop`.
 Judge = Callable[[Request, Attempt], Decision]
@@ -28,6 +29,9 @@ class LoopGuard:
         self._said: dict[str, Decision | None] = {}
         self._times: dict[str, Repeat] = {}
         self._in_trouble: set[str] = set()  # tools that failed, until something else works
+        self._fruitless: list[bool] = []  # calls of this answer: whether they only went in circles
+        self._answers = 0  # in a row of which all calls did
+        self._newest = ""  # what was wanted last
 
     def before(self, attempt: Attempt) -> Decision | None:
         """Counts a call and objects where it is one too many; asked again, it says the same."""
@@ -43,10 +47,36 @@ class LoopGuard:
         with self._lock:
             if attempt.call.id not in self._marks:
                 self._begin(attempt)
+            held = self._said.get(attempt.call.id) is not None and _is_refused(attempt)
             repeat = self._end(attempt, outcome)
+            self._fruitless.append(held or self._is_fruitless(attempt, outcome, repeat))
+            about = f" ({outcome.title})" if outcome.title else ""
+            self._newest = f"`{attempt.tool}`{about}"
         if stage(repeat.times, self._limits) < Stage.WARN or _is_refused(attempt):
             return outcome
         return msgspec.structs.replace(outcome, text=f"{outcome.text}\n\n{_warning(repeat)}")
+
+    def stuck(self) -> str:
+        """Ends an answer; says why the turn must end, if too many of them only went in circles."""
+        with self._lock:
+            calls, self._fruitless = self._fruitless, []
+            if calls:
+                self._answers = self._answers + 1 if all(calls) else 0
+        most = self._limits.give_up
+        if not most or self._answers < most:
+            return ""
+        return (
+            f"The model only repeats what does not work or is refused, {self._answers} answers in "
+            f"a row, at last {self._newest}. Everything before that is kept. Say what it should "
+            "do instead: assent -c -p 'WHAT NEXT'."
+        )
+
+    def _is_fruitless(self, attempt: Attempt, outcome: Outcome, repeat: Repeat) -> bool:
+        """Tells whether a call came to nothing once more, though no guard had to stop it."""
+        if not outcome.failed or not (_is_refused(attempt) or _is_unread(attempt)):
+            return False
+        again = stage(repeat.times, self._limits) >= Stage.ASK
+        return again or (_is_unread(attempt) and bool(trouble(self._track, UNREAD, self._limits)))
 
     def _begin(self, attempt: Attempt) -> None:
         call, edits = attempt.call, _is_edit(attempt)
@@ -62,10 +92,11 @@ class LoopGuard:
         if said is not None and said.verdict is Verdict.ASK and not refused:
             self._forgive(mark)  # the person said to go on
             repeat = Repeat(1)
-        if refused:
+        if refused and not _is_unread(attempt):
             return repeat  # a no is a decision and no failure
         if outcome.failed:
-            self._track = self._track.failed_by(attempt.tool, outcome.text)
+            tool = UNREAD if _is_unread(attempt) else attempt.tool
+            self._track = self._track.failed_by(tool, outcome.text)
         else:
             self._track = self._track.worked(attempt.tool, *self._in_trouble)
             self._in_trouble.clear()
@@ -117,6 +148,11 @@ class LoopGuard:
 
 def _is_edit(attempt: Attempt) -> bool:
     return any(request.action is Action.EDIT for request in attempt.requests)
+
+
+def _is_unread(attempt: Attempt) -> bool:
+    """Tells whether a call failed before anybody knew what it touches."""
+    return not attempt.requests
 
 
 def _is_refused(attempt: Attempt) -> bool:

@@ -12,6 +12,7 @@ from assent.core.grant import Pattern
 from assent.core.inquiry import NO_CALL, Inquiry, inquiries, is_past, waiting
 from assent.core.message import Call
 from assent.core.mode import Mode
+from assent.core.paths import one_line
 from assent.core.question import (
     PERMISSION,
     Answers,
@@ -58,6 +59,7 @@ class Doubt(msgspec.Struct, frozen=True):
     agent: str
     mode: Mode
     plan: str = ""
+    custom: str = ""  # the mode of the person's own, whose base is `mode`
     edit: Edit | None = None
     command: bool = False  # it would run in the sandbox, and could without
     risk: tuple[str, ...] = ()  # level first, then the reasons
@@ -105,7 +107,7 @@ class Permission:
         question = self._question(record, doubt)
         wanted = QuestionAsked(
             "", doubt.call.id, (question,), doubt.tool,
-            agent=doubt.agent, mode=doubt.mode, plan=doubt.plan,
+            agent=doubt.agent, mode=doubt.mode, plan=doubt.plan, custom=doubt.custom,
         )  # fmt: skip
         said = yield from self._put(record, doubt.call, wanted)
         if said.later:
@@ -141,7 +143,7 @@ class Permission:
     def _question(self, record: SessionRecord, doubt: Doubt) -> Question:
         """Returns the question with all that a yes would do, and what could be remembered."""
         edit, shaping = doubt.edit, self._shaping
-        shown = (shaping.wishes(edit), shaping.patch(edit)) if edit else (doubt.parts,)
+        shown = (shaping.wishes(edit), shaping.patch(edit)) if edit else (_several(doubt.parts),)
         once = doubt.mode == "plan" or doubt.decision.layer in ONCE_ONLY
         always = () if once else doubt.always
         return msgspec.structs.replace(
@@ -155,6 +157,7 @@ class Permission:
     def _put(self, record: SessionRecord, call: Call, wanted: QuestionAsked) -> Asking:
         """Asks, unless the very same was asked before the session was taken up again."""
         call = self._questions.call_on_record(record, call) if wanted.call else call
+        left = self._is_left(record, call)
         earlier = self._same(record, call, wanted)
         if earlier is None:
             asked = self._new(record, call, wanted)
@@ -163,13 +166,20 @@ class Permission:
         else:
             asked, after = earlier.asked, earlier.seq
         if self._questions.is_open(record, asked.id):
-            if self._tooling.asker.later and not self._is_past(asked):
+            asker = self._tooling.asker
+            waits = asker.later or (left and not asker.present)
+            if waits and not self._is_past(asked):
                 return Said(None, asked.id, later=True)
             self._answer(record, asked)
         found = self._questions.reply_to(record, asked.id, after)
         if found is None:  # law 9
             return Said(None, asked.id)
         return Said(found.answers, asked.id, by=found.by, grant=found.grant)
+
+    def _is_left(self, record: SessionRecord, call: Call) -> bool:
+        """Tells whether a call waited for an answer before the session was taken up again."""
+        earlier = self._earlier.get(call.id, ()) if record.steps == self._step else ()
+        return any(one.answered is None for one in earlier)
 
     def _same(self, record: SessionRecord, call: Call, wanted: QuestionAsked) -> Inquiry | None:
         """Returns the question that was asked before; if none fits any more, all are closed."""
@@ -236,12 +246,20 @@ class Permission:
     def _heard(
         self, record: SessionRecord, asked: QuestionAsked, questions: tuple[Question, ...]
     ) -> Answers | None:
-        def answered() -> bool:
-            return self._is_past(asked) or not self._questions.is_open(record, asked.id)
+        def answered() -> str:
+            if self._is_past(asked):
+                return f"The question expired at {asked.expires_at}, which is a no."
+            return self._questions.elsewhere(record, asked.id)
 
         answers = self._tooling.asker.ask(questions, answered)
         fits = answers is not None and len(answers) == len(questions)
         return answers if fits else None
+
+
+def _several(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns the commands of a line, each on one, where there is more than one."""
+    rows = [one_line(each.encode("utf-8", "surrogateescape")) for each in parts]
+    return tuple(rows) if len(rows) > 1 else ()
 
 
 def _header(record: SessionRecord, agent: str) -> str:

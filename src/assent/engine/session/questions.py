@@ -2,7 +2,17 @@
 
 import msgspec
 
-from assent.core.answering import LIST, Given, Reply, check_fits, check_open, given, granted
+from assent.core.answering import (
+    LIST,
+    TAKEN_BACK,
+    Given,
+    Reply,
+    check_fits,
+    check_open,
+    given,
+    granted,
+    told_elsewhere,
+)
 from assent.core.errors import Busy, Moved, NotFound
 from assent.core.grant import GrantGiven
 from assent.core.inquiry import Inquiry, Pending, inquiries
@@ -91,6 +101,13 @@ class Questions:
     def is_open(self, record: SessionRecord, id: str) -> bool:
         """Tells whether a question still waits; cheap enough to be asked while a person thinks."""
         return id in Diary(self._doors, record.workspace).load(record.session).questions
+
+    def elsewhere(self, record: SessionRecord, id: str) -> str:
+        """Says what came of a question that waits no longer; nothing while it does."""
+        if self.is_open(record, id):
+            return ""
+        found = self.reply_to(record, id, 0)
+        return told_elsewhere(found.answers, found.by) if found else TAKEN_BACK
 
     def reply_to(self, record: SessionRecord, id: str, after: int) -> QuestionAnswered | None:
         """Returns the answer to a question that was asked after some event, if there is one."""

@@ -40,6 +40,13 @@ def result(record: SessionRecord, task: Task, end: tuple[Why, str], said: str) -
     return Carried(text, why in _FAILED, metadata={"child": record.session, "why": why})
 
 
+def said_no(tasks: Sequence[Task], of: int) -> str:
+    """Says to the person which children they said no to, and that the others' results are kept."""
+    named = " and ".join(f'the child {task.agent} with the task "{task.title}"' for task in tasks)
+    others = " What the other children came to is kept." if of > len(tasks) else ""
+    return f"You said no to {named}; nothing of what you were asked about was done.{others}"
+
+
 def in_background(record: SessionRecord) -> Carried:
     """Says that a child works on while its parent does."""
     text = f"It works in the background as session={record.session}. A message tells when it ends."

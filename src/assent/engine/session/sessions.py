@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal
 
-from assent.core.errors import AssentError, NotFound, UsageError
+from assent.core.errors import AssentError, Interrupted, NotFound, UsageError
 from assent.core.event import Recorded
 from assent.core.ids import plan_name_of, slug
 from assent.core.journal import finished
+from assent.core.masking import masked
 from assent.core.message import Image, Text
 from assent.core.mode import Modes, agent_of, in_force, resolved
 from assent.core.model import Delta
@@ -21,6 +22,7 @@ from assent.core.session_event import (
     SessionStarted,
     Todo,
     TodosChanged,
+    TurnEnded,
     WorkHalted,
 )
 from assent.core.transcript import Transcript
@@ -32,6 +34,7 @@ from assent.engine.session.hooking import prompted
 from assent.engine.session.reminders import Now, Switch, fork_words, mode_events, reminder
 from assent.engine.session.tooling import Tooling
 from assent.engine.session.turns import SessionTurn
+from assent.engine.session.watching import Watch
 from assent.ports import Driver
 
 TITLE_LENGTH = 200
@@ -151,7 +154,7 @@ class Sessions:
 
     def retitle(self, record: SessionRecord, title: str) -> SessionRecord:
         """Gives a session a title; its slug, which names the folder of its plans, stays."""
-        words = " ".join(title.split())
+        words = masked(" ".join(title.split()))
         if not words or len(words) > TITLE_LENGTH:
             raise UsageError(
                 f"A title has 1 to {TITLE_LENGTH} characters.", "assent sessions rename ID TITLE"
@@ -185,9 +188,13 @@ class Sessions:
     def halt(
         self, record: SessionRecord, how: Literal["paused", "cancelled"], reason: str = ""
     ) -> SessionRecord:
-        """Wants whoever works in a session, and its children, to stop before the next step."""
+        """Wants whoever works in a session, and its children, to stop; for good, asks no more."""
         record = self._require(record)
-        return record if record.halt == how else self._append(record, WorkHalted(how, reason))
+        if record.halt != how:
+            record = self._append(record, WorkHalted(how, reason))
+        if how == "cancelled":
+            self._hang_up(record)
+        return self._require(record)
 
     def retry(self, record: SessionRecord) -> SessionRecord:
         """Tells the model to try the last turn again, with what went wrong in it."""
@@ -225,6 +232,10 @@ class Sessions:
         with self.held(record, f"session {record.slug}"):
             yield from self.work_held(record, driver, tooling)
 
+    def is_at_work(self, record: SessionRecord) -> bool:
+        """Tells whether some process works in a session at this moment."""
+        return self._desk.doors.locks.is_held(f"session-{record.session}")
+
     def held(self, record: SessionRecord, owner: str) -> AbstractContextManager[None]:
         """Keeps everybody else from working in a session."""
         return self._desk.doors.locks.hold(f"session-{record.session}", owner)
@@ -237,9 +248,18 @@ class Sessions:
         with self._desk.projections.now_and_then():
             finished(self._desk.runs.settle())
             turn = SessionTurn(self._desk, self.diary(), record.session, tooling, build)
+
+            def pull(end: TurnEnded) -> None:
+                turn.pull(end)
+                driver.stop()
+
             try:
-                yield from turn.open()
-                yield from driver.drive(turn)
+                with Watch(turn.halted, pull):
+                    yield from turn.open()
+                    yield from driver.drive(turn)
+            except Interrupted:
+                if not turn.pulled:  # else a person elsewhere did it, and the session says so
+                    raise
             except AssentError as error:
                 yield from turn.fail(error)
                 raise
@@ -247,6 +267,13 @@ class Sessions:
                 turn.children.stop()
             # The plan that a child reads is its parent's.
             yield from turn.note() if turn.record.parent else turn.close()
+
+    def _hang_up(self, record: SessionRecord) -> None:
+        """Answers all open questions of a session and of its children with no."""
+        for id in record.questions:
+            self._desk.questions.lapse(record, id, f"{self._desk.questions.user} (cancelled)")
+        for child in [each for each in self.all() if each.parent == record.session]:
+            self._hang_up(child)
 
     def diary(self) -> Diary:
         """Returns the sessions of this workspace: none, in a folder that is no workspace yet."""
@@ -302,8 +329,12 @@ def _folded(events: Sequence[SessionEvent], at: str) -> SessionRecord:
 
 
 def _aim(said: str) -> str:
-    """Returns what a goal says in short: its first paragraph, without what was piped in below."""
-    return said.strip().partition("\n\n")[0][:AIM_LENGTH].strip()
+    """Returns what a goal says in short: its first paragraph, without what was piped in below.
+
+    Folders, files and titles are named after it, so secrets are taken out; the model gets to read
+    what the person typed.
+    """
+    return masked(said.strip().partition("\n\n")[0])[:AIM_LENGTH].strip()
 
 
 def _todos_before(events: Sequence[Recorded], position: int) -> tuple[Todo, ...]:

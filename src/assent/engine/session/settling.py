@@ -1,6 +1,6 @@
 """Settling: brings the calls of one answer to their ends, each judged, asked about and recorded."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from time import perf_counter
@@ -12,19 +12,30 @@ from assent.core.agent import Agent
 from assent.core.errors import AssentError
 from assent.core.event import Recorded
 from assent.core.message import Call, Result
+from assent.core.mode import own_name
 from assent.core.model import Delta
 from assent.core.paths import one_line
 from assent.core.question import Consent
 from assent.core.session import SessionRecord
-from assent.core.session_event import BatchPlanned, CallEnded, CallStarted, SessionEvent, Why
+from assent.core.session_event import (
+    BatchPlanned,
+    CallEnded,
+    CallStarted,
+    SessionEvent,
+    TurnEnded,
+    Why,
+)
 from assent.core.tool import Action, Carried, Decision, Edit, Outcome, Task, Verdict
 from assent.core.transcript import LOST
 from assent.engine.session.asking import drained
-from assent.engine.session.children import Children
+from assent.engine.session.children import Children, Wanted
+from assent.engine.session.deciding import decided_words
 from assent.engine.session.desk import Desk
 from assent.engine.session.effects import Done, Effects, Wish
 from assent.engine.session.hooking import HookGuard
-from assent.engine.session.permission import Doubt as Wanted
+from assent.engine.session.looping import LoopGuard
+from assent.engine.session.permission import Doubt as Asked
+from assent.engine.session.reporting import said_no
 from assent.engine.session.sidebyside import side_by_side
 from assent.engine.session.tooling import Tooling
 from assent.ports import Guard
@@ -33,7 +44,9 @@ from assent.tools.toolbox import Ask, Doubt, Prepared, Settled, heard
 
 INTERRUPTED = "The person interrupted the call. Whether it did anything is not known."
 AFTER_THE_END = "The turn ended with the call before this one; nothing was done."
+HALTED = "The person {why} the work; nothing was done."
 POSTPONED = Consent(why="asked later")
+BEGUN = Consent(yes=True)  # of a task whose child works already: it was asked about before that
 
 Shown = Recorded | Delta
 
@@ -59,9 +72,12 @@ class Ground(Protocol):
     def news(self, done: Done) -> list[SessionEvent]:
         """Returns what the model has to be told of the plan after a call changed it."""
 
+    def halted(self) -> TurnEnded | None:
+        """Returns the end that a person elsewhere wants, as the log says it now."""
+
 
 class Settling:
-    """The calls of a turn. `ending` says why the turn must end with them, if it must."""
+    """The calls of a turn. `ending` says why the turn must end with them, `words` more of it."""
 
     def __init__(self, ground: Ground, desk: Desk, tooling: Tooling, children: Children) -> None:
         self._ground = ground
@@ -77,6 +93,7 @@ class Settling:
         self._pending: list[Recorded] = []  # recorded while somebody was asked
         self._around = ground.around()  # of the batch that is being settled
         self.ending: Why | None = None
+        self.words = ""
 
     def settle(self, calls: Sequence[Call]) -> Iterator[Shown]:
         """Settles the calls of one answer, those that only read and children side by side."""
@@ -99,6 +116,7 @@ class Settling:
         self._ground.hold(BatchPlanned(tuple(map(box.planned, prepared))))
         fresh = True  # nothing has happened since they were prepared
         for kind, batch in _batches(prepared, lambda each: box.together(each.call, posture)):
+            self._look_up()
             if self.ending:
                 yield from self._refused(batch)
             else:
@@ -110,6 +128,15 @@ class Settling:
                 del open_ones[each.call.id]
         if waiting and not self.ending:
             self.ending = "waiting"
+        stuck = [each.stuck() for each in self._guards if isinstance(each, LoopGuard)]
+        if any(stuck) and not self.ending:
+            self.ending, self.words = "limit", " ".join(stuck)
+
+    def _look_up(self) -> None:
+        """Lets no further call begin once a person elsewhere wants the work to stop."""
+        halt = None if self.ending else self._ground.halted()
+        if halt is not None:
+            self.ending, self.words = halt.why, halt.words
 
     def _prepared(self, calls: Iterable[Call]) -> list[Prepared]:
         """Reads and judges calls as the session is now."""
@@ -138,22 +165,34 @@ class Settling:
     def _tasks(self, batch: Sequence[Prepared]) -> Generator[Shown, None, list[Call]]:
         """Settles calls that start children: each is judged first, then all work side by side."""
         yield from self._begun(batch)
-        began, settled = perf_counter(), [self._one(each) for each in batch]
+        began, settled = perf_counter(), [self._task(each) for each in batch]
         yield from self._heard_meanwhile()
         wanted = [(p.call, one.outcome.effect) for p, one in zip(batch, settled, strict=True)
                   if isinstance(one.outcome.effect, Task) and not one.outcome.failed]  # fmt: skip
         work = self._children.run(wanted)
         carried = dict(zip([call.id for call, _ in wanted], (yield from work), strict=True))
-        seconds, ended = perf_counter() - began, list[SessionEvent]()
-        parked = [p.call for p, one in zip(batch, settled, strict=True) if _is_parked(one)]
+        seconds, ended, parked = perf_counter() - began, list[SessionEvent](), list[Call]()
+        self._hear_no(wanted, carried)
         for each, one in zip(batch, settled, strict=True):
-            if not _is_parked(one):
-                done = Done(carried.get(each.call.id) or _as_told(one.outcome))
-                if done.carried.metadata.get("why") == "declined":
-                    self.ending = "declined"  # a no to a child is a no to whom it works for
+            done = Done(carried.get(each.call.id) or _as_told(one.outcome))
+            asks = done.carried.metadata.get("why") == "waiting" and not self.ending
+            if asks or _is_parked(one):
+                parked.append(each.call)
+            else:
                 ended += self._ended(each.call, one, done, seconds)
         yield from self._ground.note(*ended)
         return parked
+
+    def _task(self, prepared: Prepared) -> Settled:
+        """Settles a call that starts a child; one whose child waits was asked about before."""
+        begun = prepared.call.id in self._children.waiting
+        return self._one(prepared, (lambda doubt: BEGUN) if begun else None)
+
+    def _hear_no(self, wanted: Wanted, carried: Mapping[str, Carried]) -> None:
+        """Ends the turn where the person said no to a child, and says to which."""
+        refused = [t for c, t in wanted if carried[c.id].metadata.get("why") == "declined"]
+        if refused and not self.ending:
+            self.ending, self.words = "declined", said_no(refused, len(wanted))
 
     def _begun(self, batch: Sequence[Prepared]) -> Iterator[Recorded]:
         started = [CallStarted(each.call.id, each.call.tool) for each in batch]
@@ -185,7 +224,7 @@ class Settling:
         gate, posture = self._tooling.gate, self._around.posture
         level, reasons = gate.risk(doubt.requests)
         run = self.effects.building(self._ground.record)
-        wanted = Wanted(
+        wanted = Asked(
             doubt.call,
             doubt.tool,
             doubt.requests,
@@ -193,6 +232,7 @@ class Settling:
             posture.agents[0].name if posture.agents else self._ground.agent.name,
             posture.mode,
             run,
+            own_name(posture.custom),
             doubt.edit,
             posture.mode != "plan" and _may_be_freed(doubt, confined=not self._tooling.unconfined),
             (level, *reasons),
@@ -221,9 +261,9 @@ class Settling:
         done = Done(_as_told(outcome))
         if outcome.effect is not None and settled.decision is not None and not outcome.failed:
             yield from self._ground.follow()  # what others did comes before what this call does
-            planning = self._ground.around().posture.mode == "plan"
-            about = (outcome.effect, _decided(settled), outcome.text)
-            wish = Wish(self._ground.record, call, *about, planning, _unconfined(settled))
+            now = self._ground.around()
+            about = (outcome.effect, _decided(settled), outcome.text, now.posture.mode == "plan")
+            wish = Wish(self._ground.record, call, *about, _unconfined(settled), now.process)
             done = yield from self._carry(wish)
         return [] if done.later else self._ended(call, settled, done, seconds)
 
@@ -284,7 +324,9 @@ class Settling:
         }
 
     def _refused(self, batch: Sequence[Prepared]) -> Iterator[Recorded]:
-        yield from self._ground.note(*[given_up(each.call, AFTER_THE_END) for each in batch])
+        halted = self.ending in ("paused", "cancelled")
+        words = HALTED.format(why=self.ending) if halted else AFTER_THE_END
+        yield from self._ground.note(*[given_up(each.call, words) for each in batch])
 
     def _give_up(self, calls: Iterable[Call], why: str) -> None:
         if ended := [given_up(call, why) for call in calls]:
@@ -295,18 +337,6 @@ class Settling:
 def given_up(call: Call, why: str) -> CallEnded:
     """Returns the end of a call that nobody carried out, or not to its end."""
     return CallEnded(call.id, call.tool, Result(call.id, why, failed=True))
-
-
-def decided_words(settled: Settled) -> str:
-    """Says on one line who decided about a call, by which rule, and why."""
-    decision = settled.decision
-    if decision is None:
-        return ""
-    by = f"{decision.layer} ({decision.rule})" if decision.rule else decision.layer
-    answer = ""
-    if settled.consent is not None:
-        answer = "; the person said yes" if settled.consent.yes else "; nobody said yes"
-    return f"{by}: {decision.reason}{answer}" if decision.reason else f"{by}{answer}"
 
 
 def _decided(settled: Settled) -> Decision:

@@ -7,12 +7,21 @@ import msgspec
 
 from assent.core.agent import Agent
 from assent.core.errors import NotFound
-from assent.core.mode import CustomMode, Mode, agent_of, in_force, stricter, unknown_mode
+from assent.core.mode import (
+    CustomMode,
+    Mode,
+    agent_of,
+    in_force,
+    own_name,
+    stricter,
+    unknown_mode,
+)
 from assent.core.paths import shown
 from assent.core.record import PlanRecord, RunNote
 from assent.core.session import SessionRecord
 from assent.core.tool import Action, Posture, Request, Verdict
 from assent.engine.session.desk import Desk
+from assent.engine.session.kinds import kinds
 from assent.engine.session.lineage import parents
 from assent.engine.session.tooling import Tooling
 from assent.tools.looking.overlay import Overlay
@@ -81,8 +90,7 @@ class Surroundings:
             self._tooling.auto,
             self._desk.grants.of(
                 record,
-                self._known(record).name,
-                mode,
+                (self._known(record).name, mode, own_name(custom)),
                 run.digest if run else "",
                 self._tooling.grants_s,
             ),
@@ -101,8 +109,7 @@ class Surroundings:
 
         return Around(
             self._files(plan if posture.mode == "plan" else None),
-            self._tooling.process,
-            self._tooling.shell,
+            *(self._tooling.fenced(posture) or (self._tooling.process, self._tooling.shell)),
             self._tooling.fetch,
             posture,
             place.root,
@@ -114,6 +121,7 @@ class Surroundings:
             is_readable,
             self._tooling.outside,
             session=record.session,
+            kinds=tuple(agent.name for agent in kinds(self._tooling.agents)),
         )
 
     def _known(self, record: SessionRecord) -> Agent:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from assent.core.agent import Agent
 from assent.core.errors import NotFound, Refused
 from assent.core.ids import slug
+from assent.core.masking import masked
 from assent.core.message import Text
 from assent.core.mode import Mode, stricter
 from assent.core.record import PlanRecord
@@ -57,7 +58,7 @@ class Tasking:
         session = self._clock.new_id()
         name = f"{parent.slug}-{slug(agent.name)}-{parent.children + 1}"
         started = SessionStarted(
-            session, parent.workspace, name, self._mode(parent, agent), task.title,
+            session, parent.workspace, name, self._mode(parent, agent), masked(task.title),
             parent=parent.session, depth=parent.depth + 1,
         )  # fmt: skip
         plan = self._desk.plan_of(parent)

@@ -7,6 +7,7 @@ import msgspec
 from assent.core.agent import Agent
 from assent.core.mode import CustomMode
 from assent.core.tool import Posture
+from assent.engine.session.places import Places
 from assent.ports import Asker, Driver, Fetch, Gate, Guard, Outside, Process, Shell
 from assent.tools.toolbox import Toolbox
 
@@ -37,6 +38,8 @@ class Tooling(msgspec.Struct, frozen=True):
     formats: Mapping[str, tuple[str, ...]] = {}  # format
     modes: Mapping[str, CustomMode] = {}  # of the person's and the project's own
     outside: Outside | None = None
+    # Returns what runs programs where rules keep files from them; None: nobody has to be kept.
+    fenced: Callable[[Posture], tuple[Process, Shell] | None] = lambda posture: None
     # Makes the guards of one turn: the loop guard, and hooks around calls.
     guards: Callable[[Callable[[], Posture]], Sequence[Guard]] = lambda posture: ()
     driver: Driver | None = None  # children work with others of its kind; None: there are none
@@ -44,6 +47,8 @@ class Tooling(msgspec.Struct, frozen=True):
     auto: bool = False  # --auto: what would be asked runs, except where that never may
     unconfined: bool = False  # shell.unconfined
     shell_s: float = 120  # shell.timeout_s
+    left: Callable[[], float | None] = lambda: None  # seconds of the turn; None: no limit
     questions_s: int = 0  # questions.expires_s
     grants_s: int = 0  # questions.grants_expire_s
     mask: Callable[[str], str] = lambda text: text  # takes secrets out of what calls say
+    places: Places | None = None  # of the tree that a child works in; None: it is nobody's child

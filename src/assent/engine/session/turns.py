@@ -34,10 +34,9 @@ from assent.engine.session.tooling import Tooling
 from assent.tools.tool import Around
 
 DIED = "Its process ended."
-# What is said of a turn that a call, a person or a question ended.
+# What is said of a turn that a call or a person ended.
 ENDS: dict[Why, str] = {
-    "declined": "The person said no; the model waits for what they say next.",
-    "waiting": "A question is open: `assent questions list` shows it.",
+    "declined": "You said no; nothing of it was done.",
 }
 
 
@@ -62,6 +61,7 @@ class SessionTurn:
         self._reached = 0  # the newest event of the session,
         self._quiet = -1  # and the newest event before which nobody else did anything unread
         self._held: tuple[SessionEvent, ...] = ()
+        self._wanted: TurnEnded | None = None  # the end that a person elsewhere wants
         self._record = diary.load(session)
         events = diary.read(session)
         self._record = folded(self._record, [e for e in events if e.seq > self._record.seq])
@@ -69,8 +69,10 @@ class SessionTurn:
         self._news = News(desk, self._record, self._linked)
         self.children = Children(self, desk, tooling, SessionTurn)
         self._settling = Settling(self, desk, tooling, self.children)
-        # Calls that wait for an answer, and for nothing else.
-        self._waiting = self._settling.effects.permission.take_up(events)
+        # Calls that wait for an answer, their own or their child's, and for nothing else.
+        own = self._settling.effects.permission.take_up(events)
+        lent = self.children.waiting
+        self._waiting = [c for c in self._transcript.unsettled if c in own or c.id in lent]
 
     @property
     def record(self) -> SessionRecord:
@@ -97,6 +99,8 @@ class SessionTurn:
         """Appends events to the session, behind what others said meanwhile."""
         if not events and not self._held:
             return ()
+        if self._wanted is not None:  # the driver only knows that it was interrupted
+            events = tuple(self._wanted if _is_broken_off(each) else each for each in events)
         held, self._held = self._held, ()
         self._record, recorded = self._diary.append(self._record, *held, *events)
         if recorded and recorded[0].position == self._quiet + 1:
@@ -113,10 +117,29 @@ class SessionTurn:
     def catch_up(self) -> tuple[Recorded, ...]:
         """Takes in what others did; where a person wants the work to stop, the turn is over."""
         told = (*self.children.heard(), *self.follow())
-        halt = "" if self._over else halt_of(self._desk.doors, self._record)
+        halt = None if self._over else halt_of(self._desk.doors, self._record)
         if halt and self._record.working:
-            return (*told, *self._end("paused" if halt == "paused" else "cancelled"))
+            return (*told, *self._end(halt.why, halt.words))
         return told
+
+    def halted(self) -> TurnEnded | None:
+        """Returns the end that a person elsewhere wants, as the log says it now; changes nothing.
+
+        It may be called from any thread.
+        """
+        record = self._record
+        if not record.halt and self._desk.doors.store.last() == self._quiet:
+            return None
+        return halt_of(self._desk.doors, self._diary.load(record.session))
+
+    def pull(self, end: TurnEnded) -> None:
+        """Has the turn end like this once it is broken off; may be called from any thread."""
+        self._wanted = self._wanted or end
+        self.children.pull(end)
+
+    @property
+    def pulled(self) -> bool:
+        return self._wanted is not None
 
     def follow(self) -> tuple[Recorded, ...]:
         """Takes in what others said in the session, and tells what they did to its plan."""
@@ -138,7 +161,7 @@ class SessionTurn:
         """Settles the calls of one answer; one that ends the turn has it end here."""
         yield from self._settling.settle(calls)
         if self._settling.ending:
-            yield from self._end(self._settling.ending)
+            yield from self._end(self._settling.ending, self._settling.words)
 
     def may(self, header: str, question: str) -> Generator[Recorded, None, bool]:
         """Asks the person whether to go on, on record; only a plain yes is one."""
@@ -149,10 +172,12 @@ class SessionTurn:
         return consent.yes
 
     def rest(self) -> Generator[Recorded | Delta, None, bool]:
-        """Waits for children in the background; tells whether one reported."""
+        """Waits for children in the background; tells whether one reported, or the turn is over."""
         reported = yield from self.children.rest()
         yield from self.follow()
-        return reported
+        if not reported and self.children.asking:
+            yield from self._end("waiting")
+        return reported or self._over
 
     def reminder(self) -> str:
         """Says what holds now, whatever was forgotten."""
@@ -166,7 +191,7 @@ class SessionTurn:
 
     def open(self) -> Iterator[Recorded | Delta]:
         """Ends what a process that died left open, starts the turn, and settles what waited."""
-        again = self._waiting
+        again, waited = self._waiting, self._record.ended == "waiting"
         lost = [given_up(c, self._lost(c)) for c in self._transcript.unsettled if c not in again]
         dead = [TurnEnded("waiting" if again else "interrupted", DIED)]
         dead = dead if self._record.working else []
@@ -177,6 +202,8 @@ class SessionTurn:
         yield from self.children.take_up()
         if again:
             yield from self.settle(again)
+        elif waited and not self._record.waiting:  # for children in the background alone
+            yield from self.rest()
 
     def fail(self, error: AssentError) -> tuple[Recorded, ...]:
         """Ends a turn that the driver could not end itself, such as when a file is unreadable."""
@@ -206,10 +233,20 @@ class SessionTurn:
         left = self._desk.commands.left()
         return UNKNOWN if left is not None and left.call == call.id else LOST
 
-    def _end(self, why: Why) -> tuple[Recorded, ...]:
+    def _end(self, why: Why, words: str = "") -> tuple[Recorded, ...]:
         """Ends the turn, because a call, an answer or a person elsewhere did."""
         self._over = True
-        return self.note(TurnEnded(why, ENDS.get(why, "")))
+        told = self._open_words() if why == "waiting" else words or ENDS.get(why, "")
+        return self.note(TurnEnded(why, told))
+
+    def _open_words(self) -> str:
+        """Says how many questions of the session and its children wait for an answer."""
+        own = self._record.session
+        found = [each for each in self._desk.questions.pending()
+                 if own in (each.session.session, each.root.session)]  # fmt: skip
+        if len(found) > 1:
+            return f"{len(found)} questions are open: `assent questions list` shows them."
+        return "A question is open: `assent questions list` shows it."
 
     def _posture(self) -> Posture:
         return self._surroundings.posture(self._record, self._current_plan())
@@ -239,3 +276,7 @@ class SessionTurn:
                 self._seen.update(metadata.get("seen", {}))
             case _:
                 pass
+
+
+def _is_broken_off(event: SessionEvent) -> bool:
+    return isinstance(event, TurnEnded) and event.why == "interrupted"

@@ -6,11 +6,13 @@ from typing import Final
 from assent.core.grant import Pattern
 from assent.gate.readonly.spec import listed
 from assent.gate.shell.arities import arity
+from assent.gate.shell.runners import CODE
+from assent.gate.shell.wrappers import RUNNERS, WRAPPERS
 
 BASH: Final = "bash"
 
 # Their words are code, or name what is run, deleted or sent: no prefix says what they would do.
-EXACTLY: Final = listed(
+_NAMED: Final = listed(
     "sh bash zsh dash ksh mksh ash fish csh tcsh python python2 python3 pypy pypy3 node nodejs "
     "deno bun ruby perl php lua luajit tclsh osascript pwsh powershell Rscript julia groovy guile "
     "racket elixir awk gawk mawk nawk sed gsed jq ed ex vi vim nvim emacs xargs find fd parallel "
@@ -19,10 +21,12 @@ EXACTLY: Final = listed(
     "busybox toybox watch flock strace ltrace unshare chroot entr script expect gdb tar zip rm "
     "rmdir mv cp ln dd install shred truncate chmod chown chgrp kill pkill killall tee psql mysql "
     "sqlite3 redis-cli systemctl service crontab at gh glab aws gcloud az java rake just task "
-    "git-filter-repo openssl gpg"
+    "git-filter-repo openssl gpg man less cc gcc g++ c++ clang clang++ rustc javac ansible dotnet"
 )
+EXACTLY: Final = _NAMED | CODE | frozenset(WRAPPERS)
 _RUNNERS: Final = frozenset(
     [
+        *RUNNERS,
         *((name, verb) for name in listed("npm pnpm yarn") for verb in listed("exec dlx x")),
         *((name, "run") for name in listed("uv poetry pipenv pdm rye hatch conda go cargo")),
         *(("git", verb) for verb in listed(
@@ -52,11 +56,18 @@ def _pattern(command: str) -> Pattern:
 
 def _exactly(words: tuple[str, ...], head: tuple[str, ...]) -> bool:
     name = words[0]
-    if "/" in name or name in EXACTLY or words[:2] in _RUNNERS:
+    if "/" in name or name in EXACTLY or words[:2] in _RUNNERS or _runs(words):
         return True
     if any(word.startswith("-") or not word or _is_odd(word) for word in head):
         return True
     return name in listed("make gmake") and len(words) > len(head)
+
+
+def _runs(words: tuple[str, ...]) -> bool:
+    """Tells whether a program runs another one, by its name; npm's kind runs scripts by theirs."""
+    verb = words[1:2]
+    own = verb == ("run",) and words[0] not in listed("npm pnpm yarn bun")
+    return own or verb in [(each,) for each in listed("exec x dlx shell develop")]
 
 
 def _is_odd(word: str) -> bool:

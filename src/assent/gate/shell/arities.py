@@ -19,7 +19,7 @@ GLOBALS: Final[dict[str, Globals]] = {
     "git": Globals(
         listed("-C -c --git-dir --work-tree --namespace --super-prefix --config-env "
                          "--exec-path --attr-source"),
-        listed("-c --config-env --exec-path"),
+        listed("-c --config-env --exec-path --git-dir --work-tree"),
     ),
     "docker": Globals(listed("-H --host -c --context --config -l --log-level")),
     "kubectl": Globals(listed("-n --namespace --context --cluster --kubeconfig -s")),

@@ -14,8 +14,8 @@ from assent.core.secret_names import why_secret
 from assent.gate.readonly.spec import listed
 from assent.gate.shell.arities import without_globals
 from assent.gate.shell.places import is_device, is_everything, is_machine
+from assent.gate.shell.scripts import SHELLS
 from assent.gate.shell.simple import Found, Simple
-from assent.gate.shell.spread import LONGEST, SHELLS
 
 
 class Ground(msgspec.Struct, frozen=True):
@@ -36,18 +36,23 @@ INTERPRETERS: Final = SHELLS | listed(
     "python python2 python3 pypy pypy3 node nodejs deno bun ruby perl php lua luajit tclsh "
     "osascript pwsh powershell Rscript julia groovy guile racket elixir"
 )
-AGENTS: Final = listed(
-    "claude opencode codex gemini aider goose cursor-agent amp droid qwen crush copilot kimi vibe"
+_PLAIN_AGENTS: Final = listed(
+    "claude claude-code opencode opencode-ai codex gemini gemini-cli aider aider-chat cursor-agent "
+    "qwen qwen-code kimi"
 )
+_OTHER_AGENTS: Final = listed("goose amp droid crush copilot vibe")  # other programs, too
+AGENTS: Final = _PLAIN_AGENTS | _OTHER_AGENTS
 _LOOSE: Final = re.compile(
     r"--(dangerously|yolo|full-auto|auto(-approve|-edit)?$|yes(-always)?$|allow-all|trust-all|"
     r"skip-permissions|always-approve|no-sandbox|bypass|force$)|-y$|bypassPermissions|yolo$|never$|"
     r"danger-full-access"
 )
 _RUNS_INPUT: Final = INTERPRETERS | listed("eval source . xargs")
-_LOOKS: Final = listed("status log diff review doctor --version --help -h")
+_ABOUT: Final = (("--version",), ("--help",), ("-h",), ("-V",), ("version",))
+_STARTS: Final = listed("run exec session chat -p --prompt --print -x --execute -c --continue")
 _HOLDERS: Final = listed("env printenv history set export declare")
-_FORK: Final = re.compile(r"(?<![\w:.])([\w:.]+)\(\)\{.*\1\|\1.*\}")
+_NAMES: Final = 50  # functions of one line that are looked at
+_FORK: Final = re.compile(r"(?<![\w:.])([\w:.]+)\(\)\{")
 
 
 def _recursive(command: Simple, ground: Ground) -> bool:
@@ -101,18 +106,28 @@ def _is_secret(word: str) -> bool:
     return bool(path) and bool(why_secret(path.encode("utf-8", "surrogateescape")))
 
 
-def _changes_plan(command: Simple, ground: Ground) -> bool:
-    words = command.arguments
-    return bool(words) and words[0] not in _LOOKS
+def _starts(command: Simple, ground: Ground) -> bool:
+    """Tells whether a program does more than say what it is."""
+    return command.arguments not in _ABOUT
 
 
 def _runs_assent(command: Simple, ground: Ground) -> bool:
+    return "assent" in _modules(command)
+
+
+def _runs_agent(command: Simple, ground: Ground) -> bool:
+    return any(name in _PLAIN_AGENTS for name in _modules(command))
+
+
+def _modules(command: Simple) -> list[str]:
     words = command.arguments
-    return any(one == "-m" and other.split(".")[0] == "assent" for one, other in pairwise(words))
+    return [then.split(".")[0] for first, then in pairwise(words) if first == "-m"]
 
 
-def _is_loose(command: Simple, ground: Ground) -> bool:
-    return any(_LOOSE.match(word) for word in command.arguments)
+def _is_agent(command: Simple, ground: Ground) -> bool:
+    """Tells of a name that other programs have, too, whether the agent is meant."""
+    words = command.arguments
+    return not words or words[0] in _STARTS or any(_LOOSE.match(word) for word in words)
 
 
 class Danger(msgspec.Struct, frozen=True):
@@ -123,6 +138,7 @@ class Danger(msgspec.Struct, frozen=True):
     reason: str
 
 
+_AGENT: Final = "It starts another agent, whose calls no gate here would judge."
 DANGERS: Final = (
     Danger(listed("rm shred srm trash"), _recursive,
            "It deletes a whole home, system, workspace or repository."),
@@ -140,19 +156,19 @@ DANGERS: Final = (
            "It takes the rights of another user, which nobody gave a model."),
     Danger(_RUNS_INPUT, _runs_download, "It runs what it downloads before anybody has read it."),
     Danger(SENDS, _sends_secret, "It sends secrets to another machine."),
-    Danger(listed("assent"), _changes_plan,
+    Danger(listed("assent"), _starts,
            "It runs Assent from inside a session; only a person at a terminal approves."),
     Danger(INTERPRETERS, _runs_assent,
            "It runs Assent from inside a session; only a person at a terminal approves."),
-    Danger(AGENTS, _is_loose, "It starts an agent that asks nobody."),
+    Danger(_PLAIN_AGENTS, _starts, _AGENT),
+    Danger(_OTHER_AGENTS, _is_agent, _AGENT),
+    Danger(INTERPRETERS, _runs_agent, _AGENT),
 )  # fmt: skip
 
 
 def danger_of(text: str, found: Found, ground: Ground) -> str:
     """Returns why nobody should run a line; nothing if these tables know of no reason."""
-    if len(text) > LONGEST:
-        return f"It is longer than {LONGEST} characters, so that nobody can look through it."
-    if _FORK.search(re.sub(r"\s+", "", text)):
+    if _multiplies(re.sub(r"\s+", "", text)):
         return "It multiplies until the machine stands still."
     if any(is_device(word.text) for word in found.targets):
         return "It writes to a disk or the memory."
@@ -160,8 +176,13 @@ def danger_of(text: str, found: Found, ground: Ground) -> str:
     return next((reason for reason in reasons if reason), "")
 
 
+def _multiplies(squeezed: str) -> bool:
+    names = sorted(set(_FORK.findall(squeezed)))[:_NAMES]
+    return any(f"{name}|{name}" in squeezed for name in names)
+
+
 def _reason(command: Simple, ground: Ground) -> str:
-    name = "mkfs" if command.name.startswith("mkfs.") else command.name
+    name = "mkfs" if command.name.startswith("mkfs.") else command.name.partition("@")[0]
     plain = Simple(without_globals(command), command.sets, command.fed, command.given)
     rows = (row.reason for row in DANGERS if name in row.names and row.test(plain, ground))
     return next(rows, "")

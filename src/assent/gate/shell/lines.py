@@ -1,6 +1,7 @@
 """Lines: reads a command line of a session that builds, for its rules, questions and risks."""
 
 from posixpath import basename
+from typing import Final
 
 from assent.core.command_line import CommandLine
 from assent.gate.shell.always import patterns
@@ -9,12 +10,19 @@ from assent.gate.shell.dangers import Ground, danger_of
 from assent.gate.shell.reading import reading
 from assent.gate.shell.risks import risk_of
 from assent.gate.shell.simple import Found, Simple, Word
-from assent.gate.shell.spread import spread
-from assent.gate.shell.writers import doubtful_writes, written
+from assent.gate.shell.spread import LONGEST, spread
+from assent.gate.shell.writers import doubtful_writes, perhaps_written, written
+
+LONG: Final = (
+    f"It is longer than {LONGEST} characters, so that nobody can look through it; write a script "
+    "file with the edit tools and run that."
+)
 
 
 def read_line(text: str, *, root: str = "", home: str = "") -> CommandLine:
     """Looks at the text of a line and never raises; what it cannot tell is not certain."""
+    if len(text) > LONGEST:
+        return CommandLine((text,), certain=False, danger=LONG, risk="high", reasons=(LONG,))
     try:
         return reading(text) or _read(text, Ground(root, home))
     except Exception as error:  # law 9: what cannot be judged is not certain
@@ -39,6 +47,7 @@ def _read(text: str, ground: Ground) -> CommandLine:
         danger=danger,
         risk="high" if danger or not certain else level,
         reasons=(danger,) if danger else reasons,
+        perhaps=perhaps_written(found),
         always=patterns(commands, exactly=level == "high" or _by_path(found)) if lasting else (),
     )
 

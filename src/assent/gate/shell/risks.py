@@ -11,8 +11,8 @@ from assent.gate.readonly.judge import judge
 from assent.gate.readonly.spec import listed
 from assent.gate.shell.arities import without_globals
 from assent.gate.shell.dangers import AGENTS, INTERPRETERS, SENDS
+from assent.gate.shell.scripts import SHELLS
 from assent.gate.shell.simple import Found, Simple
-from assent.gate.shell.spread import SHELLS
 
 Reason: TypeAlias = tuple[Level, str]
 
@@ -88,7 +88,8 @@ _CODE: Final = re.compile(r"-\w*[ceEr]|--eval|--exec|-p|--print|-")
 def risk_of(found: Found, writes: tuple[str, ...]) -> tuple[Level, tuple[str, ...]]:
     """Returns the highest level of all commands, and every reason for it."""
     reasons: list[Reason] = [("high", f"It is not certain: {doubt}.") for doubt in found.doubts]
-    for command in found.commands:
+    looked_at = found.commands[:_LOOKED] if found.doubts else found.commands
+    for command in looked_at:
         if command.words:
             reasons += _reasons(command)
     reasons += [("medium", f"It writes {path}.") for path in writes[:_NAMED]]
@@ -100,6 +101,7 @@ def risk_of(found: Found, writes: tuple[str, ...]) -> tuple[Level, tuple[str, ..
 
 
 _NAMED: Final = 5
+_LOOKED: Final = 10  # commands of a line whose level is known to be the highest
 _LONGEST: Final = 100  # characters of a word that can tell something
 _ORDER: Final[tuple[Level, ...]] = ("low", "medium", "high")
 

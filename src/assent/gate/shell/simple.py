@@ -1,8 +1,13 @@
 """A simple command as a look at the text finds it: its words, and where its input comes from."""
 
+import re
+from typing import Final
+
 import msgspec
 
 from assent.core.shell_words import WILD
+
+_QUOTED: Final = re.compile("[ \t\n'\"]")
 
 
 class Word(msgspec.Struct, frozen=True):
@@ -16,9 +21,10 @@ class Simple(msgspec.Struct, frozen=True):
     """A program or builtin with its arguments, and the commands whose output it is given."""
 
     words: tuple[Word, ...]
-    sets: tuple[str, ...] = ()  # variables that it sets
+    sets: tuple[str, ...] = ()  # variables that it sets, as NAME=VALUE
     fed: tuple["Simple", ...] = ()
     given: bool = False  # its input is a file or text in the line
+    open: bool = False  # words of its input are added to its own
 
     @property
     def name(self) -> str:
@@ -61,7 +67,7 @@ class Found(msgspec.Struct, frozen=True):
 
 def quoted(text: str) -> str:
     """Returns a word so that no two lists of words look the same."""
-    if text and not any(sign in text for sign in " \t\n'\""):
+    if text and not _QUOTED.search(text):
         return text
     return "'" + text.replace("'", "'\"'\"'") + "'"
 

@@ -6,6 +6,8 @@ from functools import cache
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser, Tree
 
+from assent.core.shell import MOST_COMMANDS
+from assent.gate.shell.evaluated import is_evaluated
 from assent.gate.shell.gaps import is_torn
 from assent.gate.shell.simple import Found, Simple, Word
 from assent.gate.shell.words import bytes_of, text_of, word_of
@@ -17,6 +19,8 @@ HIDDEN = "something that looks like a command inside another could not be told a
 HEREDOC = "the end of a text for a command's input could not be told"
 FUNCTION = "it gives a command's name another meaning"
 DEEP = "it is nested too deeply"
+AGAIN = "a value in it may be read as a command"
+MANY = f"these are more than {MOST_COMMANDS} commands"
 
 _SIGNS = re.compile(rb"\$\(|`|[<>]\(|\$\{[ \t\n|]")
 _OPENS = frozenset(
@@ -48,6 +52,7 @@ def found_in(text: str) -> Found:
     doubts += [ERROR] if tree.root_node.has_error else []
     doubts += [TORN] if is_torn(tree.root_node, content) else []
     doubts += [HIDDEN] if _hides(tree, content) else []
+    doubts += [AGAIN] if is_evaluated(tree.root_node, content) else []
     unique = tuple(dict.fromkeys(doubts))
     return Found(tuple(walk.commands), tuple(walk.targets), unique, walk.nested)
 
@@ -91,8 +96,8 @@ class _Walk:
 
     def into(self, node: Node, fed: tuple[Simple, ...] = ()) -> tuple[Simple, ...]:
         """Finds the commands of a part, each given the output of `fed`, and returns them."""
-        if self._depth > DEEPEST:
-            self.doubts.append(DEEP)
+        if self._depth > DEEPEST or len(self.commands) > MOST_COMMANDS:
+            self.doubts.append(DEEP if self._depth > DEEPEST else MANY)
             return ()
         self._depth += 1
         before = len(self.commands)
@@ -122,7 +127,7 @@ class _Walk:
             case "command_substitution" | "process_substitution":
                 self.nested = True
             case "variable_assignment":
-                self.commands.append(Simple((), (_variable(node),)))
+                self.commands.append(Simple((), (text_of(node, self._line),)))
             case _:
                 pass
 
@@ -150,7 +155,7 @@ class _Walk:
         if node.type == "test_command":
             words = [
                 Word(words[0].text),
-                *(Word(w, plain=False) for w in text_of(node, self._line).split()[1:]),
+                *(Word(w) for w in text_of(node, self._line).split()[1:]),
             ]
         given = tuple(s for part in own for s in self._within(part))
         at = len(self.commands)
@@ -158,7 +163,7 @@ class _Walk:
         for part in [part for part in parts if part.type in _REDIRECTS]:
             words += self._redirect(part, (*fed, *given, Simple(tuple(words))))
         feeds = any(part.type in _REDIRECTS and _feeds(part) for part in parts)
-        names = tuple(_variable(part) for part in sets)
+        names = tuple(text_of(part, self._line) for part in sets)
         if node.type in ("declaration_command", "unset_command"):
             words += [word_of(part, self._line) for part in sets]
         self.commands[at] = Simple(tuple(words), names, (*fed, *given), feeds)
@@ -221,8 +226,3 @@ def _feeds(node: Node) -> bool:
     if node.type != "file_redirect":
         return True
     return any(child.type == "<" for child in node.children)
-
-
-def _variable(node: Node) -> str:
-    name = node.child_by_field_name("name")
-    return (name.text or b"").decode("ascii").partition("[")[0] if name is not None else ""

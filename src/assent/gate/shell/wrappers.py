@@ -1,6 +1,8 @@
 """Wrappers: programs that run another one, and where in their words that stands."""
 
+import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 import msgspec
@@ -10,46 +12,82 @@ from assent.gate.shell.simple import Simple, Word
 
 
 class Wrapper(msgspec.Struct, frozen=True):
-    """How the words before the inner command look: options with values, and operands of its own."""
+    """How the words before the inner command look; an option that is not listed is a doubt."""
 
-    values: frozenset[str] = frozenset()
+    values: frozenset[str] = frozenset()  # options with a value
+    flags: frozenset[str] = frozenset()  # options without one; `-#` is any number
     operands: int = 0
     sets: bool = False  # NAME=VALUE may stand before the command
     silent: frozenset[str] = frozenset()  # with these it runs nothing
-    bare: bool = False  # the shell's own word: an option is a command already
+
+    def size(self, text: str) -> int:
+        """Returns how many words an option is, with its value; 0 if it is not known."""
+        name, sign, _ = text.partition("=")
+        if text in self.values:
+            return 2
+        if text in self.flags or (sign and name.startswith("--") and name in self.values):
+            return 1
+        if "-#" in self.flags and re.fullmatch(r"--?\d+", text):
+            return 1
+        return 0 if text.startswith("--") else self._cluster(text)
+
+    def _cluster(self, text: str) -> int:
+        if text[:2] in self.values:
+            return 1
+        before, last = text[1:-1], text[-1]
+        if not all(f"-{letter}" in self.flags for letter in before):
+            return 0
+        return 1 if f"-{last}" in self.flags else 2 * (f"-{last}" in self.values)
 
 
-def _with(values: str = "", operands: int = 0, silent: str = "") -> Wrapper:
-    return Wrapper(listed(values), operands, silent=listed(silent))
+class Inner(msgspec.Struct, frozen=True):
+    """The commands that a wrapper runs; `told`: there are no others."""
+
+    commands: tuple[Simple, ...] = ()
+    told: bool = True
 
 
+def _with(values: str = "", flags: str = "", operands: int = 0, silent: str = "") -> Wrapper:
+    return Wrapper(listed(values), listed(flags), operands, silent=listed(silent))
+
+
+_XARGS: Final = _with(
+    "-I -n -P -L -d -a -s -E --max-args --max-procs --max-lines --delimiter --arg-file --replace "
+    "--max-chars",
+    "-0 --null -r --no-run-if-empty -t --verbose -x --exit -i",
+)
 WRAPPERS: Final[dict[str, Wrapper]] = {
-    "env": Wrapper(listed("-u --unset -C --chdir"), sets=True),
+    "env": Wrapper(listed("-u --unset"), listed("- -i --ignore-environment"), sets=True),
+    "cross-env": Wrapper(sets=True),
     "sudo": Wrapper(listed("-u -g -C -h -p -D -r -t -T -U --user --group"), sets=True),
     "doas": _with("-u -C"),
-    "nice": _with("-n --adjustment"),
-    "ionice": _with("-c -n -p --class --classdata"),
-    "chrt": _with(operands=1),
-    "taskset": _with(operands=1),
+    "nice": _with("-n --adjustment", "-#"),
+    "ionice": _with("-c -n --class --classdata", "-t --ignore"),
+    "chrt": _with(flags="-b -f -i -o -r", operands=1),
+    "taskset": _with(flags="-c --cpu-list", operands=1),
     "nohup": _with(),
-    "timeout": _with("-k --kill-after -s --signal", operands=1),
-    "time": Wrapper(bare=True),
-    "xargs": _with("-I -n -P -L -d -a -s -E --max-args --max-procs --max-lines --delimiter "
-                   "--arg-file --replace --max-chars"),
-    "command": _with(silent="-v -V"),
+    **dict.fromkeys(
+        ("timeout", "gtimeout"),
+        _with("-k --kill-after -s --signal", "--foreground --preserve-status -v --verbose",
+              operands=1),
+    ),
+    "time": _with(flags="-p"),
+    "xargs": _XARGS,
+    "command": _with(flags="-p", silent="-v -V"),
     "builtin": _with(),
-    "exec": _with("-a"),
-    "coproc": Wrapper(bare=True),
-    "setsid": _with(),
+    "exec": _with(),
+    "coproc": _with(),
+    "setsid": _with(flags="-c -f -w"),
     "setarch": _with(operands=1),
+    **dict.fromkeys(listed("linux32 linux64 x86_64 i386 i486 i586 i686 uname26"), _with()),
     "stdbuf": _with("-i -o -e --input --output --error"),
-    "unbuffer": _with(),
-    "chronic": _with(),
-    "ts": _with(),
-    "flock": _with("-w -E --timeout", operands=1),
-    "chroot": _with("--userspec --groups", operands=1),
-    "unshare": _with(),
+    "unbuffer": _with(flags="-p"),
+    "chronic": _with(flags="-v -e"),
+    "eatmydata": _with(),
     "fakeroot": _with(),
+    "flock": _with("-w -E --timeout", operands=1),
+    "chroot": _with(operands=1),
+    "unshare": _with(),
     "faketime": _with(operands=1),
     "strace": _with("-o -e -p -s -u -E -P -O -S"),
     "ltrace": _with("-o -e -p -s -u -n"),
@@ -61,77 +99,118 @@ WRAPPERS: Final[dict[str, Wrapper]] = {
     "dotenv": _with("-f -e"),
     "busybox": _with(),
     "toybox": _with(),
-    "caffeinate": _with("-t -w"),
-    "proxychains": _with(),
+    "caffeinate": _with("-t -w", "-d -i -m -s -u"),
+    "proxychains": _with(flags="-q"),
     "torsocks": _with(),
     "pkexec": _with("--user"),
     "run0": _with("-u -g --user"),
-    "runuser": _with("-u -g", operands=0),
-    "setpriv": _with("--reuid --regid"),
+    "runuser": _with("-u -g"),
+    "setpriv": _with(),
     "systemd-run": _with("-p -u -M --unit --property"),
     "dbus-run-session": _with(),
-    "xvfb-run": _with("-n -s -e -f"),
+    "xvfb-run": _with("-n -s -e -f", "-a"),
+    "prlimit": _with(),
+    "choom": _with("-n"),
+    "nsenter": _with(),
+    "ssh": _with("-p -i -l", "-T -q -v -4 -6 -n -t", operands=1),
 }  # fmt: skip
 
 # What runs a program by its second word: `uv run pytest`.
 RUNNERS: Final[dict[tuple[str, str], Wrapper]] = {
-    **{(name, "run"): _with("-p --python --with --extra --group --package") for name in
-       listed("uv poetry pipenv pdm rye hatch conda pipx")},
-    **{(name, "exec"): _with("-c -w --workspace") for name in
+    **{(name, "run"): _with("-p --python --with --extra --group --package -n --name",
+                            "--frozen --locked --no-sync --all-extras --isolated -q --quiet")
+       for name in listed("uv poetry pipenv pdm rye hatch conda mamba pipx")},
+    **{(name, "exec"): _with("-w --workspace", "-y --yes") for name in
        listed("bundle npm pnpm yarn mise asdf rbenv pyenv")},
+    **{(name, verb): _with() for name in listed("npm mise") for verb in ("x",)},
     **{(name, "dlx"): _with() for name in listed("pnpm yarn")},
     ("direnv", "exec"): _with(operands=1),
 }  # fmt: skip
 NEXT: Final = listed("npx bunx uvx")
+_NEXT: Final = _with("-p --package --from --with", "-y --yes -q --quiet")
 _EXEC: Final = listed("-exec -execdir -ok -okdir")
+_MOST: Final = 10  # programs that one search runs
 
 
-def inner(command: Simple) -> Iterator[Simple]:
-    """Yields the commands that a wrapper runs, each with the input of the wrapper."""
-    words = command.words
+def inner(command: Simple) -> Inner:
+    """Returns the commands that a wrapper runs, each with the input of the wrapper."""
     if command.name == "find":
-        yield from _by_find(command)
-        return
-    wrapper = WRAPPERS.get(command.name)
-    start = 1
-    if wrapper is None and command.name in NEXT:
-        wrapper = _with("-p --package --from --with")
-    if wrapper is None and len(words) > 1:
-        wrapper, start = RUNNERS.get((command.name, words[1].text)), 2
+        return _by_find(command)
+    wrapper, start = _wrapper(command)
     if wrapper is None:
-        return
-    rest, sets = _after(wrapper, words[start:])
+        return Inner(told=not (command.open and command.name in NEXT))
+    rest, sets, told = _after(wrapper, command.words[start:])
+    if rest and command.name == "xargs":
+        return Inner((_by_xargs(command, rest),), told)
     if rest:
-        yield Simple(rest, sets, command.fed, command.given)
+        run = Simple(rest, sets, command.fed, command.given, command.open)
+        return Inner((run,), told)
+    return Inner(told=told and not command.open)
 
 
-def _after(wrapper: Wrapper, words: Sequence[Word]) -> tuple[tuple[Word, ...], tuple[str, ...]]:
-    """Returns the words of the inner command, and the variables that are set for it."""
-    left, at, sets = wrapper.operands, 0, []
+def _wrapper(command: Simple) -> tuple[Wrapper | None, int]:
+    words = command.words
+    if command.name in NEXT:
+        return _NEXT, 1
+    if command.name in WRAPPERS or len(words) < len(("name", "verb")):
+        return WRAPPERS.get(command.name), 1
+    return RUNNERS.get((command.name, words[1].text)), 2
+
+
+def _after(
+    wrapper: Wrapper, words: Sequence[Word]
+) -> tuple[tuple[Word, ...], tuple[str, ...], bool]:
+    """Returns the words of the inner command, the variables set for it, and if all is known."""
+    left, at, sets, ended, told = wrapper.operands, 0, [], False, True
     while at < len(words):
         text = words[at].text
         if text in wrapper.silent:
-            return (), ()
-        if text == "--":
-            at += 1 + left
-            break
-        if text.startswith("-") and text != "-" and not (wrapper.bare and text != "-p"):
-            at += 2 if text in wrapper.values else 1
+            return (), (), told
+        size = 1
+        if text.startswith("-") and not ended:
+            ended = text == "--"
+            size = 1 if ended else wrapper.size(text)
         elif wrapper.sets and "=" in text:
-            sets.append(text.partition("=")[0])
-            at += 1
+            sets.append(text)
         elif left:
-            left, at = left - 1, at + 1
+            left -= 1
         else:
             break
-    return tuple(words[at:]), tuple(sets)
+        told = told and size > 0 and all(word.plain for word in words[at : at + size])
+        at += size or 1
+    return tuple(words[at:]), tuple(sets), told
 
 
-def _by_find(command: Simple) -> Iterator[Simple]:
-    words = command.words
-    for at, word in enumerate(words):
-        if word.text not in _EXEC:
-            continue
-        ends = [i for i, each in enumerate(words) if i > at and each.text in (";", "+")]
-        if rest := words[at + 1 : ends[0] if ends else len(words)]:
-            yield Simple(rest)
+def _by_xargs(command: Simple, rest: tuple[Word, ...]) -> Simple:
+    """Returns what is run for the words of its input, which come last or where a mark stands."""
+    before = command.arguments[: len(command.words) - len(rest) - 1]
+    marks = [then for one, then in pairwise(before) if one in ("-I", "--replace")]
+    marks += [text[2:] or "{}" for text in before if text[:2] in ("-I", "-i")]
+    marks += [text.partition("=")[2] for text in before if text.startswith("--replace=")]
+    marks = [mark for mark in marks if mark]
+    return Simple(_marked(rest, marks), (), command.fed, command.given, not marks)
+
+
+def _marked(words: Sequence[Word], marks: Sequence[str]) -> tuple[Word, ...]:
+    return tuple(
+        Word(word.text, plain=False) if any(mark in word.text for mark in marks) else word
+        for word in words
+    )
+
+
+def _by_find(command: Simple) -> Inner:
+    told = all(_is_told(word) for word in command.words) and not command.open
+    runs = tuple(_runs(command.words))
+    return Inner(runs[:_MOST], told and len(runs) <= _MOST)
+
+
+def _is_told(word: Word) -> bool:
+    return word.plain or word.text == "{}"
+
+
+def _runs(words: Sequence[Word]) -> Iterator[Simple]:
+    starts = [at for at, word in enumerate(words) if word.text in _EXEC]
+    for at in starts[: _MOST + 1]:
+        ends = (i for i in range(at + 1, len(words)) if words[i].text in (";", "+"))
+        if rest := words[at + 1 : next(ends, len(words))]:
+            yield Simple(_marked(rest, ("{}",)))

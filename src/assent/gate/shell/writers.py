@@ -7,6 +7,7 @@ from posixpath import join, normpath
 from typing import Final
 
 from assent.gate.readonly.spec import listed
+from assent.gate.shell.reaching import reached
 from assent.gate.shell.simple import Found, Simple, Word
 
 _HARMLESS: Final = listed("/dev/null /dev/stdout /dev/stderr /dev/tty {}")
@@ -66,6 +67,18 @@ def written(found: Found) -> tuple[str, ...]:
         if path and path not in _HARMLESS
     ]
     return tuple(dict.fromkeys(paths))
+
+
+def perhaps_written(found: Found) -> tuple[str, ...]:
+    """Returns what a line writes if names in it are folders; one with all in it ends with `/`."""
+    named = [path for command in found.commands for path in reached(command) if path.strip("/")]
+    folders = _folders(found)
+    paths = [
+        normpath(join(folder, path)) + ("/" if path.endswith("/") else "")
+        for path in named
+        for folder in folders
+    ]
+    return tuple(dict.fromkeys(path for path in paths if path not in ("./", "/")))
 
 
 def doubtful_writes(found: Found) -> list[str]:

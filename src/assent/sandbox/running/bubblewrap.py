@@ -5,7 +5,7 @@ import pwd
 import re
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Final
@@ -63,7 +63,7 @@ class Bubblewrap:
 
     def run(
         self, pipeline: Sequence[Program], folder: bytes, limits: Limits
-    ) -> Iterator[Chunk | Ended]:
+    ) -> Generator[Chunk | Ended, None, None]:
         """Runs a pipeline in a folder; each program has a sandbox of its own."""
         profile = self._profile()
         made = made_for(profile)

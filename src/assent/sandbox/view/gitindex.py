@@ -1,13 +1,16 @@
 """Git's index as it has to look where files are masked: what is tracked and hidden is unchanged.
 
-Otherwise git would want to compare the masked file, and fail on it. The copy is shown in place of
-the index; on disk nothing changes.
+Otherwise git would want to compare the masked file, and fail on it. As it is said to be left out
+of the checkout, too, `git grep` does not look at what was added instead. The copy is shown in place
+of the index; on disk nothing changes.
 """
 
 import hashlib
 import os
 from collections.abc import Iterator
 from typing import Final
+
+import msgspec
 
 from assent.core.paths import ancestors, inside
 from assent.sandbox.view.peek import text_of
@@ -18,9 +21,12 @@ LARGEST: Final = 64 << 20
 _SIGNATURE: Final = b"DIRC"
 _HEADER, _STAT, _FLAGS = 12, 40, 2
 _UNCHANGED, _EXTENDED, _STAGE = 0x8000, 0x4000, 0x3000  # bits of an entry's flags
+_LEFT_OUT: Final = 0x4000  # of the flags that an extended entry has besides
 _VERSIONS: Final = (2, 3, 4)
+_EXTENDS: Final = 3  # from this version on there are extended entries
 _COMPRESSED: Final = 4  # from this version on, a path gives only what differs from the one before
 _HASHES: Final = ("sha1", "sha256")
+_OFFSETS: Final = (b"EOIE", b"IEOT")  # extensions that tell where entries stand; git does without
 
 
 def indexes(profile: Profile) -> dict[bytes, bytes]:
@@ -43,39 +49,85 @@ def unchanged(index: bytes, hidden: frozenset[bytes]) -> bytes:
     if kind is None:
         return b""
     size = hashlib.new(kind).digest_size
-    body = bytearray(index[:-size])
     try:
-        found = [
-            at
-            for at, path in _entries(index, size)
-            if path in hidden or not hidden.isdisjoint(ancestors(path))
-        ]
+        body = _rewritten(index[:-size], hidden, size)
     except (ValueError, IndexError):
         return b""
-    for at in found:
-        body[at] |= _UNCHANGED >> 8
-    return bytes(body) + hashlib.new(kind, body).digest() if found else b""
+    return body + hashlib.new(kind, body).digest() if body else b""
 
 
-def _entries(index: bytes, size: int) -> Iterator[tuple[int, bytes]]:
-    """Yields where the flags of each entry stand, and its path."""
+class _Entry(msgspec.Struct, frozen=True):
+    """Where an entry begins and ends, where its flags and its own path stand, and which it is."""
+
+    start: int
+    flags: int
+    name: int
+    end: int
+    path: bytes
+
+
+def _rewritten(index: bytes, hidden: frozenset[bytes], size: int) -> bytes:
+    version = int.from_bytes(index[4:8], "big")
+    parts, at, found = [], _HEADER, False
+    for entry in _entries(index, size):
+        whole = index[entry.start : entry.end]
+        if _value(index, entry.flags) & _STAGE or not _is_hidden(entry.path, hidden):
+            parts.append(whole)
+        else:
+            parts.append(_marked(index, entry, version))
+            found = True
+        at = entry.end
+    head = index[:4] + max(version, _EXTENDS).to_bytes(4, "big") + index[8:_HEADER]
+    return b"".join((head, *parts, _extensions(index[at:]))) if found else b""
+
+
+def _is_hidden(path: bytes, hidden: frozenset[bytes]) -> bool:
+    return path in hidden or not hidden.isdisjoint(ancestors(path))
+
+
+def _marked(index: bytes, entry: _Entry, version: int) -> bytes:
+    """Returns an entry that is unchanged, and left out of the checkout."""
+    value = _value(index, entry.flags)
+    more = _value(index, entry.flags + _FLAGS) if value & _EXTENDED else 0
+    flags = (value | _UNCHANGED | _EXTENDED, more | _LEFT_OUT)
+    front = index[entry.start : entry.flags] + b"".join(f.to_bytes(_FLAGS, "big") for f in flags)
+    if version >= _COMPRESSED:
+        return front + index[entry.name : entry.end]
+    made = front + entry.path
+    return made + bytes(8 - len(made) % 8)  # one to eight, so that the next one is aligned
+
+
+def _extensions(rest: bytes) -> bytes:
+    """Returns what follows the entries, without what would be wrong now."""
+    kept, at = b"", 0
+    while at < len(rest):
+        end = at + 8 + int.from_bytes(rest[at + 4 : at + 8], "big")
+        kept += b"" if rest[at : at + 4] in _OFFSETS else rest[at:end]
+        at = end
+    return kept
+
+
+def _entries(index: bytes, size: int) -> Iterator[_Entry]:
     version = int.from_bytes(index[4:8], "big")
     at, path = _HEADER, b""
     for _ in range(int.from_bytes(index[8:12], "big")):
         flags = at + _STAT + size
-        value = int.from_bytes(index[flags : flags + _FLAGS], "big")
-        start = flags + _FLAGS + (_FLAGS if value & _EXTENDED else 0)
+        start = name = flags + _FLAGS * (2 if _value(index, flags) & _EXTENDED else 1)
         if version < _COMPRESSED:
-            end = index.index(b"\0", start)
-            path = index[start:end]
-            at += (end - at + 8) // 8 * 8  # one to eight zero bytes, so that the next is aligned
+            zero = index.index(b"\0", start)
+            path = index[start:zero]
+            end = at + (zero - at + 8) // 8 * 8
         else:
             dropped, start = _number(index, start)
-            end = index.index(b"\0", start)
-            path = path[: len(path) - dropped] + index[start:end]
-            at = end + 1
-        if not value & _STAGE:
-            yield flags, path
+            zero = index.index(b"\0", start)
+            path = path[: len(path) - dropped] + index[start:zero]
+            end = zero + 1
+        yield _Entry(at, flags, name, end, path)
+        at = end
+
+
+def _value(index: bytes, at: int) -> int:
+    return int.from_bytes(index[at : at + _FLAGS], "big")
 
 
 def _number(index: bytes, at: int) -> tuple[int, int]:

@@ -4,7 +4,7 @@ import os
 
 import msgspec
 
-from assent.core.paths import inside
+from assent.core.paths import inside, one_line
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -26,6 +26,7 @@ class Profile(msgspec.Struct, frozen=True):
     # the run. A folder above a mount can still be renamed away with all that is in it; so each
     # folder between the root and an entry of `kept` or `masks` is mounted on itself first.
     kept: tuple[bytes, ...] = ()
+    ruled: frozenset[bytes] = frozenset()  # entries of `masks` and `kept` that a rule put there
 
     def visible(self, path: bytes) -> bool:
         """Tells whether a program inside could read what a path leads to."""
@@ -41,3 +42,15 @@ class Profile(msgspec.Struct, frozen=True):
         """Returns the first masked path in a folder; the mask over it, if it is masked itself."""
         real = os.path.realpath(folder)
         return next((m for m in self.masks if inside(m, real) or inside(real, m)), None)
+
+    def closed(self) -> tuple[str, ...]:
+        """Says what of a writable workspace cannot change, or by a rule cannot be read."""
+        kept = [(path, "a rule denies edits there") for path in self.kept]
+        masked = [(path, "a rule hides it") for path in self.masks if path in self.ruled]
+        return tuple(
+            self._name(path) + (f" ({why})" if path in self.ruled else "")
+            for path, why in (*kept, *masked)
+        )
+
+    def _name(self, path: bytes) -> str:
+        return one_line(path[len(self.root) + 1 :]) if path != self.root else "the workspace"

@@ -5,7 +5,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -38,11 +38,15 @@ class Folder(msgspec.Struct, frozen=True):
     doubtful: tuple[tuple[bytes, bytes], ...] = ()
 
 
+Lists: TypeAlias = Callable[[bytes, Stamp], Folder]
+
+
 class Scanner:
     """Remembers folders as long as they stay the same: then one look at each is enough."""
 
-    def __init__(self, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(self, clock: Callable[[], int] = time.time_ns, lists: Lists | None = None) -> None:
         self._clock = clock
+        self._lists = lists or _listed  # what tells of a folder what in it matters
         self._folders: dict[bytes, Folder] = {}
         self._judged: dict[bytes, tuple[Stamp, bool]] = {}
         self.read = 0  # folders that had to be listed, for whoever measures
@@ -76,7 +80,7 @@ class Scanner:
             known = self._folders.get(path)
             if known is not None and known.stamp == stamp:
                 return known
-            seen = _listed(path, stamp)
+            seen = self._lists(path, stamp)
         except OSError:
             self._folders.pop(path, None)
             return None

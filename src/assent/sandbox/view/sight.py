@@ -4,8 +4,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 
 from assent.core.errors import Refused
-from assent.core.paths import inside, one_line
+from assent.core.fence import Fence
+from assent.core.paths import folded, inside, one_line
 from assent.sandbox.view.bounds import survey
+from assent.sandbox.view.fenced import Fenced
 from assent.sandbox.view.gitdirs import gitdirs
 from assent.sandbox.view.mounts import mounts, read_table
 from assent.sandbox.view.profile import Profile
@@ -31,6 +33,15 @@ TOOLS_DEPTH = 3
 
 # Each mask is a mount to make, and bubblewrap takes only so many arguments.
 MOST_MASKS = 1000
+MOST_FENCES = 8  # that are remembered, each with the folders that were looked at
+
+
+def _is_git(path: bytes, folder: bool) -> bool:
+    return folded(path.rpartition(b"/")[2]) == b".git"
+
+
+# Whoever works in a repository below the workspace runs what its own settings say, too.
+GITS = Fence(keeps=_is_git)
 
 
 class Sight:
@@ -47,8 +58,9 @@ class Sight:
         self._places = (root, home, tuple(hidden))
         self._environment = environment
         self._scanner = Scanner()
+        self._fenced: dict[tuple[Fence, bytes], Fenced] = {}
 
-    def profile(self, *, writable: bool = False) -> Profile:
+    def profile(self, *, writable: bool = False, fence: Fence | None = None) -> Profile:
         """Looks at the disk as it is now; what appears later is seen by the next profile."""
         bounds = self._bounds = survey(*self._places)
         system = [step for path in system_paths() for step in trail(path)]
@@ -61,20 +73,39 @@ class Sight:
         foreign = frozenset(system)
         own = [path for path in tools if not covered(path, foreign)]
         second = self._scanned((bounds.root, *git), own, first)
+        hidden, closed = self._ruled(fence, writable=writable)
+        others = [path for path in second if self._may_mask(path, foreign)]
         masks = outermost(
             path
-            for path in (*first, *(path for path in second if self._may_mask(path, foreign)))
+            for path in (*first, *others, *hidden)
             if covered(path, in_sight) and not inside(bounds.root, path)
         )
-        _refuse_many([mask for mask in masks if inside(mask, bounds.root)])
+        _refuse_many([path for path in (*masks, *closed) if inside(path, bounds.root)])
         return Profile(
             root=bounds.root,
             home=bounds.home,
             shown=shown,
             masks=masks,
             writable=writable,
-            kept=self._kept() if writable else (),
+            kept=self._kept(closed) if writable else (),
+            ruled=frozenset((*hidden, *closed)).difference(first, others),
         )
+
+    def _ruled(self, fence: Fence | None, *, writable: bool) -> tuple[list[bytes], list[bytes]]:
+        """Returns what rules hide in the workspace, and what they, and git, keep as it is."""
+        gits = self._found(GITS).kept() if writable else []
+        if fence is None:
+            return [], gits
+        fenced = self._found(fence)
+        return fenced.hidden(), [*gits, *fenced.kept()] if writable else []
+
+    def _found(self, fence: Fence) -> Fenced:
+        key = (fence, self._bounds.root)
+        if key not in self._fenced:
+            if len(self._fenced) >= MOST_FENCES:
+                self._fenced.clear()
+            self._fenced[key] = Fenced(*key)
+        return self._fenced[key]
 
     def _toolchains(self, programs: Sequence[bytes]) -> list[bytes]:
         """Returns the folders of toolchains and of the active virtual environment."""
@@ -127,19 +158,20 @@ class Sight:
         """Refuses a mask over the system: a symlink in a project could name /usr/bin."""
         return inside(path, self._bounds.root) or not covered(path, system)
 
-    def _kept(self) -> tuple[bytes, ...]:
+    def _kept(self, closed: Sequence[bytes]) -> tuple[bytes, ...]:
         """Returns what stays as it is, there or not; what Assent hides and is missing, too."""
         root = self._bounds.root
         ours = [path for path in self._bounds.hidden if inside(path, root) and not _is_real(path)]
-        return outermost((*(root + b"/" + name for name in _KEPT), *ours))
+        return outermost((*(root + b"/" + name for name in _KEPT), *ours, *closed))
 
 
 def _refuse_many(masks: Sequence[bytes]) -> None:
     if len(masks) > MOST_MASKS:
         example = one_line(masks[-1])
         raise Refused(
-            f"{len(masks)} files here would have to be hidden, such as {example}; at most "
-            f"{MOST_MASKS} can be, so no program runs. A workspace with fewer of them helps.",
+            f"{len(masks)} files here would have to be hidden, or kept as they are by rules, such "
+            f"as {example}; at most {MOST_MASKS} can be, so no program runs. Fewer of them help, "
+            "or a rule for their whole folder.",
         )
 
 

@@ -1,7 +1,7 @@
 """Told: how refusals and failures of a call are said to the model, and its requests to people."""
 
 from assent.core.errors import AssentError
-from assent.core.paths import one_line
+from assent.core.paths import typed_line
 from assent.core.tool import Outcome, Request
 
 
@@ -19,8 +19,7 @@ def failed(tool: str, error: Exception) -> Outcome:
 
 def touched(request: Request) -> str:
     """Returns a request on one line, such as `edit src/a.py`."""
-    resource = one_line(request.resource.encode("utf-8", "surrogateescape"))
-    return f"{request.permission} {resource}"
+    return f"{request.permission} {typed_line(request.resource)}"
 
 
 def _next(step: str) -> str:

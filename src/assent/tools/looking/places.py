@@ -26,8 +26,22 @@ def looks(around: Around, argument: str) -> tuple[Request, ...]:
     """Returns what looking at a path touches: outside the workspace, the folder as well."""
     found = _outer(around, argument)
     if found is None:
-        return (Request(Action.READ, shown(located(around, argument)) or "."),)
+        return (looked_at(around, argument),)
     return _touched(*found)
+
+
+def looked_at(around: Around, argument: str) -> Request:
+    """Returns what looking at a path in the workspace touches."""
+    return Request(Action.READ, shown(located(around, argument)) or ".")
+
+
+def looking(places: tuple[Request, ...], word: str, what: str = "") -> tuple[Request, ...]:
+    """Returns what a tool that looks around touches: places, and what its own rules speak of.
+
+    That is what it looks for; without such a thing it is the place itself.
+    """
+    text = shown(what.encode("utf-8", "backslashreplace"))  # half of a pair is no text
+    return (*places, Request(Action.SEEK, text or places[-1].resource, word))
 
 
 def entered(around: Around, argument: str) -> tuple[Outside, bytes] | None:

@@ -9,6 +9,7 @@ import msgspec
 from assent.core.errors import AssentError, UsageError
 from assent.core.operation import FileState
 from assent.core.paths import inside
+from assent.core.secret_names import why_secret
 from assent.tools.looking.expressions import compiled, reach
 from assent.tools.looking.listing import listed
 from assent.tools.looking.overlay import Overlay
@@ -53,11 +54,10 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 class Searched(msgspec.Struct, frozen=True):
-    """The hits by path and line, the files that may not be read, and what was left out."""
+    """The hits by path and line, and what was left out and why."""
 
     hits: tuple[Hit, ...]
-    skipped: int = 0
-    note: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def searched(around: Around, query: Query) -> Searched:
@@ -79,7 +79,7 @@ def searched(around: Around, query: Query) -> Searched:
         hits += _drafted(around.overlay, query, filter(filtered.takes, coming), notes)
         notes += [f"The search was cut short ({printed.cut})."] if printed.cut else []
     hits.sort(key=lambda hit: (hit.path, hit.line))
-    return Searched(tuple(hits), filtered.skipped, " ".join(notes))
+    return Searched(tuple(hits), (*filtered.notes(), *notes))
 
 
 def _is_small_file(overlay: Overlay, query: Query) -> bool:
@@ -98,7 +98,7 @@ class _Filter:
         self._wanted = [Pattern(glob) for glob in query.include]
         self._unwanted = Pattern(query.exclude) if query.exclude else None
         self._known: dict[bytes, bool] = {}
-        self.skipped = 0
+        self._skipped: list[bytes] = []
 
     def takes(self, path: bytes) -> bool:
         if path not in self._known:
@@ -112,8 +112,16 @@ class _Filter:
         if self._unwanted and self._unwanted.covers(below):
             return False
         readable = self._around.readable(path) and not is_private(self._around, path)
-        self.skipped += not readable
+        self._skipped += [] if readable else [path]
         return readable
+
+    def notes(self) -> Iterator[str]:
+        """Says how many files were not looked into, by what kept them from it."""
+        secrets = sum(bool(why_secret(path)) for path in self._skipped)
+        if secrets:
+            yield f"{secrets} files that may hold secrets were left out."
+        if ruled := len(self._skipped) - secrets:
+            yield f"{ruled} files that may not be read, or not unasked, were left out."
 
 
 def _options(query: Query) -> list[bytes]:

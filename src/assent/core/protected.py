@@ -10,9 +10,13 @@ from assent.core.paths import GIT, folded, name, parent
 
 
 class Protected(msgspec.Struct, frozen=True):
-    """Globs for whole parts of a path, why they are protected, and paths that prove it."""
+    """Globs for whole parts of a path, why they are protected, and paths that prove it.
+
+    `because` says it of one file, in the middle of a sentence.
+    """
 
     why: str
+    because: str
     globs: tuple[str, ...]
     hits: tuple[str, ...]
     misses: tuple[str, ...] = ()
@@ -21,9 +25,10 @@ class Protected(msgspec.Struct, frozen=True):
 PROTECTED: Final = (
     Protected(
         "Git runs these by itself.",
+        "git runs what it says",
         (
-            ".husky", ".githooks", ".git-hooks", "githooks", "git-hooks", ".hooks", "lefthook.yml",
-            ".lefthook.yml", ".pre-commit-config.yaml", ".pre-commit-hooks.yaml", ".lintstagedrc*",
+            ".husky", ".githooks", ".git-hooks", "githooks", "git-hooks", ".hooks", "lefthook.y*ml",
+            ".lefthook.y*ml", ".pre-commit-config.y*ml", ".pre-commit-hooks.y*ml", ".lintstagedrc*",
             "hooks/applypatch-msg", "hooks/pre-*", "hooks/post-*", "hooks/prepare-commit-msg",
             "hooks/commit-msg", "hooks/update", "hooks/fsmonitor-*", "hooks/push-to-checkout",
         ),
@@ -32,19 +37,21 @@ PROTECTED: Final = (
     ),
     Protected(
         "Git changes how it treats files because of these.",
+        "git obeys it",
         (".gitmodules", ".gitattributes", ".gitconfig"),
         (".gitmodules", "sub/.gitattributes", ".GitConfig"),
         (".gitignore", "gitmodules"),
     ),
     Protected(
         "Continuous integration runs these, often with secrets at hand.",
+        "continuous integration runs what it says",
         (
-            ".github/workflows", ".github/actions", ".github/codeowners", ".github/dependabot.yml",
-            ".gitlab-ci.yml", ".gitlab/ci", ".circleci", "Jenkinsfile*", "azure-pipelines.yml",
-            ".azure-pipelines", ".travis.yml",
-            ".drone.yml", "bitbucket-pipelines.yml", ".buildkite", ".woodpecker", ".woodpecker.yml",
-            ".forgejo/workflows", ".gitea/workflows", "appveyor.yml", ".appveyor.yml",
-            ".cirrus.yml", ".ci",
+            ".github/workflows", ".github/actions", ".github/codeowners", ".github/dependabot.y*ml",
+            ".gitlab-ci.y*ml", ".gitlab/ci", ".circleci", "Jenkinsfile*", "azure-pipelines.y*ml",
+            ".azure-pipelines", ".travis.y*ml", ".drone.y*ml",
+            "bitbucket-pipelines.y*ml", ".buildkite", ".woodpecker", ".woodpecker.y*ml",
+            ".forgejo/workflows", ".gitea/workflows", "appveyor.y*ml", ".appveyor.y*ml",
+            ".cirrus.y*ml", ".ci", "cloudbuild.y*ml",
         ),
         (".github/workflows/ci.yml", "x/.GITHUB/Actions/a/action.yml", ".gitlab-ci.yml",
          ".circleci/config.yml", "ci/Jenkinsfile", "Jenkinsfile.release", ".ci/run"),
@@ -52,6 +59,7 @@ PROTECTED: Final = (
     ),
     Protected(
         "An editor runs tasks and settings from these.",
+        "editors run what it says",
         (".vscode", ".idea", "*.code-workspace", ".devcontainer", ".devcontainer.json", ".zed",
          ".fleet", ".nvim.lua", ".nvimrc", ".exrc", ".vimrc", ".lvimrc", ".dir-locals.el"),
         (".vscode/tasks.json", "a/.idea/x.xml", "app.code-workspace", ".devcontainer/Dockerfile"),
@@ -59,6 +67,7 @@ PROTECTED: Final = (
     ),
     Protected(
         "Agents, and Assent itself, take their orders from these.",
+        "it says how agents and Assent work here",
         (
             ".opencode", "opencode.json", "opencode.jsonc", "AGENTS.md", "AGENTS.override.md",
             "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".claude", ".claude.json", ".cursor",
@@ -72,6 +81,7 @@ PROTECTED: Final = (
     ),
     Protected(
         "Shells and package managers read settings and secrets from these.",
+        "shells and package managers obey it",
         (
             ".env", ".env.*", "*.env", ".envrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pypirc",
             "pip.conf", ".netrc", "_netrc", ".condarc", ".cargo/config", ".cargo/config.toml",
@@ -86,6 +96,7 @@ PROTECTED: Final = (
     ),
     Protected(
         "These are keys.",
+        "it may be a key",
         (
             "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.ppk", "*.kdbx",
             "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", ".ssh", ".gnupg", ".aws", ".azure",
@@ -102,11 +113,17 @@ _TEMPLATE = re.compile(r"(?:^|/)\.env\.(?:example|sample|template|dist|defaults?
 
 def protected(path: bytes) -> str | None:
     """Returns why a path is protected, or None, whatever its case and whatever hides in it."""
+    row = protection(path)
+    return row.why if row is not None else None
+
+
+def protection(path: bytes) -> Protected | None:
+    """Returns the row of the table that protects a path."""
     text = folded(path).decode("utf-8", "surrogateescape")
     match = _pattern().search(text)
     if match is None or _TEMPLATE.search(text):
         return None
-    return PROTECTED[int(str(match.lastgroup)[1:])].why
+    return PROTECTED[int(str(match.lastgroup)[1:])]
 
 
 def leads_away(path: bytes, target: bytes) -> bool:

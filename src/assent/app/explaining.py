@@ -1,0 +1,142 @@
+"""Explaining: what would become of a call, judged as in a session, and never done."""
+
+from contextlib import suppress
+
+import msgspec
+
+from assent.app.session import Work
+from assent.core.agent import Agent
+from assent.core.errors import UsageError
+from assent.core.message import Call
+from assent.core.mode import agent_of, resolved
+from assent.core.ruling import Explained
+from assent.core.served import offered_name
+from assent.core.session import SessionRecord
+from assent.core.tool import Action, Decision, Request, Verdict
+from assent.gate.gate import RuleGate
+from assent.tools.calling.about import ABOUT, call_about, refused, tool_of
+from assent.tools.tool import Around
+
+# Permissions that no tool stands for: they are about how a call goes, whatever it is.
+DIRECT = {"external_directory": Action.OUTSIDE, "doom_loop": Action.LOOP}
+OFFER = "offer"  # the layer that decides where a tool is not even there
+STARTED = "The server {} is not started for this; its tool is judged by its name alone."
+NOBODY = "No tool here has this name; it is judged as one of a plugin or server would be."
+
+
+class Seat(msgspec.Struct, frozen=True):
+    """Where a call would be made: by whom, in which mode, and with what around it."""
+
+    work: Work
+    record: SessionRecord
+    agent: Agent
+    around: Around
+
+    @property
+    def mode(self) -> str:
+        """The mode as people call it."""
+        return self.record.custom or self.around.posture.mode
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """What would become of a call, and what each layer says to each part of it."""
+
+    decision: Decision
+    parts: tuple[Explained, ...] = ()
+    tool: str = ""
+    note: str = ""
+
+
+def take_seat(work: Work, mode: str = "", agent: str = "", session: str = "") -> Seat:
+    """Returns the seat of a session, or of one that would start now, in a mode, with an agent."""
+    engine, tooling = work.engine, work.tooling
+    if agent and agent not in tooling.agents:
+        known = ", ".join(sorted(tooling.agents))
+        raise UsageError(f"There is no agent {agent!a}. There are: {known}.")
+    if session:
+        record = engine.sessions.find(session)
+    else:
+        record = SessionRecord("", engine.workspace, "", work.mode, "", "", 0)
+    if mode or not session:
+        base, custom = resolved(mode or work.mode, tooling.modes)
+        record = msgspec.structs.replace(record, mode=base, custom=custom)
+    who = agent or record.agent or agent_of(record.mode)
+    record = msgspec.structs.replace(record, agent=who)
+    around = engine.surroundings(tooling)
+    plan = engine.plans.find(record.plan_id) if record.plan_id else None
+    return Seat(work, record, around.agent(record), around.around(record, plan, {}))
+
+
+def explain(seat: Seat, word: str, resource: str) -> Explanation:
+    """Explains a call that a permission, a tool or an alias stands for."""
+    if word in DIRECT:
+        return _judged(seat, Request(DIRECT[word], resource))
+    if why := refused(word):
+        return Explanation(Decision(Verdict.DENY, why, OFFER))
+    name = resource if word == str(Action.TOOL) else tool_of(word)
+    tool = seat.work.tooling.toolbox.tool(name)
+    if name in ABOUT:
+        return _called(seat, call_about(name, resource))
+    if tool is None:
+        return _unknown(seat, name, resource)
+    about = resource if tool.action is Action.READ else name
+    return _offered(seat, name) or _judged(seat, Request(tool.action, about, name), tool=name)
+
+
+def is_known(seat: Seat, word: str) -> bool:
+    """Tells whether a word stands for a tool that there is, or might be once servers run."""
+    name = tool_of(word)
+    tool = seat.work.tooling.toolbox.tool(name)
+    return tool is not None or bool(refused(word)) or bool(_server(seat, name))
+
+
+def _called(seat: Seat, call: Call) -> Explanation:
+    toolbox = seat.work.tooling.toolbox
+    if missing := _offered(seat, call.tool):
+        return _ruled_out(seat, call, missing)
+    prepared = toolbox.prepare(call, seat.around, seat.agent)
+    if prepared.failure is not None:
+        no = Decision(Verdict.DENY, prepared.failure.text, "defaults")
+        return Explanation(no, tool=call.tool)
+    return _judged(seat, *prepared.requests, tool=call.tool)
+
+
+def _offered(seat: Seat, name: str) -> Explanation | None:
+    """Returns why a tool is not there; None if it is."""
+    why = seat.work.tooling.toolbox.withheld(seat.around.posture, seat.agent).get(name)
+    if why is None:
+        return None
+    return Explanation(Decision(Verdict.DENY, f"not offered: {why}", OFFER), tool=name)
+
+
+def _ruled_out(seat: Seat, call: Call, missing: Explanation) -> Explanation:
+    """Adds the rule by which a tool is not offered, where it is one."""
+    tool = seat.work.tooling.toolbox.tool(call.tool)
+    found = None
+    with suppress(Exception):  # what it touches is only of interest if it can be told
+        assert tool is not None
+        args = msgspec.convert(call.args, tool.args)
+        found = _judged(seat, *tool.touches(args, seat.around), tool=call.tool)
+    if found is None or not found.decision.rule or found.decision.verdict is not Verdict.DENY:
+        return missing
+    decision = msgspec.structs.replace(found.decision, reason=missing.decision.reason)
+    return msgspec.structs.replace(found, decision=decision)
+
+
+def _unknown(seat: Seat, name: str, resource: str) -> Explanation:
+    server = _server(seat, name)
+    note = STARTED.format(server) if server else NOBODY
+    return _judged(seat, Request(Action.TOOL, resource, name), note=note)
+
+
+def _server(seat: Seat, name: str) -> str:
+    """Returns the server whose tool has such a name."""
+    servers = seat.work.servers
+    return next((each for each in servers if name.startswith(offered_name(each, ""))), "")
+
+
+def _judged(seat: Seat, *requests: Request, tool: str = "", note: str = "") -> Explanation:
+    gate, posture = seat.work.tooling.gate, seat.around.posture
+    assert isinstance(gate, RuleGate), "it is the one that explains itself"
+    decision = gate.decide(requests, posture)
+    return Explanation(decision, gate.explain(requests, posture), tool, note)

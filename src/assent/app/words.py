@@ -1,0 +1,87 @@
+"""Words: which permissions and tools people name in rules and modes that nobody has here."""
+
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
+
+from assent.config.load import PROJECT
+from assent.config.places import Places
+from assent.config.reading import named
+from assent.config.settings import Settings
+from assent.core.errors import UsageError
+from assent.core.rules import Rule
+from assent.core.ruling import KNOWN_AS, OTHERS
+from assent.core.tool import PERMISSIONS
+from assent.tools.calling.aliases import is_taken
+from assent.tools.table import TOOLS
+
+# Of OpenCode's words those that nothing here does: rules for them may stand in shared files.
+OPENCODE = ("skill", "lsp", "websearch", "todoread", "codesearch", "plan_enter", "plan_exit")
+WILD = ("*", "?")
+
+
+def strange_rules(rules: Iterable[Rule], settings: Settings) -> tuple[str, ...]:
+    """Returns a warning for each word of a file's rules that is no permission and no tool."""
+    found = {(rule.source, rule.permission): None for rule in _strange(rules, settings)}
+    return tuple(
+        f"{source} has a rule for {word!a}, which is no permission and no tool here, "
+        f"so it does nothing.{_meant(word, _words())}"
+        for source, word in found
+    )
+
+
+def check_typed(rules: Iterable[Rule], settings: Settings) -> None:
+    """Raises UsageError if a rule of the command line is for something that nobody knows."""
+    for rule in _strange(rules, settings):
+        word = rule.permission
+        raise UsageError(
+            f"{word!a} is no permission and no tool here.{_meant(word, _words())}",
+            "assent rules list",
+        )
+
+
+def strange_tools(settings: Settings, here: Places) -> tuple[str, ...]:
+    """Returns a warning for each mode whose list has tools that there are not."""
+    names = [tool.name for tool in TOOLS]
+    found = []
+    for mode in settings.modes.values():
+        tools = [tool for tool in mode.tools or () if tool not in names]
+        strange = [tool for tool in tools if not _is_foreign(tool, settings)]
+        if strange:
+            listed = ", ".join([f"{tool!a}" for tool in strange])
+            file = PROJECT if mode.source == "project" else named(here.file)
+            said = f"The mode {mode.id} names tools that there are not: {listed}."
+            found.append(f"{said} It stands in {file}.{_meant(strange[0], names)}")
+    return tuple(found)
+
+
+def _strange(rules: Iterable[Rule], settings: Settings) -> Iterator[Rule]:
+    for rule in rules:
+        word = rule.permission
+        if any(sign in word for sign in WILD) or _is_foreign(word, settings):
+            continue
+        if word not in _words() and not is_taken(word):
+            yield rule
+
+
+def _is_foreign(word: str, settings: Settings) -> bool:
+    """Tells whether a plugin or a server might have a tool of this name."""
+    if settings.plugins.enabled or not settings.mcp:
+        return bool(settings.plugins.enabled)
+    from assent.core.served import offered_name
+
+    return word.startswith(tuple(offered_name(server, "") for server in settings.mcp))
+
+
+@cache
+def _words() -> Collection[str]:
+    others = [word for words in (*OTHERS.values(), *KNOWN_AS.values()) for word in words]
+    tools = [tool.name for tool in TOOLS]
+    return {*PERMISSIONS.values(), *OTHERS, *others, *tools, *OPENCODE}
+
+
+def _meant(word: str, known: Collection[str]) -> str:
+    """Asks whether the nearest of some words was meant; nothing if none is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word.lower(), sorted(known), 1)
+    return f" Did you mean {near[0]}?" if near else ""

@@ -1,0 +1,27 @@
+"""Deciding: who decided about a call, by which rule, why, and what a person said, on one line."""
+
+from assent.core.question import Consent
+from assent.tools.toolbox import Settled
+
+
+def decided_words(settled: Settled) -> str:
+    """Says on one line who decided about a call, by which rule, and why."""
+    decision = settled.decision
+    if decision is None:
+        return ""
+    by = f"{decision.layer} ({decision.rule})" if decision.rule else decision.layer
+    answer = f"; {answer_words(settled.consent)}" if settled.consent is not None else ""
+    return f"{by}: {decision.reason}{answer}" if decision.reason else f"{by}{answer}"
+
+
+def answer_words(consent: Consent) -> str:
+    """Says what was answered, and by whom if anybody did."""
+    if consent.yes:
+        return "the person said yes"
+    if consent.words:
+        return f"the person said no, in these words: {' '.join(consent.words.split())}"
+    if consent.plain:
+        return f"the person did not say yes: {consent.why.removesuffix('.')}"
+    if consent.later:
+        return "nobody has answered yet"
+    return "nobody was there to answer"

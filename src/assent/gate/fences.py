@@ -1,0 +1,169 @@
+"""Fences: what rules keep from a model's programs; the sandbox holds them to it (F72, F75)."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+
+from assent.core.errors import Refused
+from assent.core.fence import Fence
+from assent.core.paths import normal, shown
+from assent.core.rules import Answer, Layer, Policy, Rule
+from assent.core.ruling import Opinion, Rows, deciding
+from assent.core.tool import Action, Posture, Request
+from assent.core.wildcards import expanded, is_bare
+from assent.gate.stacks import Stack, Stacks
+
+Forgives: TypeAlias = Callable[[str], bool]
+
+_ORDER: Final[tuple[Answer, ...]] = ("allow", "ask", "deny")
+_FOLDER: Final = re.compile(r"([^*?]+)/\*+")  # a pattern for everything in one folder
+_KEPT: Final = 16  # fences that are remembered
+
+
+class Found(msgspec.Struct, frozen=True):
+    """The last rule of a layer that matched a path, with the rules after it."""
+
+    layer: Layer
+    rule: Rule
+    later: Rows  # of the same layer: these would win
+    after: tuple[Rows, ...]  # of the layers after it
+
+    def is_whole(self, texts: Sequence[str]) -> bool:
+        """Tells whether the rule decides about all below a folder, which ends with `/`."""
+        pattern = self.rule.pattern
+        if not pattern.endswith("*") or pattern.endswith(" *"):
+            return False
+        others = self.later if self.rule.action == "deny" else (*self.later, *_flat(self.after))
+        return not any(_softer(rule, self.rule) and _meets(s, texts) for rule, s, _ in others)
+
+
+class Sieve:
+    """Tells of a path whether it is kept by the rules of anybody who must agree.
+
+    A question is a wall for programs, too, where a rule names the files: while they run, nobody
+    can be asked. `forgives` tells of a path whether the person said yes before.
+    """
+
+    def __init__(
+        self,
+        stacks: Sequence[Stack],
+        request: Request,
+        root: str,
+        *,
+        asks: bool = False,
+        forgives: Forgives | None = None,
+    ) -> None:
+        self._stacks = [[(table.layer, table.rows(request)) for table in s] for s in stacks]
+        self._root = root.rstrip("/")
+        self._asks = asks
+        self._forgives = forgives
+
+    def __call__(self, path: bytes, folder: bool) -> bool:
+        """Tells whether a path is kept; of a folder, whether all is that could ever be in it."""
+        text = shown(path) if path else ""
+        whole = f"{self._root}/{text}".rstrip("/")
+        texts = [text and f"{text}/", f"{whole}/"] if folder else [text, whole]
+        return any(self._keeps(stack, texts, folder=folder) for stack in self._stacks)
+
+    def walls(self) -> list[Rule]:
+        """Returns the rules that could keep something in the workspace."""
+        below = ["", f"{self._root}/"]
+        rows = [row for stack in self._stacks for _, rows in stack for row in rows]
+        return [rule for rule, start, _ in rows if self._is_wall(rule) and _meets(start, below)]
+
+    def _keeps(
+        self, stack: Sequence[tuple[Layer, Rows]], texts: Sequence[str], *, folder: bool
+    ) -> bool:
+        found = [each for at in range(len(stack)) for each in _matched(stack, at, texts)]
+        denied = [each for each in found if each.rule.action == "deny"]
+        if denied:
+            return not folder or any(each.is_whole(texts) for each in denied)
+        chosen = deciding([Opinion(each.layer, each.rule) for each in found])
+        if chosen is None or chosen.rule.action == "allow":
+            return False
+        named = [each for each in found if self._is_wall(each.rule)]
+        if not named:
+            return False
+        if self._forgives:
+            return not folder and not self._forgives(texts[0])
+        return not folder or named[-1].is_whole(texts)
+
+    def _is_wall(self, rule: Rule) -> bool:
+        return rule.action == "deny" or (
+            self._asks and rule.action == "ask" and not is_bare(rule.pattern)
+        )
+
+
+class Fences:
+    """Makes fences, and the same one again as long as the same rules hold."""
+
+    def __init__(self, policy: Policy, stacks: Stacks) -> None:
+        self._policy = policy
+        self._stacks = stacks
+        self._made: dict[tuple[tuple[int, ...], bool], Fence | None] = {}
+
+    def of(self, posture: Posture, *, free: bool, reads: Forgives) -> Fence | None:
+        """Returns what rules keep from programs; None if nothing. `free`: questions are answered.
+
+        `reads` tells whether a file may be read; it is asked where yeses are remembered.
+        """
+        stacks = self._stacks.of(posture.agents)
+        yeses = [p for grant in posture.grants for p in grant.patterns if p.permission == "read"]
+        forgives = reads if yeses and not free else None
+        if forgives:  # another yes may come at any time
+            return self._fence(stacks, free=free, forgives=forgives)
+        key = (tuple(map(id, stacks)), free)  # a stack, once made, stays
+        if key not in self._made:
+            if len(self._made) >= _KEPT:
+                self._made.clear()
+            self._made[key] = self._fence(stacks, free=free)
+        return self._made[key]
+
+    def _fence(
+        self, stacks: Sequence[Stack], *, free: bool, forgives: Forgives | None = None
+    ) -> Fence | None:
+        root = self._policy.root
+        hides = Sieve(stacks, Request(Action.READ, ""), root, asks=not free, forgives=forgives)
+        keeps = Sieve(stacks, Request(Action.EDIT, ""), root)
+        read, edit = hides.walls(), keeps.walls()
+        if not read and not edit:
+            return None
+        named = [path for rule in edit if (path := self._folder(rule)) and keeps(path, True)]
+        return Fence(hides if read else None, keeps if edit else None, tuple(named))
+
+    def _folder(self, rule: Rule) -> bytes:
+        """Returns the folder of the workspace that a rule names with all in it, if it does."""
+        found = _FOLDER.fullmatch(expanded(rule.pattern, self._policy.home))
+        if not found:
+            return b""
+        text = found[1].removeprefix(self._policy.root.rstrip("/") + "/")
+        try:
+            return normal(text.encode("utf-8", "surrogateescape"))
+        except Refused:
+            return b""
+
+
+def _matched(
+    stack: Sequence[tuple[Layer, Rows]], at: int, texts: Sequence[str]
+) -> tuple[Found, ...]:
+    layer, rows = stack[at]
+    for index, (rule, start, match) in enumerate(rows):
+        if any(text.startswith(start) and match(text) for text in texts):
+            return (Found(layer, rule, rows[:index], tuple(more for _, more in stack[at + 1 :])),)
+    return ()
+
+
+def _softer(rule: Rule, than: Rule) -> bool:
+    return _ORDER.index(rule.action) < _ORDER.index(than.action)
+
+
+def _meets(start: str, folders: Sequence[str]) -> bool:
+    """Tells whether something that begins so could lie in one of these folders."""
+    near = [folder for folder in folders if folder or not start.startswith("/")]
+    return any(start.startswith(folder) or folder.startswith(start) for folder in near)
+
+
+def _flat(tables: Sequence[Rows]) -> list[tuple[Rule, str, Callable[[str], object]]]:
+    return [row for rows in tables for row in rows]

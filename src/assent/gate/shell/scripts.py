@@ -1,0 +1,61 @@
+"""Scripts: the text that a shell is told to run by its words, or the doubt about what it runs."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from assent.gate.readonly.spec import listed
+from assent.gate.shell.simple import Simple, Word
+
+SHELLS: Final = listed("sh bash zsh dash ksh mksh ash fish csh tcsh rbash")
+_FOREIGN: Final = listed("fish csh tcsh")  # they read words in another way than bash
+_LETTERS: Final = frozenset("abefhlmnptuvxBCEHPTc")
+_LONG: Final = listed("--norc --noprofile --posix --login --verbose --restricted --")
+_MODES: Final = listed("errexit nounset pipefail xtrace errtrace noclobber verbose")
+
+
+class _Options(msgspec.Struct, frozen=True):
+    """How many words options take, whether `-c` is among them, and whether all are known."""
+
+    size: int
+    runs: bool
+    known: bool = True
+
+
+def script_of(command: Simple) -> tuple[str, str]:
+    """Returns the text that a shell is told to run; or the doubt, if that cannot be told."""
+    if command.name not in SHELLS:
+        return "", ""
+    words = command.words[1:]
+    if len(words) == 1 and words[0].text in ("--version", "--help"):
+        return "", ""
+    options = _options(words)
+    if not options.known or command.name in _FOREIGN:
+        return "", f"what `{command.name}` runs cannot be told"
+    rest = words[options.size :]
+    if not rest and not options.runs:
+        return "", f"`{command.name}` runs what it reads from its input"
+    if not rest or not rest[0].plain:
+        return "", f"what `{command.name}` runs is not written out"
+    return rest[0].text if options.runs else "", ""
+
+
+def _options(words: Sequence[Word]) -> _Options:
+    at, runs = 0, False
+    while at < len(words) and words[at].text[:1] in ("-", "+"):
+        text = words[at].text
+        at += 1
+        if text == "--":
+            break
+        if text.startswith("--"):
+            if text not in _LONG:
+                return _Options(at, runs, known=False)
+            continue
+        letters = text[1:].replace("o", "")
+        modes = [word.text for word in words[at : at + text[1:].count("o")]]
+        at += text.count("o")
+        runs = runs or (text[0] == "-" and "c" in letters)
+        if not (text[1:] and set(letters) <= _LETTERS and set(modes) <= _MODES):
+            return _Options(at, runs, known=False)
+    return _Options(at, runs, known=all(word.plain for word in words[:at]))

@@ -1,0 +1,69 @@
+"""The execution plan of each answer, as every face shows it before anything runs."""
+
+from tests.cli.scripts import Talker, turn, write
+
+ODD = "odd_tool"
+SWEEP = turn("I sweep.", ("delete", {"path": "old.txt"}))
+BOTH = turn("Both.", ("read", {"path": "old.txt"}), write("new.txt", "new\n"))
+BAD = turn("Bad.", ("edit", {"path": ".git/config", "old": "a", "new": "b"}), (ODD, {}))
+MAKE = turn("Make.", ("shell", {"command": "echo hi > made.txt"}))
+END = turn("Done.")
+SWEPT = {
+    "tool": "delete",
+    "touches": ["edit old.txt"],
+    "verdict": "run",
+    "risk": "medium",
+    "reasons": ["old.txt changes."],
+}
+
+
+def without_call(row: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in row.items() if name != "call"}
+
+
+def test_f90_text_tells_what_is_about_to_happen_without_a_terminal_too(talker: Talker) -> None:
+    talker.world.put("old.txt", b"old\n")
+    talker.script(SWEEP, END)
+    answer = talker.say("Sweep", "--mode", "auto-edit")
+    assert answer.out.splitlines()[:2] == [b"I sweep.", b"Done."]
+    assert b"  delete (run, medium risk): edit old.txt" in answer.err.splitlines()
+    assert not (talker.world.root / "old.txt").exists()
+
+
+def test_f90_a_look_is_not_announced(talker: Talker) -> None:
+    talker.world.put("old.txt", b"old\n")
+    talker.script(turn("I look.", ("read", {"path": "old.txt"})), END)
+    assert b"risk" not in talker.say("Look").err
+
+
+def test_f90_json_has_every_batch(talker: Talker) -> None:
+    talker.world.put("old.txt", b"old\n")
+    talker.script(SWEEP, MAKE, END)
+    found = talker.json("Sweep", "--mode", "auto-edit")["batches"]
+    assert [len(batch) for batch in found] == [1, 1]
+    assert without_call(found[0][0]) == SWEPT
+    assert found[1][0]["touches"] == ["bash echo hi > made.txt", "edit made.txt"]
+    assert found[1][0]["verdict"] == "ask"
+
+
+def test_f90_calls_that_are_refused_early_are_in_the_plan(talker: Talker) -> None:
+    talker.script(BAD, END)
+    [config, odd] = talker.json("Do it", "--mode", "auto-edit")["batches"][0]
+    assert (config["touches"], config["verdict"]) == (["edit .git/config"], "deny")
+    assert (odd["touches"], odd["verdict"], odd["risk"]) == ([f"tool {ODD}"], "fail", "high")
+    assert all(call["reasons"] for call in (config, odd))
+
+
+def test_f90_the_stream_and_the_session_have_it_before_the_calls(talker: Talker) -> None:
+    talker.world.put("old.txt", b"old\n")
+    talker.script(BOTH, END)
+    rows = talker.stream("Both", "--mode", "auto-edit")
+    kinds = [row["kind"] for row in rows]
+    assert kinds.index("batch_planned") < kinds.index("call_started")
+    [planned] = [row["body"]["calls"] for row in rows if row["kind"] == "batch_planned"]
+    assert [call["touches"] for call in planned] == [["read old.txt"], ["edit new.txt"]]
+    shown = talker.world.run("sessions", "show").out
+    assert b"What is about to happen" in shown
+    assert b"  write (run, medium risk): edit new.txt" in shown
+    exported = talker.world.run("sessions", "export", "--format", "markdown").out
+    assert b"## What is about to happen" in exported

@@ -1,0 +1,153 @@
+"""F72, F75 and F80: what rules keep from programs, and where a command may write besides."""
+
+import pytest
+
+from assent.core.agent import Agent
+from assent.core.fence import Fence
+from assent.core.grant import Grant, Pattern
+from assent.core.mode import Mode
+from assent.core.rule_tables import rules_of
+from assent.core.rules import Layer, Policy
+from assent.core.tool import Action, Posture, Request, Verdict
+from assent.gate.gate import RuleGate
+from assent.gate.operands import operands
+from assent.gate.shell.lines import read_line
+
+ROOT = "/work/app"
+READ, EDIT = Action.READ, Action.EDIT
+
+
+def gate(*tables: object) -> RuleGate:
+    """A gate with the user's table and, in the layer after it, that of the command line."""
+    names = ("user", "command line")
+    layers = tuple(Layer(n, rules_of(t)) for n, t in zip(names, tables, strict=False))  # type: ignore[arg-type]
+    return RuleGate(Policy(layers, ROOT, "/home/ada"), read_line, operands)
+
+
+def fence(*tables: object, mode: Mode = "ask") -> Fence:
+    found = gate(*tables).fence(Posture(mode))
+    assert found is not None
+    return found
+
+
+def hidden(found: Fence, path: str, *, folder: bool = False) -> bool:
+    return found.hides is not None and found.hides(path.encode(), folder)
+
+
+def kept(found: Fence, path: str, *, folder: bool = False) -> bool:
+    return found.keeps is not None and found.keeps(path.encode(), folder)
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["allow", "ask", {"bash": {"rm *": "deny"}}, {"read": {"~/.ssh/*": "deny", "/etc/*": "deny"}},
+     {"edit": "ask", "read": {"*": "ask"}}, {"edit": {"sec/*": "ask"}}],
+)  # fmt: skip
+def test_where_rules_keep_nothing_there_is_no_fence(table: object) -> None:
+    assert gate(table).fence(Posture("ask")) is None
+
+
+def test_f72_a_folder_is_kept_as_a_whole_only_if_a_rule_covers_all_in_it() -> None:
+    found = fence({"read": {"*": "allow", "sec/*": "deny"}})
+    assert hidden(found, "sec", folder=True)
+    assert hidden(found, "sec/in", folder=True)
+    assert not hidden(found, "sec")
+    assert not hidden(found, "second", folder=True)
+    assert not hidden(found, "", folder=True)
+    assert hidden(fence({"read": {f"{ROOT}/sec/*": "deny"}}), "sec", folder=True)
+    assert hidden(fence({"read": "deny"}), "", folder=True)
+    assert not hidden(fence({"read": {"*.py": "deny"}}), "a.py", folder=True)
+    assert not hidden(fence({"read": {"sec/ *": "deny"}}), "sec", folder=True)
+
+
+def test_f72_an_exception_below_opens_a_folder_and_its_files_are_told_apart() -> None:
+    found = fence({"read": {"sec/*": "deny", "sec/open/*": "allow"}})
+    assert not hidden(found, "sec", folder=True)
+    assert (hidden(found, "sec/a"), hidden(found, "sec/open/a")) == (True, False)
+    assert hidden(found, "sec/other", folder=True)
+    before = fence({"read": {"sec/open/*": "allow", "sec/*": "deny"}})
+    assert hidden(before, "sec", folder=True)
+
+
+def test_f72_a_deny_of_any_layer_keeps_whatever_the_next_one_allows() -> None:
+    found = fence({"read": {"sec/*": "deny"}}, {"read": "allow"})
+    assert hidden(found, "sec", folder=True)
+    asks = fence({"read": {"sec/*": "ask", "x": "deny"}}, {"read": {"sec/a": "allow"}})
+    assert not hidden(asks, "sec", folder=True)
+    assert (hidden(asks, "sec/a"), hidden(asks, "sec/b")) == (False, True)
+
+
+@pytest.mark.parametrize(("mode", "is_hidden"), [("plan", True), ("ask", True), ("yolo", False)])
+def test_f72_a_question_keeps_named_files_where_it_would_be_asked(
+    mode: Mode, is_hidden: bool
+) -> None:
+    found = gate({"read": {"sec/*": "ask"}}).fence(Posture(mode))
+    assert (found is not None and hidden(found, "sec/a")) is is_hidden
+
+
+def test_f72_a_remembered_yes_opens_what_was_asked_about() -> None:
+    yes = (Pattern("read", "sec/a"),)
+    grant = Grant("g", "session", "s", "build", "ask", yes, "2026-01-01T00:00:00Z")
+    posture = Posture("ask", agents=(Agent("build"),), grants=(grant,))
+    judge = gate({"read": {"sec/*": "ask", "no": "deny"}})
+    assert judge.decide((Request(READ, "sec/a"),), posture).verdict is Verdict.RUN
+    found = judge.fence(posture)
+    assert found is not None
+    assert not hidden(found, "sec", folder=True)
+    assert [hidden(found, path) for path in ("sec/a", "sec/b", "no")] == [False, True, True]
+
+
+def test_f75_an_agents_own_rules_keep_files_from_its_commands() -> None:
+    agent = Agent("docs", rules=rules_of({"edit": {"src/*": "deny"}}))
+    judge = gate("allow")
+    found = judge.fence(Posture("yolo", agents=(agent,)))
+    assert found is not None
+    assert kept(found, "src", folder=True)
+    assert (found.named, found.hides) == ((b"src",), None)
+    assert judge.fence(Posture("yolo", agents=(agent,))) is found
+    assert judge.fence(Posture("yolo", agents=(Agent("other"),))) is None
+
+
+def test_a_bare_question_about_reading_is_asked_for_a_command_that_names_no_file() -> None:
+    judge = gate({"read": "ask"})
+    for line in ("rg secret", "git grep secret", "cd src && rg secret"):
+        decision = judge.decide((Request(Action.SHELL, line),), Posture("plan"))
+        assert decision.verdict is Verdict.ASK, line
+
+
+REACHED = (
+    "mv k.txt sec/", "mv k.txt sec", "cp -t sec notes.txt", "cp -tsec notes.txt", "rm -r sec",
+    "cp --target-directory=sec a", "cp --target-directory sec a", "find sec -name y4 -delete",
+    "find sec -exec touch {} +", "tar xf a.tar -C sec", "tar -xf a.tar --directory=sec",
+    "git checkout -- sec", "git restore sec", "git clean -fd sec", "git rm -r sec",
+    "rsync -a x sec", "git -C sec clean -f", "unzip a.zip -d sec", "cd sec && rm -r in",
+    "mv sec other",
+    "rsync x sec/", "ln -s a sec", "install -t sec a", "chmod -R a+w sec", "cd sec; cp a in",
+    "patch -d sec -i p",
+    "rm -r ./sec", "rm -r sec/", "cp -r x lib/../sec", "git checkout main sec/a",
+)  # fmt: skip
+ELSEWHERE = (
+    "mv k.txt other/",
+    "cp -t lib notes.txt",
+    "find . -name y4 -delete",
+    "git checkout main",
+    "tar xf a.tar",
+    "rm -r second",
+    "cp sec/a b",
+    "git status",
+    "git -C sec log",
+    "rsync sec/a b",
+)
+
+
+@pytest.mark.parametrize("text", REACHED)
+@pytest.mark.parametrize("mode", ["ask", "yolo"])
+def test_f80_a_command_that_reaches_into_a_denied_folder_is_denied(text: str, mode: Mode) -> None:
+    judge = gate({"edit": {"sec/*": "deny"}})
+    assert judge.decide((Request(Action.SHELL, text),), Posture(mode)).verdict is Verdict.DENY
+
+
+@pytest.mark.parametrize("text", ELSEWHERE)
+def test_f80_a_command_that_only_seems_to_reach_there_is_not(text: str) -> None:
+    judge = gate({"edit": {"sec/*": "deny"}})
+    assert judge.decide((Request(Action.SHELL, text),), Posture("yolo")).verdict is Verdict.RUN
