@@ -12,6 +12,7 @@ from assent.tools.table import TOOLS
 # So that no guard against loops stops a call before the gate has seen it.
 PATIENT = (
     "[loops]\nwarn = 100000\nask = 100000\nblock = 100000\nfailures = 100000\n"
+    "give_up = 0\n"
     "[tasks]\nsteps = 1000\nseconds = 600\n"
 )
 ENDING = ("present", "exit", "submit")

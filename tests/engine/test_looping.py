@@ -332,3 +332,12 @@ def test_f108_calls_that_nobody_can_read_are_a_streak_whatever_they_name(
         ends.append(bool(turn.guard.stuck()))
     assert ends == [False, False, False, True, True]
     assert turn.call(path="a") == "ran"  # what can be read is not held back by it
+
+
+def test_f106_a_model_that_is_only_refused_comes_to_an_end() -> None:
+    turn = Turn()
+    ends = []
+    for number in range(20):
+        turn.call("shell", decision=Decision(Verdict.ASK), command=f"touch {number}")
+        ends.append(bool(turn.guard.stuck()))
+    assert ends == [False] * 19 + [True]

@@ -95,7 +95,7 @@ def _show(
         raise Interrupted(f"Interrupted. {KEPT}", AGAIN) from None
     except AssentError as error:
         # What the driver says about going on is meant for a conversation.
-        said = error.message.partition(" What was said and staged so far is kept")[0]
+        said = error.message.partition(" What was said and ")[0]
         error.message = f"{said} {KEPT}"
         if not error.next or error.next.startswith("assent -c"):
             error.next = WITH_MODEL if isinstance(error, Overflow) else AGAIN

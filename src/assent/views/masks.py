@@ -34,6 +34,8 @@ class MaskedSpeech:
         """Returns what can be shown after one more piece."""
         self._held += piece
         at = self._end()
+        if not at:
+            return ""
         ready, self._held = self._held[:at], self._held[at:]
         return masked(ready)
 

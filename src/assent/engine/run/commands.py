@@ -34,6 +34,10 @@ _FREED: Final = (
     "Git's own files cannot change in the sandbox, so adding and committing fail there; the person "
     'can answer "without the sandbox" where they are asked, or do it themselves.'
 )
+REPOSITORY: Final = (
+    " It made a repository: git does there what its settings say, so the person should look at "
+    "them before they use it."
+)
 UNKNOWN: Final = (
     "It began and its end is not on record: whether it did anything is not known. Look at the "
     "files before you run it again."
@@ -203,4 +207,5 @@ def in_words(changes: tuple[Change, ...] | None) -> str:
         return "It changed no files in the workspace."
     rows = [f"{one_line(each.path)} ({each.how})" for each in changes[:_TOLD]]
     more = f", and {len(changes) - _TOLD} more" if len(changes) > _TOLD else ""
-    return f"Files: {', '.join(rows)}{more}."
+    made = [each for each in changes if each.how == "new" and each.path.endswith(b"/.git")]
+    return f"Files: {', '.join(rows)}{more}.{REPOSITORY if made else ''}"

@@ -30,6 +30,7 @@ from assent.engine.session.kinds import kind, seconds_of, steps_of
 from assent.engine.session.lineage import (
     asking_children,
     children_of,
+    left_asking,
     unfinished,
     waiting_tasks,
 )
@@ -88,8 +89,11 @@ class Children:
         self._heard: list[Recorded] = []  # stored, and not shown yet
         self._places = tooling.places or Places(tooling.tasks.together)
         self._pulled = False
-        # Calls that have no end because their child waits for an answer.
-        self.waiting = waiting_tasks(self._events())
+        events = self._events()
+        # Children that a process left at a question when it died,
+        self.left = left_asking(self._diary.read, events)
+        # and calls that have no end because their child waits for an answer.
+        self.waiting = waiting_tasks(events, self.left)
 
     @property
     def asking(self) -> bool:
@@ -99,6 +103,9 @@ class Children:
 
     def take_up(self) -> Iterator[Recorded]:
         """Ends what a process that died left of children, and tells the model (F104)."""
+        for child in self.left:
+            self._bury(child, "waiting")
+        yield from self._parent.note(*[ChildEnded(c, "waiting", DIED) for c in self.left])
         events = self._events()
         yield from self._wake(events)
         open_ones = unfinished(events)
@@ -106,7 +113,7 @@ class Children:
         if not lost:
             return
         for one in lost:
-            self._bury(one.child)
+            self._bury(one.child, "interrupted")
         ended = [ChildEnded(one.child, "interrupted", DIED) for one in lost]
         message = self._message(self._parent.record, lost_words(lost))
         yield from self._parent.note(*ended, message)
@@ -325,11 +332,11 @@ class Children:
         record = self._parent.record
         return self._diary.read(record.session) if record.children else []
 
-    def _bury(self, session: str) -> None:
+    def _bury(self, session: str, why: Why) -> None:
         """Ends the turn of a child whose process died."""
         record = self._diary.load(session)
         if record.working:
-            self._diary.append(record, TurnEnded("interrupted", DIED))
+            self._diary.append(record, TurnEnded(why, DIED))
 
     def _message(self, parent: SessionRecord, words: str) -> MessageAdded:
         new = self._desk.doors.clock.new_id()

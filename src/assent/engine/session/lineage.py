@@ -1,9 +1,10 @@
 """Lineage: whom a child works for, who wants it to stop, and which children a session had."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence, Set
 
 from assent.core.errors import NotFound
 from assent.core.event import Recorded
+from assent.core.inquiry import waiting
 from assent.core.session import SessionRecord
 from assent.core.session_event import (
     CallEnded,
@@ -16,6 +17,8 @@ from assent.engine.doors import Doors
 from assent.engine.session.diary import Diary
 
 DEEPEST = 16  # parents; more there are only in a log that somebody tampered with
+
+Read = Callable[[str], Sequence[Recorded]]  # the events of a session
 
 
 def parents(doors: Doors, record: SessionRecord) -> tuple[SessionRecord, ...]:
@@ -67,10 +70,15 @@ def unfinished(events: Sequence[Recorded]) -> set[str]:
     return found
 
 
-def waiting_tasks(events: Sequence[Recorded]) -> dict[str, ChildStarted]:
-    """Returns the children that wait for an answer and whose calls have no end, by those calls."""
+def waiting_tasks(
+    events: Sequence[Recorded], left: Set[str] = frozenset()
+) -> dict[str, ChildStarted]:
+    """Returns the children that wait for an answer and whose calls have no end, by those calls.
+
+    `left` are children that wait, too, though the session was not told so.
+    """
     begun: dict[str, ChildStarted] = {}
-    asking = asking_children(events)
+    asking = asking_children(events) | left
     for recorded in events:
         match recorded.event:
             case ChildStarted(call=call, background=False) as started:
@@ -98,3 +106,29 @@ def asking_children(events: Sequence[Recorded]) -> set[str]:
             case _:
                 pass
     return found
+
+
+def left_asking(read: Read, events: Sequence[Recorded], depth: int = 0) -> set[str]:
+    """Returns the children that a process left at a question, theirs or one below, as it died.
+
+    Nothing was done yet for what they ask about, so they can go on; all others are lost.
+    """
+    if depth > DEEPEST:
+        return set()
+    found = {child for child in unfinished(events) if _asks(read, read(child), depth + 1)}
+    of_calls = {started.child for started in waiting_tasks(events, found).values()}
+    return found & (of_calls | _behind(events))
+
+
+def _asks(read: Read, events: Sequence[Recorded], depth: int) -> bool:
+    """Tells whether a session, or one that works for it, waits for an answer and nothing else."""
+    if waiting(events):
+        return True
+    left = left_asking(read, events, depth)
+    asking = asking_children(events) | left
+    return bool(waiting_tasks(events, left) or asking & _behind(events))
+
+
+def _behind(events: Sequence[Recorded]) -> set[str]:
+    """Returns the children that work in the background."""
+    return {each.child for each in children_of(events).values() if each.background}

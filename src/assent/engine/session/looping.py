@@ -9,6 +9,7 @@ from assent.core.tool import Action, Attempt, Decision, Outcome, Request, Verdic
 from assent.gate.loops import LoopLimits, Repeat, Stage, Track, repeated, stage, trouble
 
 LAYER = "loop"
+PATIENCE = 15  # answers more, where the calls that were refused are different ones
 CHANGED = "changed"  # metadata of a command: the files that are other than before
 ELSE = "Do something else, or say in words what is in the way."
 UNREAD = ""  # the tool of all calls that nobody could read: they fail alike
@@ -31,6 +32,8 @@ class LoopGuard:
         self._in_trouble: set[str] = set()  # tools that failed, until something else works
         self._fruitless: list[bool] = []  # calls of this answer: whether they only went in circles
         self._answers = 0  # in a row of which all calls did
+        self._refused: list[bool] = []  # calls of this answer: whether somebody said no to them
+        self._in_vain = 0  # answers in a row of which all calls were refused
         self._newest = ""  # what was wanted last
 
     def before(self, attempt: Attempt) -> Decision | None:
@@ -50,6 +53,7 @@ class LoopGuard:
             held = self._said.get(attempt.call.id) is not None and _is_refused(attempt)
             repeat = self._end(attempt, outcome)
             self._fruitless.append(held or self._is_fruitless(attempt, outcome, repeat))
+            self._refused.append(_is_refused(attempt) and outcome.failed)
             about = f" ({outcome.title})" if outcome.title else ""
             self._newest = f"`{attempt.tool}`{about}"
         if stage(repeat.times, self._limits) < Stage.WARN or _is_refused(attempt):
@@ -60,13 +64,16 @@ class LoopGuard:
         """Ends an answer; says why the turn must end, if too many of them only went in circles."""
         with self._lock:
             calls, self._fruitless = self._fruitless, []
+            refused, self._refused = self._refused, []
             if calls:
                 self._answers = self._answers + 1 if all(calls) else 0
+                self._in_vain = self._in_vain + 1 if all(refused) else 0
         most = self._limits.give_up
-        if not most or self._answers < most:
+        if not most or (self._answers < most and self._in_vain < most + PATIENCE):
             return ""
+        times = self._answers if self._answers >= most else self._in_vain
         return (
-            f"The model only repeats what does not work or is refused, {self._answers} answers in "
+            f"The model only repeats what does not work or is refused, {times} answers in "
             f"a row, at last {self._newest}. Everything before that is kept. Say what it should "
             "do instead: assent -c -p 'WHAT NEXT'."
         )

@@ -191,9 +191,10 @@ class SessionTurn:
 
     def open(self) -> Iterator[Recorded | Delta]:
         """Ends what a process that died left open, starts the turn, and settles what waited."""
-        again, waited = self._waiting, self._record.ended == "waiting"
+        again, left = self._waiting, bool(self.children.left)
+        waited = left or self._record.ended == "waiting"
         lost = [given_up(c, self._lost(c)) for c in self._transcript.unsettled if c not in again]
-        dead = [TurnEnded("waiting" if again else "interrupted", DIED)]
+        dead = [TurnEnded("waiting" if again or left else "interrupted", DIED)]
         dead = dead if self._record.working else []
         yield from self.note(*lost, *dead, TurnStarted(self._record.turns + 1, self._build))
         if self._record.todos:

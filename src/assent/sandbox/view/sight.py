@@ -87,17 +87,16 @@ class Sight:
             shown=shown,
             masks=masks,
             writable=writable,
-            kept=self._kept(closed) if writable else (),
+            kept=self._kept([*closed, *self._found(GITS).kept()]) if writable else (),
             ruled=frozenset((*hidden, *closed)).difference(first, others),
         )
 
     def _ruled(self, fence: Fence | None, *, writable: bool) -> tuple[list[bytes], list[bytes]]:
-        """Returns what rules hide in the workspace, and what they, and git, keep as it is."""
-        gits = self._found(GITS).kept() if writable else []
+        """Returns what rules hide in the workspace, and what they keep as it is."""
         if fence is None:
-            return [], gits
+            return [], []
         fenced = self._found(fence)
-        return fenced.hidden(), [*gits, *fenced.kept()] if writable else []
+        return fenced.hidden(), fenced.kept() if writable else []
 
     def _found(self, fence: Fence) -> Fenced:
         key = (fence, self._bounds.root)
