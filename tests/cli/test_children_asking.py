@@ -1,15 +1,22 @@
 """Questions of sub-agents through the command line: nobody there, some other day, and a no."""
 
+import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.agent.stage import Stage, events, final
+from tests.cli.terminal import Terminal
 from tests.cli.world import TRUSTING
 
 WRITE: dict[str, Any] = {
     "calls": [{"tool": "write", "args": {"path": "b.txt", "content": "new\n"}}]
 }
+LOGS: dict[str, Any] = {"calls": [{"tool": "shell", "args": {"command": "echo x >> log.txt"}}]}
+SCREEN = ("stdin", "stdout", "stderr")
+HINT = b"your own words for the model (Enter: no, and the turn ends): "
 CHILD: dict[str, list[dict[str, Any]]] = {"general": [WRITE, {"text": "Written."}]}
 
 
@@ -69,3 +76,27 @@ def test_a_no_to_a_child_ends_with_the_exit_code_of_a_no(stage: Stage) -> None:
     assert done["message"].startswith('You said no to the child general with the task "Do"')
     assert done["next"].endswith("-c 'WHAT INSTEAD'")
     assert not (stage.root / "b.txt").exists()
+
+
+@pytest.mark.parametrize("background", [False, True])
+def test_f95_f105_a_question_of_a_child_that_was_killed_is_answered_and_gone_on_with(
+    stage: Stage, background: bool
+) -> None:
+    # In the background, the parent may be in its second answer by then.
+    turns = [task(background=background), {"text": "Fine."}, {"text": "Fine."}]
+    children = {"general": [LOGS, {"text": "Logged."}]}
+    stage.script.write_text(json.dumps({"turns": turns, "children": children}), encoding="utf-8")
+    model = ("--model", f"scripted:{stage.script}")
+    terminal = Terminal(stage, "Do it", "--mode", "ask", *model, shared=SCREEN)
+    terminal.wait_for(HINT)
+    os.kill(terminal.pid, signal.SIGKILL)
+    terminal.end()
+    [question] = stage.ok("questions", "list")["questions"]
+    stage.ok("questions", "answer", question["id"], "yes", "--digest", question["digest"])
+    assert not (stage.root / "log.txt").exists()
+    done = go_on(stage)
+    assert (done["exit"], done["result"]) == (0, "Fine.")
+    assert "Logged." in json.dumps(stage.ok("sessions", "export", "do-it"))
+    assert (stage.root / "log.txt").read_bytes() == b"x\n"  # once
+    assert len(stage.ok("sessions", "list")["sessions"]) == 2  # no second child
+    assert len(stage.ok("questions", "list", "--all")["questions"]) == 1

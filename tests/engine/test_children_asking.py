@@ -5,12 +5,20 @@ from typing import Any
 
 import pytest
 from tests.engine.desk import Person
-from tests.engine.family import Cast, Family, task
-from tests.engine.waiting import Absent
+from tests.engine.family import Actor, Cast, Family, task
+from tests.engine.waiting import Absent, Dying, Killed
 
 from assent.core.answering import Reply
 from assent.core.session import SessionRecord
-from assent.core.session_event import CallEnded, ChildEnded, ChildStarted
+from assent.core.session_event import (
+    AnswerTaken,
+    CallEnded,
+    ChildEnded,
+    ChildStarted,
+    QuestionAnswered,
+    QuestionAsked,
+    TurnStarted,
+)
 
 OLD = {"a.txt": b"old\n"}
 NEW = {"a.txt": b"new\n"}
@@ -32,6 +40,28 @@ def answer(family: Family, answers: tuple[tuple[str, ...], ...]) -> None:
     [pending] = questions.pending()
     digest = pending.inquiry.asked.digest
     questions.settle(pending.session, pending.id, digest, Reply(answers, "somebody"))
+
+
+def killed(
+    family: Family, cast: Cast, after: type = QuestionAsked, times: int = 1
+) -> SessionRecord:
+    """A session whose process dies, with all children, right after something was recorded."""
+    return killed_again(family, family.start("ask"), cast, Dying(family.world.store, after, times))
+
+
+def killed_again(family: Family, root: SessionRecord, cast: Cast, store: Dying) -> SessionRecord:
+    actor, engine = Actor(cast), family.world.engine(store)
+    with pytest.raises(Killed):
+        for _ in engine.sessions.work(root, actor, family.tooling(actor)):
+            pass
+    assert family.load(root).working
+    return family.load(root)
+
+
+def asked(family: Family, record: SessionRecord) -> int:
+    """How many questions a session ever asked."""
+    events = [one.event for one in family.engine.sessions.events(record)]
+    return sum(isinstance(event, QuestionAsked) for event in events)
 
 
 def texts(family: Family, record: SessionRecord) -> list[str]:
@@ -154,3 +184,117 @@ def test_the_parent_hears_of_a_child_that_waits_and_of_its_end(family: Family) -
         if isinstance(event, ChildStarted | ChildEnded | CallEnded)
     ]
     assert told == ["ChildStarted", "waiting", "ChildStarted", "end", "CallEnded"]
+
+
+@pytest.mark.parametrize("after", [QuestionAsked, QuestionAnswered])
+def test_f95_f105_a_child_whose_process_died_at_its_question_goes_on_with_the_answer(
+    family: Family, after: type
+) -> None:
+    family.person = Person(YES)
+    cast = Cast({"main": [[task("Write", "general")], "Thanks."], "general": [WRITE, "Done."]})
+    root = killed(family, cast, after)
+    assert family.world.files() == OLD
+    if after is QuestionAsked:
+        answer(family, YES)
+    family.person = Person()
+    cast.answers["general"] = ["Done."]
+    root = family.work(root, cast)
+    [child] = family.children(root)
+    assert [[why for why, _ in family.ends(each)] for each in (root, child)] == [
+        ["waiting", "end"], ["waiting", "end"],
+    ]  # fmt: skip
+    assert [text.partition("\n")[0] for text in texts(family, root)] == ["Done."]
+    assert (family.world.files(), family.told(root, "task")) == (NEW, [])
+    assert (len(family.results(child)), asked(family, child), family.person.asked) == (1, 1, [])
+
+
+def test_f95_as_long_as_nobody_answers_a_child_that_died_at_its_question_waits(
+    family: Family,
+) -> None:
+    cast = Cast({"main": [[task("Write", "general")], "Thanks."], "general": [WRITE, "Done."]})
+    root = family.work(killed(family, cast), cast)
+    [child] = family.children(root)
+    assert (root.ended, root.steps, child.ended, child.steps) == ("waiting", 1, "waiting", 1)
+    assert len(family.engine.questions.pending()) == 1
+    assert (family.world.files(), family.results(root)) == (OLD, [])
+
+
+def test_f104_a_child_that_had_its_answer_when_its_process_died_is_lost_and_does_nothing_twice(
+    family: Family,
+) -> None:
+    family.person = Person(YES)
+    cast = Cast({"main": [[task("Write", "general")], "I see."], "general": [WRITE, "Done."]})
+    root = family.work(killed(family, cast, AnswerTaken), cast)
+    [child] = family.children(root)
+    assert (root.ended, child.ended, child.turns) == ("end", "interrupted", 1)
+    assert [result.failed for result in family.results(root)] == [True]
+    assert (len(family.told(root, "task")), family.world.files()) == (1, OLD)
+
+
+def test_f105_a_grandchild_whose_process_died_at_its_question_goes_on_with_the_answer(
+    family: Family,
+) -> None:
+    family.with_limits(depth=2)
+    family.with_agent(type(family.agents["general"])("writer", kind="subagent"))
+    below: list[Any] = [[task("Write", "writer")], "It did."]
+    cast = Cast(
+        {
+            "main": [[task("Have it written", "general")], "Thanks."],
+            "general": below,
+            "writer": [WRITE, "Done."],
+        }
+    )
+    root = killed(family, cast)
+    answer(family, YES)
+    cast.answers |= {"general": ["It did."], "writer": ["Done."]}
+    root = family.work(root, cast)
+    [child] = family.children(root)
+    [grandchild] = family.children(child)
+    for each in (root, child, grandchild):
+        assert [why for why, _ in family.ends(each)] == ["waiting", "end"]
+    assert (family.world.files(), asked(family, grandchild)) == (NEW, 1)
+
+
+def test_f95_children_side_by_side_that_died_at_their_questions_all_go_on(family: Family) -> None:
+    family.with_agent(type(family.agents["general"])("writer", kind="subagent"))
+    other: list[Any] = [("write", {"path": "b.txt", "content": "b\n"})]
+    both = [task("Write", "general"), task("Write", "writer")]
+    cast = Cast({"main": [both, "Thanks."], "general": [WRITE, ""], "writer": [other, ""]})
+    root = killed(family, cast, QuestionAsked, times=2)
+    family.person = Person(YES, YES)
+    cast.answers |= {"general": ["One."], "writer": ["Two."]}
+    root = family.work(root, cast)
+    assert [text.partition("\n")[0] for text in texts(family, root)] == ["One.", "Two."]
+    assert [asked(family, each) for each in family.children(root)] == [1, 1]
+    assert (root.ended, family.world.files()) == ("end", {**NEW, "b.txt": b"b\n"})
+
+
+def test_f95_a_call_without_a_question_beside_a_child_that_died_at_its_own_is_lost(
+    family: Family,
+) -> None:
+    write_b: Any = ("write", {"path": "b.txt", "content": "b\n"})
+    calls = [task("Write", "general"), write_b]
+    cast = Cast({"main": [calls, "Thanks."], "general": [WRITE, "Done."]})
+    root = killed(family, cast)
+    answer(family, YES)
+    cast.answers["general"] = ["Done."]
+    root = family.work(root, cast)
+    told = {result.call: result.failed for result in family.results(root)}
+    assert (root.ended, told) == ("end", {"1.1": False, "1.2": True})
+    assert family.world.files() == NEW
+
+
+@pytest.mark.parametrize("after", [TurnStarted, ChildEnded, ChildStarted])
+def test_f95_a_child_left_at_its_question_outlives_another_death_of_the_process(
+    family: Family, after: type
+) -> None:
+    cast = Cast({"main": [[task("Write", "general")], "Thanks."], "general": [WRITE, "Done."]})
+    root = killed(family, cast)
+    answer(family, YES)
+    cast.answers["general"] = ["Done."]
+    root = killed_again(family, root, cast, Dying(family.world.store, after))
+    root = family.work(root, cast)
+    [child] = family.children(root)
+    assert [text.partition("\n")[0] for text in texts(family, root)] == ["Done."]
+    assert (root.ended, child.ended, family.world.files()) == ("end", "end", NEW)
+    assert (len(family.results(child)), asked(family, child)) == (1, 1)

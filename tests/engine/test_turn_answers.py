@@ -6,11 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.engine.desk import TOOLS, Answers, OpenGate, Person, Script, results, tooling, work
-from tests.engine.waiting import Absent, on_disk
-from tests.engine.world import PassedOn, World
+from tests.engine.waiting import Absent, Dying, Killed, on_disk
+from tests.engine.world import World
 
 from assent.core.answering import Reply
-from assent.core.event import Recorded
 from assent.core.grant import Pattern
 from assent.core.message import Result
 from assent.core.question import NO, SESSION, YES
@@ -24,7 +23,6 @@ from assent.core.session_event import (
 )
 from assent.core.tool import Decision, Posture, Request, Verdict
 from assent.engine.session.tooling import Tooling
-from assent.ports import Batch
 from assent.tools.toolbox import Toolbox
 
 
@@ -176,30 +174,10 @@ def test_what_changed_while_it_waited_is_asked_anew(world: World, record: Sessio
     assert world.files() == {"a": b"somebody else's\n"}
 
 
-class Killed(BaseException):
-    """The process is gone."""
-
-
-class Dying(PassedOn):
-    """A store that nothing reaches any more after some kind of event."""
-
-    def __init__(self, world: World, after: type) -> None:
-        super().__init__(world.store)
-        self._after = after
-        self._dead = False
-
-    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
-        if self._dead:
-            raise Killed
-        added = super().append(*batches)
-        self._dead = any(isinstance(one.event, self._after) for one in added)
-        return added
-
-
 def killed(world: World, record: SessionRecord, after: type, *answers: Answers) -> Script:
     """A turn whose process dies right after something was recorded."""
     script = Script([write("a")], "Done.")
-    engine = world.engine(Dying(world, after))
+    engine = world.engine(Dying(world.store, after))
     with pytest.raises(Killed):
         for _ in engine.sessions.work(record, script, tooling(Person(*answers))):
             pass

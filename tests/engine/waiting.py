@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import TypeVar
 
 import msgspec
 from tests.engine.desk import Answers, OpenGate, Person, tooling
-from tests.engine.world import World
+from tests.engine.world import PassedOn, World
 
 from assent.core.answering import Reply
 from assent.core.event import Recorded
@@ -32,6 +33,7 @@ from assent.engine.session.diary import Diary
 from assent.engine.session.permission import Doubt, Permission
 from assent.engine.session.shaping import Shaping
 from assent.engine.session.tooling import Tooling
+from assent.ports import Batch, Store
 from assent.store.sqlite import SqliteStore
 
 R = TypeVar("R")
@@ -71,6 +73,28 @@ class Elsewhere(Person):
         self._act()
         self.stopped = bool(answered())
         return super().ask(questions, answered)
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+class Dying(PassedOn):
+    """A store that nothing reaches any more once some kind of event was recorded so many times."""
+
+    def __init__(self, store: Store, after: type, times: int = 1) -> None:
+        super().__init__(store)
+        self._after = after
+        self._left = times
+        self._alone = Lock()
+
+    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+        with self._alone:
+            if self._left <= 0:
+                raise Killed
+            added = super().append(*batches)
+            self._left -= sum(isinstance(one.event, self._after) for one in added)
+            return added
 
 
 def on_disk(world: World, path: Path) -> World:

@@ -124,7 +124,7 @@ def repeated(calls: Sequence[str]) -> Repeat:
     """Counts how often the newest call was made, and finds the cycle that it is part of."""
     if not calls:
         return Repeat(0)
-    times = sum(mark == calls[-1] for mark in calls)
+    times = calls.count(calls[-1])
     for period in range(1, LONGEST + 1):
         rounds = _rounds(calls, period)
         if rounds > 1:

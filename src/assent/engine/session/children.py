@@ -103,9 +103,7 @@ class Children:
 
     def take_up(self) -> Iterator[Recorded]:
         """Ends what a process that died left of children, and tells the model (F104)."""
-        for child in self.left:
-            self._bury(child, "waiting")
-        yield from self._parent.note(*[ChildEnded(c, "waiting", DIED) for c in self.left])
+        yield from self._park()
         events = self._events()
         yield from self._wake(events)
         open_ones = unfinished(events)
@@ -238,6 +236,13 @@ class Children:
             return (yield from self._employ(started.call, task, record, agent))
         events = self._diary.read(record.session)
         return result(record, task, end_of(events), last_words(events))
+
+    def _park(self) -> Iterator[Recorded]:
+        """Has children that were left at a question wait for its answer, as on any other day."""
+        left = sorted(self.left)
+        for child in left:
+            self._bury(child, "waiting")
+        yield from self._parent.note(*[ChildEnded(c, "waiting", DIED) for c in left])
 
     def _wake(self, events: Sequence[Recorded]) -> Iterator[Recorded]:
         """Goes on with children in the background that waited for an answer."""

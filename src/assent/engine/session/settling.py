@@ -27,6 +27,7 @@ from assent.core.session_event import (
 )
 from assent.core.tool import Action, Carried, Decision, Edit, Outcome, Task, Verdict
 from assent.core.transcript import LOST
+from assent.engine.doors import NoHooks
 from assent.engine.session.asking import drained
 from assent.engine.session.children import Children, Wanted
 from assent.engine.session.deciding import decided_words
@@ -85,11 +86,9 @@ class Settling:
         self._tooling = tooling
         self._children = children
         self.effects = Effects(desk, tooling)
-        warn = desk.projections.warnings.append
-        self._guards: Sequence[Guard] = (
-            *tooling.guards(lambda: self._around.posture),
-            HookGuard(desk.doors.hooks, warn),
-        )
+        own, hooks = tooling.guards(lambda: self._around.posture), desk.doors.hooks
+        heard_by = HookGuard(hooks, desk.projections.warnings.append)
+        self._guards: Sequence[Guard] = own if isinstance(hooks, NoHooks) else (*own, heard_by)
         self._pending: list[Recorded] = []  # recorded while somebody was asked
         self._around = ground.around()  # of the batch that is being settled
         self.ending: Why | None = None

@@ -67,7 +67,8 @@ def _runs(words: tuple[str, ...]) -> bool:
     """Tells whether a program runs another one, by its name; npm's kind runs scripts by theirs."""
     verb = words[1:2]
     own = verb == ("run",) and words[0] not in listed("npm pnpm yarn bun")
-    return own or verb in [(each,) for each in listed("exec x dlx shell develop")]
+    short = verb == ("x",) and words[0] in listed("npm pnpm yarn bun mise")
+    return own or short or verb in [(each,) for each in listed("exec dlx shell develop")]
 
 
 def _is_odd(word: str) -> bool:

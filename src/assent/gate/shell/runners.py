@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 from assent.gate.readonly.judge import judge
@@ -9,6 +10,7 @@ from assent.gate.readonly.spec import listed
 from assent.gate.shell.arities import arity
 from assent.gate.shell.dangers import INTERPRETERS
 from assent.gate.shell.gits import git_runs
+from assent.gate.shell.scripts import SHELLS, is_input
 from assent.gate.shell.simple import Simple
 from assent.gate.shell.wrappers import RUNNERS
 
@@ -40,8 +42,8 @@ def _unwritten(command: Simple) -> bool:
 def _tar(command: Simple) -> bool:
     words = command.arguments
     long = "--(exclude|strip-components|directory|file|gzip|bzip2|xz|zstd|verbose|list|create"
-    known = re.compile(long + r"|extract|null|files-from|wildcards)(=.*)?")
-    short = re.compile(r"-?[cxtrvzjJZfpkmCahPTXO]+")
+    known = re.compile(long + r"|extract|null|wildcards)(=.*)?")
+    short = re.compile(r"-?[cxtrvzjJZfpkmCahPXO]+")
     options = [word for word in words[1:] if word.startswith("-")]
     fine = all((known if word[:2] == "--" else short).fullmatch(word) for word in options)
     first = not words or (known if words[0][:2] == "--" else short).fullmatch(words[0])
@@ -52,13 +54,23 @@ def _sed(command: Simple) -> bool:
     """A script that only prints does no more when what it prints replaces a file."""
     kept = [re.sub(r"^(-[nErsz]*)i.*$", r"\1", w) for w in command.arguments]
     words = [w for w in kept if w != "-" and not w.startswith("--in-place")]
-    filed = command.has("", "--file") or any(w.startswith("-f") for w in words)
+    odd = any(is_input(word) for word in command.arguments if "f" in word or word == "-")
+    filed = not odd and _is_filed(words, r"-[nErsz]+")
     return _unwritten(command) or not (filed or _prints("sed", words))
 
 
 def _awk(command: Simple) -> bool:
-    filed = any(word.startswith("-f") for word in command.arguments)
+    filed = _is_filed(list(command.arguments), r"-F.*|-v")
     return _unwritten(command) or not (filed or _prints("awk", list(command.arguments)))
+
+
+def _is_filed(words: list[str], others: str) -> bool:
+    """Tells whether the whole script is in one file that is named, with no doubtful option."""
+    options = [word for word in words if word.startswith("-") and word != "-f"]
+    files = [then for one, then in pairwise(words) if one == "-f"]
+    named = len(files) == words.count("-f") == 1 and re.fullmatch(r"[\w./][\w./-]*", files[0])
+    known = all(re.fullmatch(others, word, re.DOTALL) for word in options)
+    return bool(named) and known and not is_input(files[0])
 
 
 def _prints(name: str, words: list[str]) -> bool:
@@ -73,17 +85,47 @@ def _has(*options: str) -> Test:
     )
 
 
+def _only(long: str, letters: str = "", *starts: str) -> Test:
+    """Returns a test for an option that is not known; a long one may be cut short anywhere."""
+    known = listed(long)
+    return lambda command: (
+        _has(*starts)(command)
+        or command.has(letters)
+        or any(w[:2] == "--" and w.partition("=")[0] not in known for w in command.arguments)
+    )
+
+
 def _fd(command: Simple) -> bool:
     return _unwritten(command) or command.has("xX", "--exec", "--exec-batch")
 
 
 def _make(command: Simple) -> bool:
     given = any("=" in word and not word.startswith("-") for word in command.arguments)
-    return _unwritten(command) or given or command.has("E", "--eval")
+    odd = any(is_input(word) for word in command.arguments)
+    return given or odd or _MAKE(command)
+
+
+_MAKE: Final = _only(
+    "-- --jobs --keep-going --silent --quiet --always-make --directory --file --makefile --dry-run "
+    "--just-print --no-print-directory --print-directory --ignore-errors --question --load-average "
+    "--output-sync --warn-undefined-variables --no-builtin-rules --version --help --trace",
+    "E",
+)
 
 
 def _ssh(command: Simple) -> bool:
     odd = any(re.search(r"[^\w./:@%+,=-]", word) for word in command.arguments)
+    return _unwritten(command) or odd
+
+
+def _zip(command: Simple) -> bool:
+    tests = any("TT" in word for word in command.arguments if word.startswith("-"))
+    known = "-- --recurse-paths --quiet --verbose --test --junk-paths --update --version --help"
+    return tests or _only(known)(command)
+
+
+def _psql(command: Simple) -> bool:
+    odd = any(set(word) & set("\\|") or is_input(word) for word in command.arguments)
     return _unwritten(command) or odd
 
 
@@ -96,23 +138,51 @@ _TESTS: Final[dict[str, Test]] = {
     "make": _make, "gmake": _make,
     "ssh": _ssh,
     "rg": _has("--pre", "--hostname-bin"),
-    "sort": _has("--comp"),
-    "man": _has("-P", "-H", "--pager", "--html", "-C", "--config"),
+    "sort": _only(
+        "-- --reverse --numeric-sort --unique --key --field-separator --output --stable --debug "
+        "--version-sort --human-numeric-sort --ignore-case --general-numeric-sort --check --merge "
+        "--zero-terminated --parallel --random-sort --month-sort --dictionary-order --sort --help "
+        "--ignore-leading-blanks --buffer-size --temporary-directory --version"
+    ),
+    "man": _only("-- --help --version --where --all --regex --apropos --whatis", "PHC"),
     "go": _has("-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool", "-overlay"),
     "cargo": _has("--config", "-Z"),
-    "rsync": _has("-e", "--rsh", "--rsync-path"),
-    "scp": _has("-S", "-o", "-F"), "sftp": _has("-S", "-o", "-F"),
-    "zip": _has("-TT", "--unzip-command"),
-    "gcc": _has("-wrapper", "-fplugin", "-B", "@"),
-    "psql": _has("\\"), "sqlite3": _has(".", "-cmd"),
+    "rsync": _only(
+        "-- --archive --verbose --delete --exclude --include --dry-run --recursive --progress "
+        "--compress --update --checksum --stats --human-readable --partial --relative --links "
+        "--perms --times --version --help",
+        "eM",
+    ),
+    "scp": _only("--", "SoF"), "sftp": _only("--", "SoFDb"),
+    "zip": _zip,
+    "gcc": _has("-wrapper", "--wrapper", "-fplugin", "-specs", "--specs", "-B", "@"),
+    "psql": _psql, "sqlite3": _has(".", "-cmd", "--cmd", "-init", "--init"),
     "deno": _has("eval", "repl"),
     "ninja": _has("-t"), "split": _has("--f"),
 }  # fmt: skip
 CODE: Final = frozenset(_TESTS) - listed("git make gmake sort go cargo rg deno ninja") | HIDES
 
 _MANY: Final = {name for name, _ in RUNNERS} | {name for name, _ in _VERBS} - {"cmake"}
+# They run commands that stand in what they read.
+_READERS: Final = listed(
+    "sqlite3 psql mysql mariadb m4 dc gnuplot octave R ghci irb ipython ipython3 bpython jshell "
+    "scala ocaml sbcl clisp erl iex swipl ftp lftp sftp telnet wish gforth pry crontab"
+)
 _ABOUT: Final = listed("--version --help -h -V -v -version")
 _FLAGS: Final = listed("--silent -s --offline --no-color --color=never --color=always --frozen")
+
+
+def _runs_input(command: Simple) -> bool:
+    """Tells whether a program could take for code what it reads and nobody sees."""
+    first = command.arguments[0] if command.arguments else ""
+    fed = bool(command.fed) or command.given or command.open
+    if command.name in _READERS:
+        return fed or any(is_input(word) for word in command.arguments)
+    if command.name not in INTERPRETERS - SHELLS or first in _ABOUT:
+        return False
+    if first and not first.startswith("-"):
+        return is_input(first)
+    return fed or not first or any(is_input(word) for word in command.arguments)
 
 
 def hides(command: Simple) -> list[str]:
@@ -126,8 +196,8 @@ def hides(command: Simple) -> list[str]:
         return [f"`{name}` may run a program that its words name"]
     if name in _MANY and verb.startswith("-") and verb not in _ABOUT | _FLAGS:
         return [f"which command of `{name}` it is cannot be told"]
-    if command.open and name in INTERPRETERS and not command.operands:
-        return [f"what `{name}` runs comes by its input"]
+    if _runs_input(command):
+        return [f"what `{name}` runs may come by its input"]
     if command.open and len(command.words) < arity(tuple(word.text for word in command.words)):
         return [f"which command of `{name}` it is comes by its input"]
     return []

@@ -1,5 +1,6 @@
 """Scripts: the text that a shell is told to run by its words, or the doubt about what it runs."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -13,6 +14,14 @@ _FOREIGN: Final = listed("fish csh tcsh")  # they read words in another way than
 _LETTERS: Final = frozenset("abefhlmnptuvxBCEHPTc")
 _LONG: Final = listed("--norc --noprofile --posix --login --verbose --restricted --")
 _MODES: Final = listed("errexit nounset pipefail xtrace errtrace noclobber verbose")
+
+
+_INPUT: Final = re.compile(r"-|-[a-zA-Z]*f-|--?[\w-]+=-|.*\b(?:dev|proc)/.*", re.DOTALL)
+
+
+def is_input(text: str) -> bool:
+    """Tells whether a word stands for the input, or for a file that only seems to be one."""
+    return _INPUT.fullmatch(text) is not None
 
 
 class _Options(msgspec.Struct, frozen=True):
@@ -34,7 +43,7 @@ def script_of(command: Simple) -> tuple[str, str]:
     if not options.known or command.name in _FOREIGN:
         return "", f"what `{command.name}` runs cannot be told"
     rest = words[options.size :]
-    if not rest and not options.runs:
+    if not options.runs and (not rest or is_input(rest[0].text)):
         return "", f"`{command.name}` runs what it reads from its input"
     if not rest or not rest[0].plain:
         return "", f"what `{command.name}` runs is not written out"
@@ -55,7 +64,9 @@ def _options(words: Sequence[Word]) -> _Options:
         letters = text[1:].replace("o", "")
         modes = [word.text for word in words[at : at + text[1:].count("o")]]
         at += text.count("o")
-        runs = runs or (text[0] == "-" and "c" in letters)
+        runs = runs or "c" in letters
+        if text[0] == "+" and "c" in letters:
+            return _Options(at, runs, known=False)
         if not (text[1:] and set(letters) <= _LETTERS and set(modes) <= _MODES):
             return _Options(at, runs, known=False)
     return _Options(at, runs, known=all(word.plain for word in words[:at]))

@@ -4,9 +4,11 @@ import re
 from functools import cache
 
 import tree_sitter_bash
+from msgspec.structs import replace
 from tree_sitter import Language, Node, Parser, Tree
 
 from assent.core.shell import MOST_COMMANDS
+from assent.gate.shell.breaks import ends_clearly, is_broken
 from assent.gate.shell.evaluated import is_evaluated
 from assent.gate.shell.gaps import is_torn
 from assent.gate.shell.simple import Found, Simple, Word
@@ -19,6 +21,8 @@ HIDDEN = "something that looks like a command inside another could not be told a
 HEREDOC = "the end of a text for a command's input could not be told"
 FUNCTION = "it gives a command's name another meaning"
 DEEP = "it is nested too deeply"
+BROKEN = "an escaped line break may join what stands apart"
+TWICE = "where a redirect leads could be told only by running it"
 AGAIN = "a value in it may be read as a command"
 MANY = f"these are more than {MOST_COMMANDS} commands"
 
@@ -28,7 +32,7 @@ _OPENS = frozenset(
 )
 _WRITING = frozenset({">", ">>", "&>", "&>>", ">|", "<>", ">&"})
 _CLOSING = ("<&-", ">&-")
-_START = re.compile(r"\w+|'\w+'|\"\w+\"|\\\w+", re.ASCII)
+_MOVED = re.compile(rb"[ \t]*(?:-|[A-Za-z0-9_./][A-Za-z0-9_./-]*)(?=[ \t\n;&|<>()]|$)")
 _LITERALS = frozenset(
     {"word", "number", "string", "raw_string", "ansi_c_string", "translated_string",
      "concatenation", "simple_expansion", "expansion", "command_substitution",
@@ -46,11 +50,12 @@ def found_in(text: str) -> Found:
     """Returns the commands of a line in the order of their text, and what could not be told."""
     content = bytes_of(text)
     tree = _parser().parse(content)
-    walk = _Walk(text)
+    walk = _Walk(text, content)
     walk.into(tree.root_node)
     doubts = [*walk.doubts]
     doubts += [ERROR] if tree.root_node.has_error else []
     doubts += [TORN] if is_torn(tree.root_node, content) else []
+    doubts += [BROKEN] if is_broken(tree.root_node, content) else []
     doubts += [HIDDEN] if _hides(tree, content) else []
     doubts += [AGAIN] if is_evaluated(tree.root_node, content) else []
     unique = tuple(dict.fromkeys(doubts))
@@ -86,8 +91,9 @@ def _is_quoted_text(node: Node) -> bool:
 class _Walk:
     """What was found so far."""
 
-    def __init__(self, line: str) -> None:
+    def __init__(self, line: str, content: bytes) -> None:
         self._line = line
+        self._content = content
         self.commands: list[Simple] = []
         self.targets: list[Word] = []
         self.doubts: list[str] = []
@@ -141,7 +147,10 @@ class _Walk:
         if body is not None and body.type == "command":
             self._command(body, tuple(rest), fed)
             return
+        before = len(self.commands)
         found = self.into(body, fed) if body is not None else ()
+        if any(child.type in _REDIRECTS and _feeds(child) for child in rest):
+            self.commands[before:] = [replace(each, given=True) for each in found]
         for child in rest:
             for word in self._redirect(child, (*fed, *found)):
                 self.commands.append(Simple((word,), fed=fed))
@@ -187,7 +196,10 @@ class _Walk:
 
     def _file(self, node: Node) -> list[Word]:
         self.into_all(node)
-        sign = next((c.type for c in node.children if not c.is_named), "")
+        signs = [child for child in node.children if not child.is_named]
+        sign = signs[0].type if signs else ""
+        if "&" in sign[1:] and not self._moves_plainly(signs[0]):
+            self.doubts.append(TWICE)
         places = [child for child in node.children if child.type in _LITERALS]
         if sign in _CLOSING or not places:
             return [word_of(place, self._line) for place in places]
@@ -197,10 +209,13 @@ class _Walk:
             self.targets.append(first)
         return [word_of(place, self._line) for place in places[1:]]
 
+    def _moves_plainly(self, sign: Node) -> bool:
+        """Tells whether what follows `>&` is plain; bash looks for `$(` in it a second time."""
+        at = sign.end_byte - sign.type.endswith("-")
+        return _MOVED.match(self._content, at) is not None
+
     def _heredoc(self, node: Node, fed: tuple[Simple, ...]) -> list[Word]:
-        start = next((c for c in node.children if c.type == "heredoc_start"), None)
-        end = next((c for c in node.children if c.type == "heredoc_end"), None)
-        if start is None or end is None or not self._ends_clearly(start, node):
+        if not ends_clearly(node, self._line):
             self.doubts.append(HEREDOC)
         words = [word_of(child, self._line) for child in node.children if child.type in _LITERALS]
         for child in node.children:
@@ -210,14 +225,6 @@ class _Walk:
                 self.into(child, fed if child.type == "pipeline" else ())
         return words
 
-    def _ends_clearly(self, start: Node, node: Node) -> bool:
-        """Tells whether the text has a simple end that stands nowhere before."""
-        written = text_of(start, self._line)
-        bodies = [child for child in node.children if child.type == "heredoc_body"]
-        lines = [each for body in bodies for each in text_of(body, self._line).splitlines()]
-        ends = [each.strip() for each in lines]
-        return bool(_START.fullmatch(written)) and written.strip("'\"\\") not in ends
-
     def into_all(self, node: Node) -> tuple[Simple, ...]:
         return tuple(each for child in node.children for each in self.into(child))
 
@@ -225,4 +232,4 @@ class _Walk:
 def _feeds(node: Node) -> bool:
     if node.type != "file_redirect":
         return True
-    return any(child.type == "<" for child in node.children)
+    return any(child.type in ("<", "<&", "<>") for child in node.children)

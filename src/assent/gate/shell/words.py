@@ -42,13 +42,21 @@ def word_of(node: Node, line: str) -> Word:
             plain = _ANSI.fullmatch(written)
             return Word(plain[1]) if plain else Word(written, plain=False)
         case "concatenation" | "command_name":
-            return _joined([word_of(child, line) for child in node.children], written)
+            parts = [word_of(child, line) for child in node.children]
+            whole = "".join(text_of(child, line) for child in node.children) == written
+            return _joined(parts, written, whole=whole)
         case _:
-            return Word(written, plain=not node.is_named)
+            return Word(written, plain=not node.is_named and not _changes(written))
 
 
 def _bare(written: str) -> Word:
-    return Word(_ESCAPED.sub(_kept, written), plain=not is_wild(_ESCAPED.sub("", written)))
+    bare = _ESCAPED.sub("", written)
+    return Word(_ESCAPED.sub(_kept, written), plain=not is_wild(bare) and not _changes(bare))
+
+
+def _changes(bare: str) -> bool:
+    """Tells whether the shell could put something else there."""
+    return "$" in bare or "`" in bare
 
 
 def _quoted(node: Node, written: str) -> Word:
@@ -58,10 +66,10 @@ def _quoted(node: Node, written: str) -> Word:
     return Word(_IN_QUOTES.sub(_kept, written[1:-1]), plain)
 
 
-def _joined(parts: list[Word], written: str) -> Word:
+def _joined(parts: list[Word], written: str, *, whole: bool) -> Word:
     braces = "{" in written and not all(part.plain for part in parts)
     text = "".join(part.text for part in parts)
-    return Word(text, plain=not braces and all(part.plain for part in parts))
+    return Word(text, plain=whole and not braces and all(part.plain for part in parts))
 
 
 def _kept(found: re.Match[str]) -> str:

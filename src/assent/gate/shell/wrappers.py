@@ -16,6 +16,7 @@ class Wrapper(msgspec.Struct, frozen=True):
 
     values: frozenset[str] = frozenset()  # options with a value
     flags: frozenset[str] = frozenset()  # options without one; `-#` is any number
+    optional: frozenset[str] = frozenset()  # options whose value stands after `=`, if at all
     operands: int = 0
     sets: bool = False  # NAME=VALUE may stand before the command
     silent: frozenset[str] = frozenset()  # with these it runs nothing
@@ -23,9 +24,10 @@ class Wrapper(msgspec.Struct, frozen=True):
     def size(self, text: str) -> int:
         """Returns how many words an option is, with its value; 0 if it is not known."""
         name, sign, _ = text.partition("=")
+        known = self.values | self.optional
         if text in self.values:
             return 2
-        if text in self.flags or (sign and name.startswith("--") and name in self.values):
+        if text in self.flags | self.optional or (sign and name.startswith("--") and name in known):
             return 1
         if "-#" in self.flags and re.fullmatch(r"--?\d+", text):
             return 1
@@ -48,13 +50,13 @@ class Inner(msgspec.Struct, frozen=True):
 
 
 def _with(values: str = "", flags: str = "", operands: int = 0, silent: str = "") -> Wrapper:
-    return Wrapper(listed(values), listed(flags), operands, silent=listed(silent))
+    return Wrapper(listed(values), listed(flags), operands=operands, silent=listed(silent))
 
 
-_XARGS: Final = _with(
-    "-I -n -P -L -d -a -s -E --max-args --max-procs --max-lines --delimiter --arg-file --replace "
-    "--max-chars",
-    "-0 --null -r --no-run-if-empty -t --verbose -x --exit -i",
+_XARGS: Final = Wrapper(
+    listed("-I -n -P -L -d -a -s -E --max-args --max-procs --delimiter --arg-file --max-chars"),
+    listed("-0 --null -r --no-run-if-empty -t --verbose -x --exit -i"),
+    listed("--max-lines --replace"),
 )
 WRAPPERS: Final[dict[str, Wrapper]] = {
     "env": Wrapper(listed("-u --unset"), listed("- -i --ignore-environment"), sets=True),
@@ -184,9 +186,10 @@ def _after(
 def _by_xargs(command: Simple, rest: tuple[Word, ...]) -> Simple:
     """Returns what is run for the words of its input, which come last or where a mark stands."""
     before = command.arguments[: len(command.words) - len(rest) - 1]
-    marks = [then for one, then in pairwise(before) if one in ("-I", "--replace")]
+    marks = [then for one, then in pairwise(before) if one == "-I"]
     marks += [text[2:] or "{}" for text in before if text[:2] in ("-I", "-i")]
     marks += [text.partition("=")[2] for text in before if text.startswith("--replace=")]
+    marks += ["{}" for text in before if text == "--replace"]
     marks = [mark for mark in marks if mark]
     return Simple(_marked(rest, marks), (), command.fed, command.given, not marks)
 
