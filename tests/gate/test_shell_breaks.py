@@ -37,6 +37,9 @@ MOVED = (
     "{ echo a; } >&'$(touch PWN)'", "for i in 1; do echo; done >&'`touch PWN`'",
     "git status >&-'$(touch PWN)'", "git status >&1'$(touch PWN)'", P + "git status >&$x",
     P + 'git status >&"$x"', "make >&'a'", "make >&a\\b", "make >&~", "make > a$$", "make >-\\#$$",
+    "git status 3>&1 $\ntouch PWN\nmake", "cat <<<$ \ntouch PWN\nmake", "cat <$\ntouch PWN\nmake",
+    "git >|a $\ntouch PWN\n(make)", "git status &>a $ \ntouch PWN\nmake",
+    "[ a > b ] && make", "[ -f >a ] && make", "[ a < b ] && make", "[ -n >a ]", "[ >a ]",
     "make >>a\\ $$", "make >& -touch PWN", ">&-touch PWN", "make; >& -touch PWN", "make <&-touch",
 )  # fmt: skip
 HIDDEN = (*JOINED, *ENDS, *MOVED)
@@ -55,7 +58,7 @@ PLAIN = (
     "cat <<'EOF' > f\na\\\nb $\\\n(make)\nEOF", "cat <<EOF > f\na\nEOF", "make 2>&1", "make >&2",
     "make >& f", "make >&f.txt",
     "make 2>&-", "make >&- a", "cat <<-EOF > f\n\ta\n\tEOF\nmake",
-    'cat <<"EOF" | sort > "f.txt"\na\nEOF', "make <&3",
+    'cat <<"EOF" | sort > "f.txt"\na\nEOF', "make <&3", "[[ a < b ]] && make", '[ -n ">" ] && make',
     "git commit -m \"$(cat <<'EOF'\na\\\nit's\nEOF\n)\"",
 )  # fmt: skip
 
@@ -94,6 +97,7 @@ INPUT = (
     "{ python3 -q; } <<< x", "(tclsh a -) | python3 -i", "tclsh <<< 'exec make'", "tclsh",
     "perl <<'E'\nx\nE", "sqlite3 x <<< '.shell make'", "echo x | sqlite3 x", "sqlite3 -init f x",
     "{ sqlite3 x; } < f", "psql -c'\\! make'", "psql -o '|make'", "psql <<< x", "m4 <<< x",
+    "sh -c 'ec&>h touch P'", "dash -c 'a |& b'", "zsh -c 'ls *(e:make:)'", "sh -c \"\\$'make' a\"",
     "dc <<< x", "tar cf a.tar -T list", "tar cf a.tar --files-from=list", "scp -rS make a b:",
 )  # fmt: skip
 

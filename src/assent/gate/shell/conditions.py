@@ -9,6 +9,7 @@ from assent.gate.readonly.spec import listed
 
 _UNARY: Final = listed("-n -z -e -f -d -r -w -x -s -L -h -p -S -b -c -u -g -k -O -G -N -a")
 _BINARY: Final = listed("= == != < > =~ -nt -ot -ef")
+_REDIRECTS: Final = listed("< >")  # in `[` they name a file
 _COUNTING: Final = listed("-eq -ne -lt -le -gt -ge")
 _NUMBER: Final = re.compile(r"-?\d+|\$[#?]", re.ASCII)
 _MANY: Final = re.compile(r"[@*]")
@@ -55,7 +56,7 @@ def _is_binary(node: Node, double: bool) -> bool:
         return double and _holds(left, double) and _holds(right, double)
     if sign in _COUNTING and double:  # here bash computes what stands on both sides
         return all(_NUMBER.fullmatch(_text(each)) for each in (left, right))
-    known = sign in _BINARY or sign in _COUNTING
+    known = sign in _BINARY | _COUNTING and (double or sign not in _REDIRECTS)
     return known and _is_operand(left, double) and _is_operand(right, double)
 
 
@@ -65,7 +66,7 @@ def _is_operand(node: Node, double: bool) -> bool:
         return node.type in _LEAVES
     match node.type:
         case "word" | "number":
-            return not set(_text(node)) & set("*?[{")
+            return not set(_text(node)) & set("*?[{<>&|;()")
         case "raw_string":
             return True
         case "string":

@@ -13,6 +13,15 @@ from tree_sitter import Node
 
 _GAP: Final = re.compile(rb"(?:[ \t\n]|\\\n)*")
 _BETWEEN: Final = re.compile(rb"(?:\\\n)*[ \t](?:[ \t]|\\\n)*")
+_BLANKS: Final = re.compile(rb"(?:[ \t]|\\\n)*")
+_NOTHING: Final = re.compile(rb"")
+_LINES: Final = frozenset(
+    {"command", "declaration_command", "unset_command", "file_redirect", "herestring_redirect",
+     "redirected_statement"}
+)  # fmt: skip
+_WHOLE: Final = frozenset(
+    {"simple_expansion", "concatenation", "command_name", "variable_assignment"}
+)
 _NAME: Final = re.compile(rb"[A-Za-z_]\w*(\[.*\])?", re.ASCII | re.DOTALL)
 _COMMANDS: Final = frozenset(
     {"command", "declaration_command", "unset_command", "negated_command", "test_command"}
@@ -34,6 +43,9 @@ def is_torn(root: Node, content: bytes) -> bool:
 
 
 def _is_odd(node: Node, content: bytes) -> bool:
+    gap = _BLANKS if node.type in _LINES else _NOTHING if node.type in _WHOLE else _GAP
+    if any(not gap.fullmatch(content, a.end_byte, b.start_byte) for a, b in _pairs(node)):
+        return True
     if node.type in _COMMANDS:
         return _touching(node.children, content)
     match node.type:
@@ -45,6 +57,10 @@ def _is_odd(node: Node, content: bytes) -> bool:
             return name is None or not _NAME.fullmatch(name.text or b"")
         case _:
             return False
+
+
+def _pairs(node: Node) -> Iterator[tuple[Node, Node]]:
+    return pairwise(node.children) if node.type in _LINES | _WHOLE else iter(())
 
 
 def _touching(parts: list[Node], content: bytes) -> bool:

@@ -16,6 +16,8 @@ _LONG: Final = listed("--norc --noprofile --posix --login --verbose --restricted
 _MODES: Final = listed("errexit nounset pipefail xtrace errtrace noclobber verbose")
 
 
+_BASH: Final = re.compile(r"&>|\|&|[<>]&(?!\d|-(?:\s|$))|<<<|[<>]\(|\$['\"\[]|\[\[|\(\(|;;?&")
+_SHARED: Final = re.compile(r"[\w\s./:,@%+;&|\"'$>-]*", re.ASCII)
 _INPUT: Final = re.compile(r"-|-[a-zA-Z]*f-|--?[\w-]+=-|.*\b(?:dev|proc)/.*", re.DOTALL)
 
 
@@ -47,7 +49,17 @@ def script_of(command: Simple) -> tuple[str, str]:
         return "", f"`{command.name}` runs what it reads from its input"
     if not rest or not rest[0].plain:
         return "", f"what `{command.name}` runs is not written out"
-    return rest[0].text if options.runs else "", ""
+    script = rest[0].text if options.runs else ""
+    other = _parts_ways(command.name, script)
+    return script, f"`{command.name}` may read it in another way than bash" if other else ""
+
+
+def _parts_ways(name: str, script: str) -> bool:
+    """Tells whether a shell other than bash could see other commands in a text: `a &>f b`."""
+    if name in ("bash", "rbash"):
+        return False
+    odd = name not in ("sh", "dash", "ash") and not _SHARED.fullmatch(script)
+    return odd or _BASH.search(script) is not None
 
 
 def _options(words: Sequence[Word]) -> _Options:
