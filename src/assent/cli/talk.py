@@ -1,6 +1,5 @@
 """`assent "goal"` and `assent -p`: says something in a session, and shows what comes of it."""
 
-import gc
 import re
 from collections.abc import Callable
 from contextlib import closing
@@ -73,7 +72,6 @@ def _worked(goal: Goal, output: Output, written: Written | None) -> int:
     may_ask = not goal.headless and not goal.no_input
     person = asker(may_ask=may_ask, later=goal.later, screen=screen)
     work = open_work(goal.folder, person, wanted)
-    gc.freeze()  # what is loaded by now stays; looking through it again and again takes time
     with closing(work):
         shown = Held(shown_as(goal.form, output, asks=person.present), screen)
         said = words if written is None else _filled(written(goal, work.tooling), words, goal)
