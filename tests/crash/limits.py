@@ -136,7 +136,7 @@ def _freeze(place: Path) -> None:
 def few_descriptors(folder: Path) -> Report:
     """Lets the process open fewer and fewer files."""
     limits = Limits(folder)
-    for most in range(4, 40):
+    for most in range(4, 48):
         limits.most_files = most
         limits.attempt(f"{most} descriptors", int)
     return limits.tries
