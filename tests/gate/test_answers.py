@@ -15,7 +15,7 @@ from assent.gate.operands import operands
 
 RUN, ASK, DENY = Verdict.RUN, Verdict.ASK, Verdict.DENY
 BUILD = (Agent("build"),)
-GATE = RuleGate(Policy(root="/work/app", home="/home/ada"), told, operands)
+GATE = RuleGate(Policy(root="/srv/app", home="/home/ada"), told, operands)
 
 
 def yes(*patterns: Pattern, mode: Mode = "ask", agent: str = "build", plan: str = "") -> Grant:
@@ -80,7 +80,7 @@ def test_an_exact_pattern_means_its_very_text() -> None:
     grant = yes(Pattern("edit", "a*.py", exact=True))
     assert judged(Action.EDIT, "a*.py", grant).verdict is RUN
     assert judged(Action.EDIT, "ab.py", grant).verdict is ASK
-    assert judged(Action.EDIT, "/work/app/a*.py", grant).verdict is RUN
+    assert judged(Action.EDIT, "/srv/app/a*.py", grant).verdict is RUN
 
 
 def test_secrets_near_hosts_and_unclear_lines_need_the_exact_answer() -> None:

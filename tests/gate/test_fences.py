@@ -13,7 +13,7 @@ from assent.gate.gate import RuleGate
 from assent.gate.operands import operands
 from assent.gate.shell.lines import read_line
 
-ROOT = "/work/app"
+ROOT = "/srv/app"
 READ, EDIT = Action.READ, Action.EDIT
 
 

@@ -17,9 +17,9 @@ TABLE = {
     "bash": {"*": "ask", "git *": "allow", "git push *": "deny", "npm test *": "allow"},
     "edit": {"vendor/*": "deny"},
 }
-GATE = RuleGate(Policy((Layer("user", rules_of(TABLE)),), "/work/app", "/home/ada"), read_line,
+GATE = RuleGate(Policy((Layer("user", rules_of(TABLE)),), "/srv/app", "/home/ada"), read_line,
                 operands)  # fmt: skip
-PLAIN = RuleGate(Policy((), "/work/app", "/home/ada"), read_line, operands)
+PLAIN = RuleGate(Policy((), "/srv/app", "/home/ada"), read_line, operands)
 
 
 def decided(gate: RuleGate, text: str, *grants: Grant, posture: Posture | None = None) -> Decision:
@@ -77,7 +77,7 @@ def test_f84_of_an_interpreter_only_the_very_line_is_remembered(text: str) -> No
 
 
 def test_f80_what_is_written_far_from_the_workspace_is_no_everyday_edit() -> None:
-    gate = RuleGate(Policy((Layer("user", rules_of("allow")),), "/work/app"), read_line, operands)
+    gate = RuleGate(Policy((Layer("user", rules_of("allow")),), "/srv/app"), read_line, operands)
     auto = Posture("auto-edit")
     for path in ("/etc/x", "../x"):
         assert decided(gate, f"make > {path}", posture=auto).verdict in (ASK, DENY)

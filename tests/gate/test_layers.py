@@ -16,7 +16,7 @@ RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY
 
 
 def gate(*layers: Layer) -> RuleGate:
-    return RuleGate(Policy(layers, "/work/app", "/home/ada"), told, operands)
+    return RuleGate(Policy(layers, "/srv/app", "/home/ada"), told, operands)
 
 
 def layer(table: object, name: LayerName = "user", *, trusted: bool = True) -> Layer:
@@ -52,9 +52,9 @@ def test_f71_nothing_matched_is_the_modes_business() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["src/keys/*", "/work/app/src/keys/*", "*/keys/*", "/work/app/src/*"]
+    "pattern", ["src/keys/*", "/srv/app/src/keys/*", "*/keys/*", "/srv/app/src/*"]
 )
-@pytest.mark.parametrize("path", ["src/keys/a.py", "/work/app/src/keys/a.py", "src/keys/../keys/a"])
+@pytest.mark.parametrize("path", ["src/keys/a.py", "/srv/app/src/keys/a.py", "src/keys/../keys/a"])
 def test_f74_a_rule_in_either_form_matches_a_path_in_either_form(pattern: str, path: str) -> None:
     judge = gate(layer({"edit": {pattern: "deny"}, "read": {pattern: "deny"}}))
     assert by(judge, Action.EDIT, path, "yolo").verdict is DENY

@@ -14,7 +14,7 @@ from assent.gate.operands import operands
 
 WORDS = st.sampled_from(["*", "read", "edit", "bash", "webfetch", "tool", "task", "mcp_*", "e*"])
 PATTERNS = st.sampled_from(
-    ["*", "src/*", "*.env", "/work/app/*", "make *", "ls", "https://*", "a?c"]
+    ["*", "src/*", "*.env", "/srv/app/*", "make *", "ls", "https://*", "a?c"]
 )
 RULES = st.builds(Rule, WORDS, PATTERNS, st.sampled_from(["allow", "ask", "deny"]))
 TABLES = st.lists(RULES, max_size=4).map(tuple)
@@ -74,7 +74,7 @@ MANY = settings(max_examples=400)
 
 
 def verdict(layers: tuple[Layer, ...], request: Request, posture: Posture) -> Verdict:
-    gate = RuleGate(Policy(layers, "/work/app", "/home/ada"), told, operands)
+    gate = RuleGate(Policy(layers, "/srv/app", "/home/ada"), told, operands)
     return gate.decide([request], posture).verdict
 
 
@@ -164,7 +164,7 @@ def test_plan_mode_runs_no_edit_and_no_tool_whatever_is_allowed(
     layers: tuple[Layer, ...], requests: list[Request], posture: Posture
 ) -> None:
     planning = Posture("plan", agents=posture.agents, auto=True, grants=posture.grants)
-    gate = RuleGate(Policy(layers, "/work/app", "/home/ada"), told, operands)
+    gate = RuleGate(Policy(layers, "/srv/app", "/home/ada"), told, operands)
     for effect in (Request(Action.EDIT, "a.py"), Request(Action.TOOL, "x", "mcp_a")):
         found = gate.decide([*requests, effect], planning)
         assert found.verdict is not Verdict.RUN
