@@ -62,6 +62,9 @@ class Guard(Protocol):
     def after(self, attempt: Attempt, outcome: Outcome) -> Outcome:
         """Returns the outcome, perhaps with words added for the model."""
 
+    def stuck(self) -> str:
+        """Hears that an answer's calls are settled; says why the turn must end, if it must."""
+
 
 class Heard(msgspec.Struct, frozen=True):
     """What hooks said: why not, if one objects, words for the model, and what to warn of."""

@@ -44,6 +44,9 @@ class HookGuard:
             return outcome
         return msgspec.structs.replace(outcome, text="\n".join([outcome.text, *words]))
 
+    def stuck(self) -> str:
+        return ""  # a hook objects to calls, never to a turn
+
 
 def prompted(desk: Desk, session: str, mode: str, agent: str, text: str) -> list[SessionEvent]:
     """Lets hooks hear what a person says, and returns what they add to it for the model.

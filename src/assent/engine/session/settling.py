@@ -34,7 +34,6 @@ from assent.engine.session.deciding import decided_words
 from assent.engine.session.desk import Desk
 from assent.engine.session.effects import Done, Effects, Wish
 from assent.engine.session.hooking import HookGuard
-from assent.engine.session.looping import LoopGuard
 from assent.engine.session.permission import Doubt as Asked
 from assent.engine.session.reporting import said_no
 from assent.engine.session.sidebyside import side_by_side
@@ -127,9 +126,9 @@ class Settling:
                 del open_ones[each.call.id]
         if waiting and not self.ending:
             self.ending = "waiting"
-        stuck = [each.stuck() for each in self._guards if isinstance(each, LoopGuard)]
-        if any(stuck) and not self.ending:
-            self.ending, self.words = "limit", " ".join(stuck)
+        stuck = " ".join(filter(None, [guard.stuck() for guard in self._guards]))
+        if stuck and not self.ending:
+            self.ending, self.words = "limit", stuck
 
     def _look_up(self) -> None:
         """Lets no further call begin once a person elsewhere wants the work to stop."""
