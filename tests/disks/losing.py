@@ -1,0 +1,32 @@
+"""Shows that a cut loses what nobody synced: without that, the other cuts would prove nothing.
+
+python -m tests.disks.losing TYPE FOLDER
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from tests.crash.sweep import killed
+from tests.disks.power import Machine
+
+from assent.testing.watched import Listener, Moments
+
+
+def write(machine: Machine, listen: Listener) -> None:
+    """Writes a file that is synced and one that is not, and tells when that is done."""
+    for name in ("synced", "unsynced"):
+        fd = os.open(machine.disk / name, os.O_WRONLY | os.O_CREAT)
+        os.write(fd, b"content")
+        if name == "synced":
+            os.fsync(fd)
+        os.close(fd)
+    listen("disk.fsync", ())
+
+
+if __name__ == "__main__":
+    machine = Machine(sys.argv[1], Path(sys.argv[2]))
+    assert killed(lambda listen: write(machine, listen), Moments(at=0, act=machine.cut))
+    machine.restart()
+    whole = [path.name for path in machine.disk.iterdir() if path.is_file() and path.stat().st_size]
+    print(*whole)

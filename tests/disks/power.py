@@ -1,0 +1,107 @@
+"""Cuts the power of a real file system at every change of a build, and lets another recover.
+
+    python -m tests.disks.power TYPE VERB STORY FOLDER
+
+It mounts images, so it has to run in a mount namespace of its own. A file system that is shut down
+without its log being flushed keeps what a disk would keep. The report is one JSON object on stdout.
+"""
+
+import fcntl
+import gc
+import os
+import struct
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from tests.crash.rig import Rig
+from tests.crash.stories import BY_NAME
+from tests.crash.sweep import Ended, Report, Sweep, decides, in_child, killed
+
+from assent.testing.watched import Moments, kill
+
+# How each is made, how it is mounted, and how large it has to be.
+TYPES: Final = {
+    "ext4": (("mkfs.ext4", "-q", "-F"), "loop,noauto_da_alloc", 48 << 20),
+    "xfs": (("mkfs.xfs", "-q", "-f"), "loop", 320 << 20),
+}
+_SHUTDOWN: Final = 0x8004587D  # FS_IOC_SHUTDOWN of <linux/fs.h>
+_LOG_IS_LOST: Final = struct.pack("I", 2)
+
+
+class Machine:
+    """A folder on a file system of its own whose power can be cut."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        make, self._options, size = TYPES[kind]
+        self.disk, self._image = folder / "disk", folder / "disk.img"
+        self.disk.mkdir()
+        with self._image.open("wb") as image:
+            image.truncate(size)
+        subprocess.run([*make, str(self._image)], check=True, stdout=subprocess.DEVNULL)
+        self.start()
+
+    def start(self) -> None:
+        """Mounts the disk; its log is read as after any cut."""
+        line = ["mount", "-o", self._options, str(self._image), str(self.disk)]
+        subprocess.run(line, check=True)
+
+    def restart(self) -> None:
+        """Takes the disk away and brings it back."""
+        subprocess.run(["umount", str(self.disk)], check=True)
+        self.start()
+
+    def cut(self, moment: str, arguments: tuple[Any, ...]) -> None:
+        """Cuts the power, and with it this process."""
+        fd = os.open(self.disk, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.ioctl(fd, _SHUTDOWN, _LOG_IS_LOST)
+        kill(moment, arguments)
+
+
+class Cuts(Sweep):
+    """Cuts the power at a moment, starts the machine again and recovers."""
+
+    def __init__(self, machine: Machine, rig: Rig, verb: str) -> None:
+        super().__init__(rig, verb)
+        gc.collect()  # an engine that is gone keeps no file of the disk open
+        self._machine = machine
+
+    def cuts(self) -> Report:
+        """Cuts right before every change, and so right after every sync."""
+        self._ready()
+        report = Report(moments=in_child(self._undisturbed, list[str]))
+        for at, moment in enumerate(report.moments):
+            if not decides(moment):
+                continue
+            self._ready()
+            if not killed(self._verb, Moments(at=at, act=self._machine.cut)):
+                report.complaints.append(f"The cut at {at} never came.")
+                continue
+            self._machine.restart()
+            end = in_child(self._recover, Ended)
+            self._judge(report, self._tidied(end), f"cut at {at}, {moment}")
+            report.killed += 1
+        report.ends = dict(self.ends)
+        return report
+
+    def _ready(self) -> None:
+        self.rig.restore(self.ready)
+        os.sync()
+
+    def _tidied(self, end: Ended) -> Ended:
+        """An emptied slot may come back after the run is over; it lies among our own files."""
+        return msgspec.structs.replace(end, leftovers=[])
+
+
+if __name__ == "__main__":
+    kind, verb, story, folder = sys.argv[1:]
+    machine = Machine(kind, Path(folder))
+    try:
+        found = Cuts(machine, Rig(machine.disk, BY_NAME[story]), verb).cuts()
+    finally:
+        with suppress(subprocess.CalledProcessError):
+            subprocess.run(["umount", "--lazy", str(machine.disk)], check=True)
+    sys.stdout.buffer.write(msgspec.json.encode(found))

@@ -1,0 +1,44 @@
+"""F145: a file that no 32-bit number can measure is removed and restored, every byte of it."""
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+from tests.crash.rig import approve
+from tests.crash.stories import Story, delete
+
+from assent.core.journal import finished
+from assent.testing.engines import Site, open_site
+
+SIZE = (1 << 31) + 4097
+MARK = b"the last bytes"
+CHUNK = 1 << 20
+
+
+@pytest.mark.slow
+def test_f145_a_file_over_two_gigabytes_goes_and_comes_back(tmp_path: Path) -> None:
+    large = tmp_path / "work" / "large.bin"
+    large.parent.mkdir()
+    with large.open("wb") as out:
+        out.truncate(SIZE)
+        out.seek(SIZE - len(MARK))
+        out.write(MARK)
+    wanted = digest(large)
+    site = Site(tmp_path / "work", tmp_path / "state")
+    plan = approve(site, Story("large", {}, (delete(b"large.bin"),), {}))
+    engine = open_site(site)
+    assert (finished(engine.runs.build(plan)).outcome, large.exists()) == ("done", False)
+    assert finished(engine.undoing.apply(engine.undoing.preview(), "test")).outcome == "done"
+    engine.close()
+    assert (large.stat().st_size, digest(large)) == (SIZE, wanted)
+    for path in (large, *site.state.rglob("blobs/*/*")):
+        os.unlink(path)  # gigabytes that the next tests may need
+
+
+def digest(path: Path) -> str:
+    found = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(CHUNK):
+            found.update(chunk)
+    return found.hexdigest()
