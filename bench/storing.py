@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench.corpus import samples
+from bench.corpus import lay_down, samples
 from bench.figure import Figure, at_least, within
 from bench.pace import Action, Scale, best, flush, timed
 
@@ -85,9 +85,12 @@ def _inserting(work: Path, count: int) -> Action:
 
 def _reading(root: Path, count: int) -> tuple[Action, Action]:
     blobs = FileBlobs(root)
-    names = [blobs.keep([sample.new])[0] for sample in samples(count, "new")]
+    contents = samples(count, "new")
+    names = [blobs.keep([sample.new])[0] for sample in contents]
     blobs.flush()
-    files = [f"{root}/{name[:2]}/{name[2:]}" for name in names]
+    theirs = root.with_name("plain")
+    lay_down(theirs, contents, "new")
+    files = [f"{theirs}/{sample.path}" for sample in contents]
 
     def bare() -> None:
         for file in files:

@@ -7,8 +7,8 @@ from assent.store.blob_disk import BlobDisk
 from assent.testing.fuse import Crash
 
 CALLS = (
-    "open", "read", "write", "close", "fsync", "syncfs", "rename", "mkdir", "stat", "unlink",
-    "listdir",
+    "open", "read", "pread", "write", "close", "fsync", "syncfs", "rename", "mkdir", "stat",
+    "utime", "unlink", "listdir",
 )  # fmt: skip
 
 

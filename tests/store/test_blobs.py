@@ -91,8 +91,8 @@ def test_without_syncfs_each_of_many_is_synced(tmp_path: Path) -> None:
     blobs = FileBlobs(tmp_path, disk)
     for n in range(MANY + 1):
         blobs.keep([b"%d" % n])
-    written = {path for name, path in disk.calls if name == "write"}
     blobs.flush()
+    written = {path for name, path in disk.calls if name == "write"}
     assert len(written) == MANY + 1
     assert written <= {path for name, path in disk.calls if name == "fsync"}
     assert len(files(tmp_path)) == MANY + 1

@@ -19,7 +19,6 @@ from assent.core.operation import (
     FileState,
     MoveFile,
     WriteFile,
-    footprint,
 )
 from assent.core.paths import STAGE, ancestors, parent
 
@@ -33,22 +32,56 @@ class Layout(msgspec.Struct, frozen=True, dict=True):
     exchange: bool = True
     beside: tuple[tuple[bytes, bytes], ...] = ()  # touched path → folder on its file system
     copied: tuple[int, ...] = ()  # moves between two file systems
+    whole: tuple[bytes, ...] = ()  # folders that come, or go, in one rename each
 
     def slot(self, index: int, role: str, path: bytes) -> bytes:
         """Names the slot of an operation, on the same file system as the path."""
-        folder = self.elsewhere.get(path)
+        folder = self.elsewhere.get(path) if self.beside else None
         if folder is None:
-            return b"%s/%s/%d.%s" % (STAGE, self.run.encode(), index, role.encode())
+            top = self.top(path) if self.whole else b""
+            if top:
+                return self.nested(top, path)
+            return b"%b/%d.%b" % (self.folder, index, role.encode())
         name = b".assent-%s-%d.%s" % (self.run.encode(), index, role.encode())
         return folder + b"/" + name if folder else name
+
+    def top(self, path: bytes) -> bytes:
+        """Returns the folder that a path comes, or goes, with; empty if it does so alone."""
+        if not self.whole:
+            return b""
+        folder = path.rpartition(b"/")[0]
+        top = self._known.get(folder)
+        if top is None:
+            found = [above for above in _with_above(folder) if above in self._tops]
+            top = self._known[folder] = found[0] if found else b""
+        return top
+
+    def nested(self, top: bytes, path: bytes) -> bytes:
+        """Names the slot of a path in the slot of the folder that it comes, or goes, with."""
+        return self._tops[top] + path[len(top) :]
+
+    @cached_property
+    def _tops(self) -> dict[bytes, bytes]:
+        """The slots of whole folders, by folder."""
+        return {top: b"%b/%d.whole" % (self.folder, at) for at, top in enumerate(self.whole)}
+
+    @property
+    def whole_slots(self) -> tuple[bytes, ...]:
+        """The slots of whole folders."""
+        return tuple(self._tops.values())
+
+    @cached_property
+    def _known(self) -> dict[bytes, bytes]:
+        return {}
 
     @cached_property
     def elsewhere(self) -> dict[bytes, bytes]:
         """The paths whose slots lie beside them, by path."""
         return dict(self.beside)
 
-    @property
+    @cached_property
     def folder(self) -> bytes:
+        """Where the slots lie that are not beside a path."""
         return STAGE + b"/" + self.run.encode()
 
 
@@ -60,6 +93,12 @@ class Take(msgspec.Struct, frozen=True, gc=False):
     slot: bytes
     before: FileState
     to: bytes | None = None
+    whole: bytes = b""  # the folder that it goes with
+
+    @property
+    def whole_slot(self) -> bytes:
+        """The slot of that folder."""
+        return self.slot[: len(self.slot) + len(self.whole) - len(self.path)]
 
 
 class Clear(msgspec.Struct, frozen=True, gc=False):
@@ -78,6 +117,12 @@ class Put(msgspec.Struct, frozen=True, gc=False):
     slot: bytes
     after: FileState
     origin: bytes | None = None
+    whole: bytes = b""  # the folder that it comes with
+
+    @property
+    def whole_slot(self) -> bytes:
+        """The slot of that folder."""
+        return self.slot[: len(self.slot) + len(self.whole) - len(self.path)]
 
 
 class Swap(msgspec.Struct, frozen=True, gc=False):
@@ -134,52 +179,60 @@ def motions(operations: Iterable[FileOperation], layout: Layout) -> list[Motion]
     for index, op in enumerate(operations):
         for motion in _motions_of(index, op, layout):
             (takes if isinstance(motion, Take) else puts).append(motion)
-    freed = {above for take in takes for above in ancestors(take.path)}
-    for motion in puts:
+    freed = {above for folder in {parent(t.path) for t in takes} for above in _with_above(folder)}
+    for motion in puts if freed else ():
         if isinstance(motion, Put) and motion.path in freed:
             slot = layout.slot(motion.index, "folder", motion.path)
             clears.append(Clear(motion.index, motion.path, slot))
     return [*takes, *clears, *puts]
 
 
-def _motions_of(index: int, op: FileOperation, layout: Layout) -> list[Motion]:
-    def slot(role: str, path: bytes) -> bytes:
-        return layout.slot(index, role, path)
-
+def _motions_of(index: int, op: FileOperation, layout: Layout) -> tuple[Motion, ...]:
     match op:
-        case WriteFile(path, before, after):
-            put = Put(index, path, slot("new", path), after)
+        case WriteFile():
+            path, before, top = op.path, op.before, layout.top(op.path)
+            slot = layout.nested(top, path) if top else layout.slot(index, "new", path)
             if before is None:
-                return [put]
+                return (Put(index, path, slot, op.after, None, top),)
             if layout.exchange and path not in layout.elsewhere:
-                return [Swap(index, path, slot("new", path), before, after)]
-            return [Take(index, path, slot("old", path), before), put]
-        case DeleteFile(path, before):
-            return [Take(index, path, slot("old", path), before)]
+                return (Swap(index, path, slot, before, op.after),)
+            old = layout.slot(index, "old", path)
+            return Take(index, path, old, before), Put(index, path, slot, op.after)
+        case DeleteFile():
+            path, old = op.path, layout.slot(index, "old", op.path)
+            return (Take(index, path, old, op.before, None, layout.top(path)),)
         case MoveFile(path, to, before):
-            old = slot("old", path)
+            old = layout.slot(index, "old", path)
             if index in layout.copied:
-                return [Take(index, path, old, before), Put(index, to, slot("new", to), before)]
-            return [Take(index, path, old, before, to), Put(index, to, old, before, path)]
+                new = layout.slot(index, "new", to)
+                return Take(index, path, old, before), Put(index, to, new, before)
+            return Take(index, path, old, before, to), Put(index, to, old, before, path)
         case _:
             assert_never(op)
 
 
 def needed_folders(operations: Iterable[FileOperation]) -> list[bytes]:
     """Returns the folders that must exist afterwards, outermost first."""
-    parents = {
-        parent(path) for op in operations for path, _, after in footprint(op) if after is not None
-    }
-    return sorted({folder for path in parents if path for folder in (path, *ancestors(path))})
+    filled = [op.to if isinstance(op, MoveFile) else op.path for op in operations if _fills(op)]
+    parents = {path.rpartition(b"/")[0] for path in filled}
+    return sorted({folder for path in parents for folder in _with_above(path)})
 
 
 def prunable(operations: Iterable[FileOperation]) -> list[bytes]:
     """Returns the folders that go if the segment leaves them empty, innermost first."""
-    folders: set[bytes] = set()
-    for op in operations:
-        if not isinstance(op, WriteFile):
-            folders.update(ancestors(op.path)[: op.prune])
+    left = [op for op in operations if not isinstance(op, WriteFile)]
+    depths = {(op.path.rpartition(b"/")[0], op.prune) for op in left if op.prune}
+    folders = {above for path, depth in depths for above in _with_above(path)[:depth]}
     return sorted(folders, reverse=True)
+
+
+def _fills(op: FileOperation) -> bool:
+    return not isinstance(op, DeleteFile)
+
+
+def _with_above(folder: bytes) -> list[bytes]:
+    """Returns a folder and those above it, nearest first, without the root."""
+    return [folder, *ancestors(folder)] if folder else []
 
 
 def places(motion: Motion) -> tuple[bytes, ...]:

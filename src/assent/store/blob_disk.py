@@ -10,12 +10,14 @@ class BlobDisk:
 
     open = staticmethod(os.open)
     read = staticmethod(os.read)
+    pread = staticmethod(os.pread)
     write = staticmethod(os.write)
     close = staticmethod(os.close)
     fsync = staticmethod(os.fsync)
     rename = staticmethod(os.rename)
     mkdir = staticmethod(os.mkdir)
     stat = staticmethod(os.stat)
+    utime = staticmethod(os.utime)
     unlink = staticmethod(os.unlink)
     listdir = staticmethod(os.listdir)
 

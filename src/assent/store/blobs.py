@@ -1,4 +1,4 @@
-"""Blobs on disk: each content in a file named by its digest, durable before it is seen."""
+"""Blobs on disk: contents in files named by digest, or many in a pack; durable before seen."""
 
 import os
 import shlex
@@ -10,10 +10,14 @@ from threading import RLock
 
 from assent.core.errors import StoreError
 from assent.store.blob_disk import BlobDisk
-from assent.store.blob_writer import BlobWriter
+from assent.store.blob_writer import MANY, BlobWriter
 from assent.store.faults import SAFE, system_fault
+from assent.store.marks import Marks
+from assent.store.packs import Packs, Place, packed
 
 CHUNK = 1024 * 1024
+SMALL = 64 * 1024  # a content up to this size may share a file with others
+HELD = 8 * 1024 * 1024  # bytes of small contents that wait in memory to be packed
 
 _FIRST = 64 * 1024  # most contents are read in one go
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -28,7 +32,11 @@ class FileBlobs:
         self._below = f"{self._root}/"
         self._disk = disk or BlobDisk()
         self._writer = BlobWriter(self._root, self._disk)
+        self._packs = Packs(f"{self._root}/packs", self._disk)
+        self._marks = Marks(self._disk)
         self._pending: dict[str, str] = {}
+        self._crowd: dict[str, bytes] = {}  # small contents that come after many others
+        self._weight = 0
         self._turn = RLock()
 
     def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
@@ -39,7 +47,7 @@ class FileBlobs:
         if second is None:
             digest = sha256(first).hexdigest()
             if not self._stored(digest, len(first)):
-                self._register(digest, len(first), self._writer.write((first,)))
+                self._admit(digest, first)
             return digest, len(first)
         content = _Measured(chain((first, second), source))
         path = self._writer.write(content)
@@ -50,36 +58,43 @@ class FileBlobs:
         """Makes everything kept so far durable, and then visible under its digest."""
         with self._turn:
             try:
-                self._writer.sync(tuple(self._pending.values()))
+                packs = self._packed_crowd()
+                self._writer.sync((*self._pending.values(), *packs))
                 for digest, path in tuple(self._pending.items()):
                     self._writer.publish(path, self._path(digest))
                     del self._pending[digest]
+                self._publish(packs)
                 self._writer.settle()
             except OSError as error:
                 self._abandon()
                 raise self._writer.fault(error) from error
 
     def has(self, digest: str) -> bool:
-        return digest in self._pending or (_is_name(digest) and self._size(digest) is not None)
+        if digest in self._crowd or digest in self._pending or self._place(digest):
+            return True
+        return _is_name(digest) and (
+            self._size(digest) is not None or bool(self._place(digest, look=True))
+        )
 
     def read(self, digest: str) -> bytes:
-        disk = self._disk
+        content = self._together(digest)
+        if content is not None:
+            return content
         try:
-            fd = self._opened(digest)
-            try:
-                content = disk.read(fd, _FIRST)
-                if len(content) == _FIRST:
-                    content = b"".join((content, *iter(lambda: disk.read(fd, CHUNK), b"")))
-            finally:
-                disk.close(fd)
+            content = self._alone(digest)
+        except FileNotFoundError as error:
+            return self._elsewhere(digest, error)
         except OSError as error:
             raise self._unreadable(digest, error) from error
         if sha256(content).hexdigest() != digest:
-            raise self._damaged(digest)
+            raise self._damaged(digest, self._path(digest))
         return content
 
     def chunks(self, digest: str) -> Iterator[bytes]:
         """Streams the content; raises StoreError at the end if it does not match its name."""
+        if digest not in self._pending and self._size(digest) is None:
+            yield self.read(digest)
+            return
         hashed = sha256()
         try:
             fd = self._opened(digest)
@@ -92,7 +107,50 @@ class FileBlobs:
         except OSError as error:
             raise self._unreadable(digest, error) from error
         if hashed.hexdigest() != digest:
-            raise self._damaged(digest)
+            raise self._damaged(digest, self._path(digest))
+
+    def _together(self, digest: str) -> bytes | None:
+        """Returns a content that waits to be packed, or lies sound in a pack."""
+        place = self._packs.places.get(digest)
+        return self._crowd.get(digest) if place is None else self._packed(place, digest)
+
+    def _packed(self, place: Place | None, digest: str) -> bytes | None:
+        if place is None:
+            return None
+        try:
+            content = self._packs.read(place)
+        except FileNotFoundError:
+            return None  # what is still needed was packed anew
+        except OSError as error:
+            raise system_fault("read", place[0], error) from error
+        return content if sha256(content).hexdigest() == digest else None
+
+    def _alone(self, digest: str) -> bytes:
+        disk = self._disk
+        fd = self._opened(digest)
+        try:
+            content = disk.read(fd, _FIRST)
+            if len(content) == _FIRST:
+                content = b"".join((content, *iter(lambda: disk.read(fd, CHUNK), b"")))
+        finally:
+            disk.close(fd)
+        return content
+
+    def _elsewhere(self, digest: str, error: OSError) -> bytes:
+        """Returns a content that has no file of its own."""
+        place = self._found(digest)
+        content = self._packed(place, digest)
+        if content is not None:
+            return content
+        if place is None:
+            raise self._unreadable(digest, error) from error
+        raise self._damaged(digest, place[0])
+
+    def _found(self, digest: str) -> Place | None:
+        try:
+            return self._packs.find(digest)
+        except OSError as error:
+            raise system_fault("read", self._packs.folder, error) from error
 
     def _path(self, digest: str) -> str:
         if not _is_name(digest):
@@ -108,20 +166,67 @@ class FileBlobs:
 
     def _size(self, digest: str) -> int | None:
         try:
-            return self._disk.stat(self._path(digest)).st_size
+            path = self._path(digest)
+            found = self._disk.stat(path)
+            return found.st_size if self._marks.set(path, found.st_mtime) else None
         except FileNotFoundError:
             return None
         except OSError as error:
             raise self._unreadable(digest, error) from error
 
+    def _place(self, digest: str, *, look: bool = False) -> Place | None:
+        """Returns where a content lies in a pack, marked so that no collection takes it."""
+        place = self._found(digest) if look else self._packs.places.get(digest)
+        if place is None or self._marks.set(place[0]):
+            return place
+        self._packs.forget(place[0])
+        return None
+
     def _stored(self, digest: str, size: int) -> bool:
         """Tells whether a content need not be written; one of another size is a torn one."""
-        if digest in self._pending:
+        if digest in self._pending or digest in self._crowd:
             return True
+        path = self._path(digest)
         if self._size(digest) != size:
-            return False
-        self._writer.doubt(self._path(digest))  # its writer may have died before it was durable
+            place = self._place(digest) or self._place(digest, look=True)
+            if place is None or self._packed(place, digest) is None:
+                return False
+            path = place[0]
+        self._writer.doubt(path)  # its writer may have died before it was durable
         return True
+
+    def _admit(self, digest: str, content: bytes) -> None:
+        """Writes a content, unless it is small and comes after many: then it waits for a pack."""
+        if len(self._pending) < MANY or len(content) > SMALL:
+            self._register(digest, len(content), self._writer.write((content,)))
+            return
+        with self._turn:
+            self._crowd[digest] = content
+            self._weight += len(content)
+            if self._weight > HELD:
+                self._relieve()
+
+    def _relieve(self) -> None:
+        """Packs what waits in memory; being seen before the flush harms nobody."""
+        try:
+            packs = self._packed_crowd()
+            self._writer.sync(tuple(packs))
+            self._publish(packs)
+        except OSError as error:
+            self._abandon()
+            raise self._writer.fault(error) from error
+
+    def _packed_crowd(self) -> dict[str, str]:
+        """Writes what waits in memory to a temporary pack; returns its name by its path."""
+        if not self._crowd:
+            return {}
+        name, pieces = packed(self._crowd)
+        return {self._writer.write(pieces): name}
+
+    def _publish(self, packs: dict[str, str]) -> None:
+        for path, name in packs.items():
+            self._writer.publish(path, f"{self._packs.folder}/{name}")
+            self._crowd, self._weight = {}, 0
 
     def _register(self, digest: str, size: int, path: str) -> None:
         with self._turn:
@@ -135,6 +240,7 @@ class FileBlobs:
         for path in self._pending.values():
             self._writer.discard(path)
         self._pending.clear()
+        self._crowd, self._weight = {}, 0
 
     def _unreadable(self, digest: str, error: OSError) -> StoreError:
         path = self._path(digest)
@@ -146,9 +252,14 @@ class FileBlobs:
             f"ls -l {shlex.quote(path)}",
         )
 
-    def _damaged(self, digest: str) -> StoreError:
-        path = self._path(digest)
+    def _damaged(self, digest: str, path: str) -> StoreError:
         quoted = shlex.quote(path)
+        if path != self._path(digest):
+            return StoreError(
+                f"The stored content {digest} in {path} is damaged: its bytes do not match its "
+                "name. Nothing was changed. Staging the same content again stores it anew.",
+                f"ls -l {quoted}",
+            )
         return StoreError(
             f"The stored content {path} is damaged: its bytes do not match its name. Nothing was "
             "changed. Set it aside; staging the same content again stores it anew.",

@@ -66,6 +66,14 @@ def attributes_of(disk: Disk, fd: int) -> list[str]:
         raise
 
 
+def bears_none(disk: Disk, name: bytes, at: int) -> bool:
+    """Tells quickly of most files that they have no extended attribute; False: open it and see."""
+    try:
+        return not disk.list_xattrs_of(name, at)
+    except OSError:
+        return False
+
+
 def copy_attributes(disk: Disk, source: int, target: int, rights: Rights) -> bool:
     """Copies the extended attributes that can be copied; tells whether there were any."""
     found = attributes_of(disk, source)

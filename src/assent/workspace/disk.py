@@ -100,6 +100,11 @@ class Disk:
     def list_xattrs(self, fd: int) -> list[str]:
         return os.listxattr(fd) if _HAS_XATTRS else []
 
+    def list_xattrs_of(self, name: bytes, at: int) -> list[str]:
+        """Lists those of a name in a folder, without opening it; OSError where that cannot be."""
+        path = b"/proc/self/fd/%d/%b" % (at, name)
+        return os.listxattr(path, follow_symlinks=False) if _HAS_XATTRS else []
+
     def get_xattr(self, fd: int, name: str) -> bytes:
         return os.getxattr(fd, name)
 

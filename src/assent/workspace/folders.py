@@ -15,6 +15,7 @@ LIMIT = 256  # descriptors kept open
 SPARE = 32  # how many make room at once
 TRUST = 1.0  # seconds: a folder that somebody else renamed is noticed after this
 
+_DEEPEST = STAGE.count(b"/") + 1  # the folder of a run's slots
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -34,6 +35,7 @@ class Folders:
         self._seen: set[bytes] = set()  # every folder opened since the last `forget`
         self._ids: dict[bytes, tuple[int, int]] = {}  # their devices and inodes
         self._until = 0.0
+        self._newest = b""
 
     def open(self, folder: bytes) -> int:
         """Returns a descriptor of the folder; OSError(ELOOP) if a symlink is on the way."""
@@ -59,6 +61,14 @@ class Folders:
         first = self.open(one)
         return first, first if one == other else self._open(other)
 
+    def exists(self, folder: bytes) -> bool:
+        """Tells whether a folder has this name; a file in the place of one is no folder."""
+        try:
+            self.open(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        return True
+
     def device(self, folder: bytes) -> int:
         """Returns the file system that a folder is on."""
         known = self._ids.get(folder)
@@ -74,8 +84,9 @@ class Folders:
                 continue
             missing.append(path)
             above, _, name = path.rpartition(b"/")
-            # Only the person may look into slots: they hold contents before modes are set.
-            mode = 0o700 if inside(path, STAGE) else 0o777
+            # Only the person may look into slots: they hold contents before modes are set. What
+            # lies deeper will stand in the workspace as it is.
+            mode = 0o700 if inside(path, STAGE) and path.count(b"/") <= _DEEPEST else 0o777
             with suppress(FileExistsError):  # somebody was faster; what it is shows next
                 self._disk.mkdir(name, mode, self.open(above))
             self.open(path)
@@ -130,7 +141,10 @@ class Folders:
     def _open(self, folder: bytes) -> int:
         if folder not in self._fds:
             self._walk(folder)
+        elif folder == self._newest:
+            return self._fds[folder]
         fd = self._fds[folder] = self._fds.pop(folder)  # the newest comes last
+        self._newest = folder
         return fd
 
     def _walk(self, folder: bytes) -> None:

@@ -1,7 +1,7 @@
 """The one pair of hands on a local disk (law 1): slots, renames, folders, sync."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from errno import EBUSY, EEXIST, ENOTEMPTY
 
 import msgspec
@@ -13,10 +13,12 @@ from assent.workspace.attributes import Rights, own_rights
 from assent.workspace.disk import Disk
 from assent.workspace.folders import Folders
 from assent.workspace.layout import lay_out, mounts_below
+from assent.workspace.removal import SIDE_BY_SIDE, remove_side_by_side
 from assent.workspace.renames import NO_FLAG, finish_link, rename_without_flag
 from assent.workspace.slots import Slots
 from assent.workspace.states import Digests, States
 from assent.workspace.unsynced import Unsynced
+from assent.workspace.whole import whole_folders, without
 
 _STUCK = (ENOTEMPTY, EEXIST, EBUSY)  # in use by now, or a mount point
 _PLACES = 3  # names that tell how far one motion got, and are asked about together
@@ -44,7 +46,9 @@ class LocalHands:
     def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         """Returns what stands under each name; OSError if it is odd or behind a symlink."""
         asked = tuple(paths)
-        if 1 < len(asked) <= _PLACES:
+        if len(asked) > _PLACES:
+            return self._states.of_all(asked)
+        if len(asked) > 1:
             self._finish_links(asked)
         of = self._states.of
         return {path: of(path) for path in asked}
@@ -54,17 +58,18 @@ class LocalHands:
         self._folders.forget()
         self._slots.forget()
         self.make_folder(STAGE)  # what is wrong with it shows before the run starts
-        layout = lay_out(self._folders, mounts_below(self._disk, self._root), run, operations)
+        mounts = mounts_below(self._disk, self._root)
+        layout = lay_out(self._folders, mounts, run, operations)
+        whole = without(layout, whole_folders(self._disk, self._folders, mounts, operations))
         replaces = any(isinstance(op, WriteFile) and op.before for op in operations)
-        if replaces and not self._can_exchange():
-            return msgspec.structs.replace(layout, exchange=False)
-        return layout
+        exchange = self._can_exchange() if replaces else layout.exchange
+        return msgspec.structs.replace(layout, exchange=exchange, whole=whole)
 
     def missing(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
         """Returns those folders that do not exist; a file in the place of one is no folder."""
         gone: dict[bytes, None] = {}
         for folder in folders:
-            if parent(folder) in gone or not self._is_folder(folder):
+            if parent(folder) in gone or not self._folders.exists(folder):
                 gone[folder] = None
         return tuple(gone)
 
@@ -137,9 +142,10 @@ class LocalHands:
             self._folders.forget()
         return True
 
-    def holds_files(self, folder: bytes) -> bool:
-        """Tells whether anything but folders lies below."""
-        return any(kind != "folder" for _, kind in self._folders.below(folder))
+    def holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
+        """Tells whether anything lies below but folders and these files."""
+        below = self._folders.below(folder)
+        return any(kind != "folder" and path not in besides for path, kind in below)
 
     def remove(self, path: bytes) -> None:
         """Removes a file or symlink."""
@@ -147,9 +153,17 @@ class LocalHands:
         self._disk.unlink(name, self._folders.open(folder))
         self._unsynced.removed(path, folder)
 
-    def sync(self) -> None:
-        """Returns when everything done so far is on disk."""
-        self._unsynced.sync()
+    def remove_all(self, paths: Sequence[bytes]) -> list[bytes]:
+        """Removes files, in any order; returns those that could not be, for another try."""
+        if len(paths) < SIDE_BY_SIDE:
+            return list(paths)
+        for path in paths:
+            self._unsynced.removed(path, parent(path))
+        return remove_side_by_side(self._disk, self._folders, paths)
+
+    def sync(self, *, foreign: bool = False) -> None:
+        """Returns when everything done so far is on disk; with `foreign`, by whoever it was."""
+        self._unsynced.sync(foreign=foreign)
         self._folders.forget()  # a look after this sees the folders as they are by then
 
     def _finish_links(self, paths: tuple[bytes, ...]) -> None:
@@ -170,13 +184,6 @@ class LocalHands:
         except (FileNotFoundError, NotADirectoryError):
             return
         finish_link(self._disk, (slot_name, slot_at), (name, at))
-
-    def _is_folder(self, folder: bytes) -> bool:
-        try:
-            self._folders.open(folder)
-        except (FileNotFoundError, NotADirectoryError):
-            return False
-        return True
 
     def _can_exchange(self) -> bool:
         """Tries it on two files of our own: asking costs less than finding out in the middle."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -37,9 +38,13 @@ def lay_out(
     doomed = _Doomed(operations)
     beside: list[tuple[bytes, bytes]] = []
     copied: list[int] = []
+    near: set[bytes] = set()  # folders that join
     for index, op in enumerate(operations):
         touched = (op.path, op.to) if isinstance(op, MoveFile) else (op.path,)
+        if near.issuperset([path.rpartition(b"/")[0] for path in touched]):
+            continue
         found = [places.of(parent(path)) for path in touched]
+        near.update(parent(p) for p, at in zip(touched, found, strict=True) if at.joins(home))
         beside += [
             (path, _standing(places, place, doomed))
             for path, place in zip(touched, found, strict=True)
@@ -97,10 +102,17 @@ class _Doomed:
     """Folders that the run removes or replaces; a slot in one of them would go with it."""
 
     def __init__(self, operations: Sequence[FileOperation]) -> None:
-        self._pruned = set(prunable(operations))
-        self._filled = {
+        self._operations = operations
+
+    @cached_property
+    def _pruned(self) -> set[bytes]:
+        return set(prunable(self._operations))
+
+    @cached_property
+    def _filled(self) -> set[bytes]:
+        return {
             op.to if isinstance(op, MoveFile) else op.path
-            for op in operations
+            for op in self._operations
             if not isinstance(op, DeleteFile)
         }
 

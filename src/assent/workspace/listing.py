@@ -10,7 +10,7 @@ GIT = b".git"
 
 
 def listing(root: bytes, limit: int) -> dict[bytes, tuple[int, ...]] | None:
-    """Returns time, size, inode and mode of each file but git's; None if there are too many.
+    """Returns times, size, inode and mode of each file but git's; None if there are too many.
 
     No symlink is followed, and what cannot be looked at is left out. Of a repository below the
     workspace only its `.git` itself counts: a new one obeys whatever was written into it.
@@ -41,5 +41,7 @@ def _state(entry: os.DirEntry[bytes]) -> tuple[int, ...]:
     """Returns what a change shows in; nothing if the file has just gone."""
     with suppress(OSError):
         state = entry.stat(follow_symlinks=False)
-        return state.st_mtime_ns, state.st_size, state.st_ino, state.st_mode
+        # The mtime is anybody's to set; ctime is the system's.
+        times = (state.st_mtime_ns, state.st_ctime_ns)
+        return (*times, state.st_size, state.st_ino, state.st_mode)
     return ()

@@ -106,6 +106,12 @@ class LocalProjection:
             # Not synced: they are copies, and are written anew with the next change.
             self._tree.replace(folder + b"/" + name.encode(), content, durable=False)
 
+    def remove_state(self, plan_id: str, name: str) -> None:
+        """Removes one of those copies, if it is there."""
+        if not _ID.fullmatch(plan_id) or not _COPY.fullmatch(name):
+            raise Refused(f"{plan_id!a} and {name!a} name no copy of a plan's state.")
+        self._tree.remove(_COPIES + b"/" + plan_id.encode() + b"/" + name.encode())
+
     def write_output(self, name: str, content: bytes) -> bytes:
         """Keeps the whole output of a call for later reading; returns its path. Old ones go."""
         if not _COPY.fullmatch(name) or "/" in name:

@@ -5,17 +5,20 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator
 from stat import S_ISGID, S_ISREG
+from typing import TypeAlias
 
 from assent.core.digest import sha256
 from assent.core.motion import Fill
 from assent.core.paths import ancestors
-from assent.workspace.attributes import Rights, copy_attributes, new_owner
+from assent.workspace.attributes import Rights, bears_none, copy_attributes, new_owner
 from assent.workspace.disk import Disk
 from assent.workspace.folders import Folders
 from assent.workspace.states import CHUNK, READ
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PERMISSIONS = 0o7777
+
+Alike: TypeAlias = tuple[bytes, bytes, int]  # a slot's folder, the file's own one, and its mode
 
 
 class Slots:
@@ -26,10 +29,15 @@ class Slots:
         self._folders = folders
         self._rights = rights
         self._groups: dict[bytes, int] = {}  # group that a folder hands down, or -1
+        # How the system makes a file, by its folder and the mode that is asked for: always alike.
+        self._made: dict[tuple[bytes, int], os.stat_result] = {}
+        self._plain: Alike | None = None  # after which the last new file needed nothing more
 
     def forget(self) -> None:
         """Forgets what was known of folders, because a new run begins."""
         self._groups.clear()
+        self._made.clear()
+        self._plain = None
 
     def create(self, fill: Fill, name: bytes, at: int, content: Iterable[bytes]) -> None:
         """Makes the name in a folder; FileExistsError if it is there."""
@@ -39,27 +47,40 @@ class Slots:
         # Permissions beyond rwx come last: writing and changing the owner would take them away.
         fd = self._disk.open(name, _CREATE, fill.after.mode & 0o777, at)
         try:
-            self._write(fd, content if fill.source is None else self._copied(fill, fill.source))
-            self._finish(fd, fill)
+            if fill.source is not None:
+                content = self._copied(fill, fill.source)
+            if self._write(fd, content) != fill.after.size:
+                raise _other_content(fill.slot)
+            alike = fill.slot[: -len(name)], fill.folder, fill.after.mode
+            if alike != self._plain or fill.like is not None:
+                self._finish(fd, fill, alike)
         finally:
             self._disk.close(fd)
 
-    def _write(self, fd: int, content: Iterable[bytes]) -> None:
+    def _write(self, fd: int, content: Iterable[bytes]) -> int:
+        """Writes all of it; returns how much that was."""
+        size = 0
         for chunk in content:
+            length = len(chunk)
             written = self._disk.write(fd, chunk)
-            while written < len(chunk):
+            while written < length:
                 written += self._disk.write(fd, memoryview(chunk)[written:])
+            size += length
+        return size
 
-    def _finish(self, fd: int, fill: Fill) -> None:
-        made = self._disk.stat(fd)
-        if made.st_size != fill.after.size:
-            raise _other_content(fill.slot)
+    def _finish(self, fd: int, fill: Fill, alike: Alike) -> None:
+        folder, _, mode = alike
+        made = self._made.get((folder, mode))  # one stat for all of them
+        if made is None:
+            made = self._made[folder, mode] = self._disk.stat(fd)
         if fill.like is None:
             changed = self._inherit(fill.folder, fd, made)
         else:
             changed = self._take_over(fill.like, fd, made)
-        if changed or made.st_mode & _PERMISSIONS != fill.after.mode:
-            self._disk.chmod(fd, fill.after.mode)
+        if changed or made.st_mode & _PERMISSIONS != mode:
+            self._disk.chmod(fd, mode)
+        elif fill.like is None:
+            self._plain = alike
 
     def _inherit(self, folder: bytes, fd: int, made: os.stat_result) -> bool:
         """Gives a new file the group that its folder hands down (setgid), as if made there."""
@@ -87,7 +108,7 @@ class Slots:
         owner = new_owner(found, made, self._rights)
         if owner:
             self._disk.chown(fd, *owner)
-        if not S_ISREG(found.st_mode):
+        if not S_ISREG(found.st_mode) or bears_none(self._disk, name, at):
             return owner is not None
         source = self._disk.open(name, READ, 0, at)
         try:

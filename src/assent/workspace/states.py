@@ -4,12 +4,13 @@ import errno
 import hashlib
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFLNK, S_IFMT, S_IFREG, S_IFSOCK
 
 from assent.core.digest import sha256
 from assent.core.motion import Seen
 from assent.core.operation import FileState
+from assent.core.paths import STAGE
 from assent.workspace.disk import Disk
 from assent.workspace.failure import NoFile
 from assent.workspace.folders import Folders
@@ -45,7 +46,7 @@ class Digests:
 
     def recall(self, found: os.stat_result) -> str | None:
         """Returns the digest of a file that is as it was, as far as its times can tell."""
-        known = self._known.get((found.st_dev, found.st_ino))
+        known = self._known.get((found.st_dev, found.st_ino)) if self._known else None
         return known[1] if known and known[0] == _times(found) else None
 
     def remember(self, found: os.stat_result, digest: str, began: int) -> None:
@@ -74,13 +75,45 @@ class States:
                 continue
         raise OSError(errno.EAGAIN, "it keeps changing while it is read", path)
 
+    def of_all(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+        """Looks at many names; names of one folder that follow each other share a way to it."""
+        seen: dict[bytes, Seen] = {}
+        last: bytes | None = None
+        at: int | None = None
+        for path in paths:
+            folder, _, name = path.rpartition(b"/")
+            if folder != last:
+                last, at = folder, self._way(folder)
+            try:
+                seen[path] = self._stands(name, at, path) if at is not None and path else None
+            except _Moving:
+                last, seen[path] = None, self.of(path)
+        if b"" in seen:
+            seen[b""] = "folder"
+        return seen
+
+    def _way(self, folder: bytes) -> int | None:
+        try:
+            return self._folders.open_now(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
     def _glance(self, path: bytes) -> Seen:
         folder, _, name = path.rpartition(b"/")
+        # A slot's folder is ours: what is in it counts, whatever it is called by now.
+        ours = folder.startswith(STAGE)
         try:
-            at = self._folders.open_now(folder)
-            found = self._disk.lstat(name, at)
+            at = self._folders.open(folder) if ours else self._folders.open_now(folder)
         except (FileNotFoundError, NotADirectoryError):
             return None if path else "folder"
+        return self._stands(name, at, path) if path else "folder"
+
+    def _stands(self, name: bytes, at: int, path: bytes) -> Seen:
+        """Returns what stands under a name in a folder."""
+        try:
+            found = self._disk.lstat(name, at)
+        except FileNotFoundError:
+            return None
         kind = S_IFMT(found.st_mode)
         if kind == S_IFREG:
             digest = self._digest(name, at, found)
@@ -103,28 +136,30 @@ class States:
         if known is not None:
             return known
         began = self._digests.now()
-        digest = self._hashed(name, at, found)
-        self._digests.remember(found, digest, began)
-        return digest
-
-    def _hashed(self, name: bytes, at: int, found: os.stat_result) -> str:
+        size = found.st_size
+        fd = self._opened(name, at)
         try:
-            fd = self._disk.open(name, READ, 0, at)
-        except OSError as error:
-            raise _moving(error) from error
-        try:
-            digest, size = self._hash(fd, found.st_size)
+            chunk = self._disk.read(fd, size + 1 if size < CHUNK else CHUNK)
+            if len(chunk) == size:
+                digest = sha256(chunk)
+            else:
+                digest, size = self._hash(fd, chunk, size)
             now = self._disk.stat(fd)
         finally:
             self._disk.close(fd)
-        if size != found.st_size or _version(now) != _version(found):
+        if size != found.st_size or not _is_same(now, found):
             raise _Moving
+        self._digests.remember(found, digest, began)
         return digest
 
-    def _hash(self, fd: int, size: int) -> tuple[str, int]:
-        chunk = self._disk.read(fd, min(size + 1, CHUNK))
-        if len(chunk) == size:
-            return sha256(chunk), size
+    def _opened(self, name: bytes, at: int) -> int:
+        try:
+            return self._disk.open(name, READ, 0, at)
+        except OSError as error:
+            raise _moving(error) from error
+
+    def _hash(self, fd: int, chunk: bytes, size: int) -> tuple[str, int]:
+        """Reads on after a first piece."""
         digest, total = hashlib.sha256(), 0
         while chunk and total <= size:  # one that grows while it is read would never end
             digest.update(chunk)
@@ -152,5 +187,12 @@ def _times(found: os.stat_result) -> tuple[int, int, int]:
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
-def _version(found: os.stat_result) -> tuple[int, ...]:
-    return found.st_dev, found.st_ino, *_times(found)
+def _is_same(now: os.stat_result, found: os.stat_result) -> bool:
+    """Tells whether a file is the same one and nothing of it has changed."""
+    return (
+        now.st_ctime_ns == found.st_ctime_ns
+        and now.st_mtime_ns == found.st_mtime_ns
+        and now.st_size == found.st_size
+        and now.st_ino == found.st_ino
+        and now.st_dev == found.st_dev
+    )

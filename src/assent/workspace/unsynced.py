@@ -49,10 +49,10 @@ class Unsynced:
         self._changed.discard(path)
         self._changed.add(folder)
 
-    def sync(self) -> None:
-        """Returns when everything noted is on disk."""
+    def sync(self, *, foreign: bool = False) -> None:
+        """Returns when everything noted is on disk; with `foreign`, what nobody noted is, too."""
         few = len(self._files) + len(self._changed) < FEW and not self._countless
-        if not (few and self._sync_each()):
+        if foreign or not (few and self._sync_each()):
             self._sync_all()
         self._files.clear()
         self._changed.clear()

@@ -1,0 +1,69 @@
+"""Whole folders: which ones a segment can bring, or take away, in one rename each.
+
+A folder that is new, or that goes with every file in it, is one name to its parent. Its files keep
+slots and motions of their own, so what a crash leaves is told file by file, as everywhere.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from assent.core.motion import prunable
+from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile
+from assent.core.paths import ancestors, parent
+
+WORTH = 2  # files; for one alone nothing is gained
+
+
+def brought(operations: Sequence[FileOperation], missing: Iterable[bytes]) -> list[bytes]:
+    """Returns the outermost missing folders into which only new files come."""
+    outermost = _Outermost(frozenset(missing))
+    files: dict[bytes, int] = {}
+    others: set[bytes] = {b""}
+    for op in operations if outermost.folders else ():
+        if isinstance(op, WriteFile) and op.before is None:
+            top = outermost.above(op.path)
+            files[top] = files.get(top, 0) + 1
+        else:
+            others.update(outermost.above(path) for path in _touched(op))
+    return [top for top, count in files.items() if count >= WORTH and top not in others]
+
+
+def taken(
+    operations: Sequence[FileOperation], below: Callable[[bytes], Iterable[bytes]]
+) -> list[bytes]:
+    """Returns the outermost folders that go with exactly the files that are below them now."""
+    outermost = _Outermost(frozenset(prunable(operations)))
+    files: dict[bytes, set[bytes]] = {}
+    others: set[bytes] = {b""}
+    for op in operations if outermost.folders else ():
+        if isinstance(op, DeleteFile):
+            files.setdefault(outermost.above(op.path), set()).add(op.path)
+        else:
+            others.update(outermost.above(path) for path in _touched(op))
+            others.update(_touched(op))  # a name where a file comes cannot be a folder that goes
+    return [
+        top
+        for top, gone in files.items()
+        if len(gone) >= WORTH
+        and others.isdisjoint((top, *ancestors(top)))
+        and gone == set(below(top))
+    ]
+
+
+class _Outermost:
+    """Finds the outermost of some folders above a path; asked once for each folder."""
+
+    def __init__(self, folders: frozenset[bytes]) -> None:
+        self.folders = folders
+        self._known: dict[bytes, bytes] = {}
+
+    def above(self, path: bytes) -> bytes:
+        folder = parent(path)
+        top = self._known.get(folder)
+        if top is None:
+            found = [above for above in (folder, *ancestors(folder)) if above in self.folders]
+            top = self._known[folder] = found[-1] if found else b""
+        return top
+
+
+def _touched(op: FileOperation) -> tuple[bytes, ...]:
+    return (op.path, op.to) if isinstance(op, MoveFile) else (op.path,)

@@ -1,0 +1,81 @@
+"""Another checkout: a folder that the workspace is compared with, for reading alone."""
+
+from collections.abc import Iterable
+from stat import S_ISDIR
+from typing import BinaryIO
+
+from assent.core.errors import Refused, UsageError
+from assent.core.motion import Seen
+from assent.core.paths import inside, shown
+from assent.ports import Sort
+from assent.workspace.disk import Disk
+from assent.workspace.failure import telling
+from assent.workspace.folders import Folders
+from assent.workspace.local import LocalFiles
+from assent.workspace.real import real_path
+from assent.workspace.states import States
+
+
+class LocalCheckout:
+    """Implements ports.Checkout for one folder; no symlink in it is followed."""
+
+    def __init__(self, root: bytes, disk: Disk | None = None) -> None:
+        self._root = root
+        self._disk = disk or Disk()
+        self._folders = Folders(self._disk, root)
+        self._states = States(self._disk, self._folders)
+        self._files = LocalFiles(root, root, self._disk)
+
+    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+        """Returns what stands under each name."""
+        seen: dict[bytes, Seen] = {}
+        for path in paths:
+            with telling(self._root + b"/" + path):
+                seen[path] = self._states.of(path)
+        return seen
+
+    def entries(self, folder: bytes) -> dict[bytes, Sort]:
+        """Lists the names in a folder, sorted, and what each is."""
+        with telling(self._root + b"/" + folder):
+            return dict(sorted(self._disk.scan(self._folders.open_now(folder))))
+
+    def open(self, path: bytes) -> BinaryIO:
+        """Opens a file's content; of a symlink, its target."""
+        return self._files.open(path)
+
+
+def open_checkout(root: bytes, cwd: bytes, argument: bytes) -> LocalCheckout:
+    """Opens a folder that a person named; refuses the workspace, what is in it and around it."""
+    if not argument:
+        raise UsageError("The folder to compare with is empty.", "assent stage from --help")
+    disk = Disk()
+    typed = argument if argument.startswith(b"/") else cwd + b"/" + argument
+    with telling(argument):
+        other = real_path(disk, typed)
+        is_folder = S_ISDIR(disk.lstat(other).st_mode)
+    if not is_folder:
+        raise UsageError(f"{shown(argument)} is no folder.", "assent stage patch FILE")
+    same = _identity(disk, other) == _identity(disk, root)
+    if same or _within(disk, other, root) or _within(disk, root, other):
+        relation = "is" if same else "holds" if _within(disk, root, other) else "lies in"
+        raise Refused(
+            f"{shown(argument)} {relation} the workspace; name a copy that lies elsewhere. "
+            "Nothing was staged."
+        )
+    return LocalCheckout(other, disk)
+
+
+def _within(disk: Disk, path: bytes, folder: bytes) -> bool:
+    """Tells whether a real path lies in a folder, by name or by what the folders above it are."""
+    if inside(path, folder.rstrip(b"/")):
+        return True
+    home = _identity(disk, folder)
+    while path := path.rpartition(b"/")[0]:
+        if _identity(disk, path) == home:
+            return True
+    return False
+
+
+def _identity(disk: Disk, path: bytes) -> tuple[int, int]:
+    found = disk.lstat(path)
+    return found.st_dev, found.st_ino

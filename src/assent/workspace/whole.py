@@ -1,0 +1,51 @@
+"""Which folders a run may move as a whole on this disk: what they hold must be what they say."""
+
+from collections.abc import Sequence
+from stat import S_ISGID
+
+from assent.core.motion import Layout, needed_folders
+from assent.core.operation import FileOperation
+from assent.core.paths import STAGE, inside, parent
+from assent.core.whole import brought, taken
+from assent.workspace.attributes import attributes_of
+from assent.workspace.disk import Disk
+from assent.workspace.folders import Folders
+
+_HANDED_DOWN = "system.posix_acl_default"
+
+
+def whole_folders(
+    disk: Disk, folders: Folders, mounts: Sequence[bytes], operations: Sequence[FileOperation]
+) -> list[bytes]:
+    """Returns the folders that one rename brings, or takes away."""
+    wanted = _missing(folders, needed_folders(operations))
+    new = brought(operations, wanted)
+    if new and not _hands_nothing_down(disk, folders, STAGE):
+        new = []
+    new = [folder for folder in new if _hands_nothing_down(disk, folders, parent(folder))]
+    gone = taken(operations, lambda folder: _files(folders, folder))
+    return [f for f in (*new, *gone) if not any(inside(mount, f) for mount in mounts)]
+
+
+def without(layout: Layout, found: Sequence[bytes]) -> tuple[bytes, ...]:
+    """Leaves out folders with files whose slots have to lie beside them."""
+    aside = [path for path, _ in layout.beside]
+    return tuple(folder for folder in found if not any(inside(path, folder) for path in aside))
+
+
+def _missing(folders: Folders, wanted: Sequence[bytes]) -> list[bytes]:
+    missing: dict[bytes, None] = {}
+    for folder in wanted:  # outermost first
+        if parent(folder) in missing or not folders.exists(folder):
+            missing[folder] = None
+    return list(missing)
+
+
+def _hands_nothing_down(disk: Disk, folders: Folders, folder: bytes) -> bool:
+    """Tells whether a folder made elsewhere has the same group and rights as one made in here."""
+    fd = folders.open(folder)
+    return not disk.stat(fd).st_mode & S_ISGID and _HANDED_DOWN not in attributes_of(disk, fd)
+
+
+def _files(folders: Folders, folder: bytes) -> list[bytes]:
+    return [path for path, kind in folders.below(folder) if kind != "folder"]

@@ -1,0 +1,158 @@
+"""Packs: many small contents in one file, found by digest, checked like any other content."""
+
+from pathlib import Path
+
+import pytest
+from tests.store.disks import WatchedDisk
+
+from assent.core.digest import sha256
+from assent.core.errors import StoreError
+from assent.store.blob_writer import MANY
+from assent.store.blobs import HELD, SMALL, FileBlobs
+from assent.store.packs import packed
+
+CONTENTS = [b"content number %d" % n for n in range(MANY + 40)]
+ALONE, TOGETHER = CONTENTS[:MANY], CONTENTS[MANY:]
+
+
+def kept(root: Path, contents: list[bytes] = CONTENTS) -> FileBlobs:
+    blobs = FileBlobs(root)
+    for content in contents:
+        blobs.keep([content])
+    blobs.flush()
+    return blobs
+
+
+def the_pack(root: Path) -> Path:
+    (pack,) = (root / "packs").iterdir()
+    return pack
+
+
+def test_what_comes_after_many_others_shares_one_file(tmp_path: Path) -> None:
+    kept(tmp_path)
+    name, pieces = packed({sha256(content): content for content in TOGETHER})
+    files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    alone = {f"{sha256(content)[:2]}/{sha256(content)[2:]}" for content in ALONE}
+    assert files == {*alone, f"packs/{name}"}
+    assert the_pack(tmp_path).read_bytes() == b"".join(pieces)
+    assert the_pack(tmp_path).stat().st_mode & 0o777 == 0o600
+
+
+def test_another_process_finds_every_content(tmp_path: Path) -> None:
+    before = FileBlobs(tmp_path)
+    assert not before.has(sha256(TOGETHER[0]))
+    kept(tmp_path)
+    for blobs in (before, FileBlobs(tmp_path)):
+        assert [blobs.has(sha256(content)) for content in CONTENTS] == [True] * len(CONTENTS)
+        assert [blobs.read(sha256(content)) for content in reversed(CONTENTS)] == CONTENTS[::-1]
+        assert [b"".join(blobs.chunks(sha256(content))) for content in CONTENTS] == CONTENTS
+
+
+def test_contents_in_order_are_read_with_few_calls(tmp_path: Path) -> None:
+    kept(tmp_path)
+    disk = WatchedDisk()
+    blobs = FileBlobs(tmp_path, disk)
+    assert [blobs.read(sha256(content)) for content in TOGETHER] == TOGETHER
+    reads = [name for name, path in disk.calls if name == "pread" and "packs" in path]
+    assert len(reads) == 5  # the end, the index, one content, all that follow, and no more
+
+
+def test_contents_against_their_order_are_read_with_few_calls(tmp_path: Path) -> None:
+    kept(tmp_path)
+    disk = WatchedDisk()
+    blobs = FileBlobs(tmp_path, disk)
+    assert [blobs.read(sha256(content)) for content in TOGETHER[::-1]] == TOGETHER[::-1]
+    reads = [name for name, path in disk.calls if name == "pread" and "packs" in path]
+    assert len(reads) == 4  # the end, the index, one content, all before it
+
+
+def test_two_packs_are_read_side_by_side_with_few_calls(tmp_path: Path) -> None:
+    other = [b"other content %d" % n for n in range(MANY + 40)]
+    kept(tmp_path)
+    kept(tmp_path, other)
+    disk = WatchedDisk()
+    blobs = FileBlobs(tmp_path, disk)
+    for content in [c for pair in zip(TOGETHER, other[MANY:], strict=True) for c in pair]:
+        assert blobs.read(sha256(content)) == content
+    reads = [name for name, path in disk.calls if name == "pread" and "packs" in path]
+    assert len(reads) == 10
+
+
+def test_a_content_that_waits_for_its_pack_can_be_read(tmp_path: Path) -> None:
+    blobs = FileBlobs(tmp_path)
+    for content in CONTENTS:
+        blobs.keep([content])
+    digest = sha256(TOGETHER[0])
+    assert (blobs.has(digest), blobs.read(digest)) == (True, TOGETHER[0])
+    assert b"".join(blobs.chunks(digest)) == TOGETHER[0]
+    assert not FileBlobs(tmp_path).has(digest)
+
+
+def test_what_is_not_small_has_a_file_of_its_own(tmp_path: Path) -> None:
+    large = b"x" * (SMALL + 1)
+    kept(tmp_path, [*CONTENTS, large])
+    assert (tmp_path / sha256(large)[:2] / sha256(large)[2:]).read_bytes() == large
+
+
+def test_little_waits_in_memory(tmp_path: Path) -> None:
+    blobs = FileBlobs(tmp_path)
+    contents = [b"%08d" % n * (SMALL // 8) for n in range(MANY + HELD // SMALL + 2)]
+    for content in contents:
+        blobs.keep([content])
+    assert len(list((tmp_path / "packs").iterdir())) == 1
+    blobs.flush()
+    other = FileBlobs(tmp_path)
+    assert all(other.read(sha256(content)) == content for content in contents)
+
+
+def test_stored_in_a_pack_is_stored(tmp_path: Path) -> None:
+    kept(tmp_path)
+    before = the_pack(tmp_path).stat().st_ino
+    kept(tmp_path, TOGETHER)
+    assert the_pack(tmp_path).stat().st_ino == before
+
+
+def test_a_damaged_content_is_never_handed_out_and_can_be_stored_anew(tmp_path: Path) -> None:
+    kept(tmp_path)
+    pack = the_pack(tmp_path)
+    whole = pack.read_bytes()
+    pack.write_bytes(bytes([whole[0] ^ 1]) + whole[1:])
+    digest = sha256(TOGETHER[0])
+    with pytest.raises(StoreError) as caught:
+        FileBlobs(tmp_path).read(digest)
+    assert caught.value.message == (
+        f"The stored content {digest} in {pack} is damaged: its bytes do not match its name. "
+        "Nothing was changed. Staging the same content again stores it anew."
+    )
+    assert caught.value.next == f"ls -l {pack}"
+    assert FileBlobs(tmp_path).read(sha256(TOGETHER[1])) == TOGETHER[1]
+    kept(tmp_path, [TOGETHER[0]])
+    assert FileBlobs(tmp_path).read(digest) == TOGETHER[0]
+
+
+@pytest.mark.parametrize("cut", [1, 60, 500])
+def test_of_a_pack_without_its_end_nothing_is_believed(tmp_path: Path, cut: int) -> None:
+    kept(tmp_path)
+    pack = the_pack(tmp_path)
+    pack.write_bytes(pack.read_bytes()[:-cut])
+    blobs = FileBlobs(tmp_path)
+    assert [blobs.has(sha256(content)) for content in TOGETHER] == [False] * len(TOGETHER)
+    with pytest.raises(StoreError, match="is missing"):
+        blobs.read(sha256(TOGETHER[0]))
+    kept(tmp_path, TOGETHER)
+    assert FileBlobs(tmp_path).read(sha256(TOGETHER[0])) == TOGETHER[0]
+
+
+def test_an_index_that_lies_is_not_believed(tmp_path: Path) -> None:
+    kept(tmp_path)
+    pack = the_pack(tmp_path)
+    pack.rename(pack.with_name("0" * 64))
+    assert not FileBlobs(tmp_path).has(sha256(TOGETHER[0]))
+
+
+def test_a_pack_that_somebody_removed_is_noticed(tmp_path: Path) -> None:
+    blobs = kept(tmp_path)
+    assert blobs.read(sha256(TOGETHER[0])) == TOGETHER[0]
+    the_pack(tmp_path).unlink()
+    with pytest.raises(StoreError, match="is missing"):
+        blobs.read(sha256(TOGETHER[5]))
