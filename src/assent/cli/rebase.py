@@ -1,0 +1,33 @@
+"""`assent rebase`: a plan whose files changed becomes one that fits them."""
+
+import click
+
+from assent.cli.call import Call, examples, takes_call
+from assent.views.rebased import Rebased, rebased_lines, rebased_row
+from assent.views.rows import plan_row
+
+
+@click.command(epilog=examples("assent rebase --dry-run\nassent rebase"))
+@click.option("--dry-run", is_flag=True, help="Only show what would become of the plan.")
+@takes_call
+def rebase(call: Call, dry_run: bool) -> None:
+    """Make a plan fit files that changed since it was made; it is reviewed and approved anew.
+
+    Changes stay where the lines around them are as they were. Where one does not fit, nothing is
+    changed, and every conflict is named.
+    """
+    record = call.record()
+    found = call.engine.rebasing.preview(record)
+    if not dry_run:
+        record = call.engine.rebasing.apply(found)
+    digest = found.plan.digest if found.plan else ""
+    shown = Rebased(
+        found.outcomes,
+        found.was.digest if found.was else "",
+        digest,
+        found.relied_on,
+        found.differs,
+    )
+    row = plan_row(record, approved=call.engine.consents.is_approved(record))
+    answer = {**row, **rebased_row(shown), "dry_run": dry_run}
+    call.output.answer(answer, rebased_lines(shown, dry_run=dry_run))

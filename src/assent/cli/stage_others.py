@@ -1,0 +1,108 @@
+"""`assent stage patch` and `assent stage from`: what others made, as operations of the plan."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import click
+
+from assent.cli.call import Call, examples, takes_call
+from assent.cli.source import chunks
+from assent.core.errors import Refused, UsageError
+from assent.engine.plan.drafts import Staged
+from assent.views.lines import Line, wrapped
+from assent.views.rows import Row, operation_row, path_fields
+from assent.views.status import operation_lines
+from assent.views.visible import visible_line, visible_path
+
+LARGEST = 512 << 20  # bytes of a patch
+UNCHANGED = "No operation was added: the files are like that already."
+NAMED = 20  # paths that were left out and are named to a person; --json has all
+WHY = {
+    "ignored": "ignored by .gitignore",
+    "git": "git's own",
+    "ours": "Assent's own",
+    "repository": "a repository of its own",
+    "odd": "neither file nor symlink",
+}
+
+
+@click.command(
+    epilog=examples(
+        "git diff --binary | assent stage patch -\nassent stage patch fix.patch\n"
+        "assent stage patch fix.patch -p 0"
+    )
+)
+@click.argument("source", metavar="FILE|-")
+@click.option(
+    "-p", "strip", metavar="N", type=click.IntRange(0, 99),
+    help="Leave out the first N parts of each name (default: 1, or 0 if a git diff has none).",
+)  # fmt: skip
+@takes_call
+def patch(call: Call, source: str, strip: int | None) -> None:
+    """Stage what a unified or git diff does, all of it or nothing.
+
+    Its names are seen from the root of the workspace, as git writes them.
+    """
+    found = call.engine.patches.stage(call.record(), _read(call.folder, source), strip)
+    rows = _rows(found.staged)
+    notes = [line for note in found.notes for line in wrapped("dim", visible_line(note))]
+    answer: Row = {"operations": rows, "notes": list(found.notes)}
+    call.output.answer(answer, [*_staged_lines(rows), *notes])
+
+
+@click.command(
+    "from",
+    epilog=examples(
+        "assent stage from ../agent-copy\nassent stage from ../agent-copy --delete src tests"
+    ),
+)
+@click.argument("other", metavar="DIR")
+@click.argument("paths", metavar="[PATH]...", nargs=-1)
+@click.option("--delete", is_flag=True, help="Also stage the removal of what is missing there.")
+@takes_call
+def stage_from(call: Call, other: str, paths: tuple[str, ...], delete: bool) -> None:
+    """Stage what differs in a copy of the workspace.
+
+    A copy is another checkout, or the folder that somebody else worked in. What is ignored here,
+    git's and Assent's own files and repositories in it are left out, and named.
+    """
+    from assent.app.checkout import open_checkout
+
+    checkout = open_checkout(call.folder, other)
+    wanted = [os.fsencode(path) for path in paths]
+    found = call.engine.checkouts.stage(call.record(), checkout, wanted, delete=delete)
+    rows = _rows(found.staged)
+    skipped = [{**path_fields("path", path), "why": why} for path, why in found.skipped]
+    answer: Row = {"operations": rows, "alike": found.alike, "skipped": skipped}
+    call.output.answer(answer, [*_staged_lines(rows), *_skipped_lines(found.skipped)])
+
+
+def _read(folder: str, source: str) -> bytes:
+    pieces, length = [], 0
+    for chunk in chunks(folder, source):
+        pieces.append(chunk)
+        length += len(chunk)
+        if length > LARGEST:
+            raise Refused(f"A patch has at most {LARGEST} bytes; this has more.")
+    if not length:
+        raise UsageError("The patch is empty. Nothing was staged.", "git diff --binary")
+    return b"".join(pieces)
+
+
+def _rows(staged: Staged) -> list[Row]:
+    return [operation_row(name, op) for name, op in staged.added]
+
+
+def _staged_lines(rows: Sequence[Row]) -> Iterator[Line]:
+    return operation_lines(rows) if rows else iter((Line("plain", UNCHANGED),))
+
+
+def _skipped_lines(skipped: Sequence[tuple[bytes, str]]) -> Iterator[Line]:
+    """Says what was left out, by reason, and names the first of it."""
+    for why, count in sorted(Counter(why for _, why in skipped).items()):
+        yield Line("plain", f"Left out: {count} that {'is' if count == 1 else 'are'} {WHY[why]}.")
+    for path, why in skipped[:NAMED]:
+        yield from wrapped("dim", f"  {why:<10}  {visible_path(path)}")
+    if len(skipped) > NAMED:
+        yield Line("dim", f"  … and {len(skipped) - NAMED} more, with --json")

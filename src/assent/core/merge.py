@@ -1,0 +1,98 @@
+"""Merging: whether what was changed in one version of a text still fits another version."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from assent.core.matching import changes
+from assent.core.patch.fitting import lines_of
+
+CONTEXT = 3  # lines around a change that must be as they were
+_MANY = 10_000  # places where a line of context stands before it counts as no help
+
+Edit: TypeAlias = tuple[int, int, tuple[bytes, ...]]  # lines i:j of the old text become these
+
+
+class Clash(msgspec.Struct, frozen=True):
+    """A change that does not fit: the first and last line of it in the old text, from 1."""
+
+    first: int
+    last: int
+    why: str
+
+
+def merged(before: bytes, after: bytes, now: bytes) -> bytes | Clash:
+    """Returns `now` with what led from `before` to `after`; what it holds already stays as it is.
+
+    Every change must have its context unchanged around it, in a place that is not in doubt.
+    """
+    old, there = lines_of(before), lines_of(now)
+    theirs = _edits(old, there)
+    known = set(theirs)
+    ours = [edit for edit in _edits(old, lines_of(after)) if edit not in known]
+    meeting, places = _Meeting(theirs, len(old)), (_Places(old), _Places(there))
+    for start, end, _ in ours:
+        if meeting.meets(start, end):
+            return Clash(
+                start + 1, max(end, start + 1), "somebody changed these lines, or some beside them"
+            )
+        window = old[max(start - CONTEXT, 0) : end + CONTEXT]
+        counts = {place.count(window) for place in places}
+        if len(counts) > 1 or -1 in counts:
+            return Clash(start + 1, max(end, start + 1), "its place is in doubt")
+    return b"".join(_applied(old, sorted([*ours, *theirs])))
+
+
+def _edits(old: Sequence[bytes], new: Sequence[bytes]) -> list[Edit]:
+    return [(i, j, tuple(new[k:m])) for i, j, k, m in changes(old, new)]
+
+
+def _applied(old: Sequence[bytes], edits: Sequence[Edit]) -> list[bytes]:
+    made: list[bytes] = []
+    at = 0
+    for start, end, lines in edits:
+        made += (*old[at:start], *lines)
+        at = end
+    return [*made, *old[at:]]
+
+
+class _Meeting:
+    """The changes of others, to be asked which lines they touch."""
+
+    def __init__(self, edits: Sequence[Edit], length: int) -> None:
+        self._starts = [start for start, *_ in edits]
+        self._ends = [end for _, end, _ in edits]
+        self._length = length
+
+    def meets(self, start: int, end: int) -> bool:
+        """Tells whether a change overlaps or touches another, or has one in its context."""
+        if self._any(bisect_left(self._ends, start), bisect_right(self._starts, end)):
+            return True
+        low, high = max(start - CONTEXT, 0), min(end + CONTEXT, self._length)
+        return self._any(bisect_right(self._ends, low), bisect_left(self._starts, high))
+
+    def _any(self, first: int, last: int) -> bool:
+        return first < last
+
+
+class _Places:
+    """Where lines stand in a text."""
+
+    def __init__(self, lines: Sequence[bytes]) -> None:
+        self._lines = lines
+        self._at: dict[bytes, list[int]] = {}
+        for at, line in enumerate(lines):
+            self._at.setdefault(line, []).append(at)
+
+    def count(self, window: Sequence[bytes]) -> int:
+        """Counts where some lines stand one after another; -1 if that takes too long to tell."""
+        if not window:
+            return 0
+        rarest = min(range(len(window)), key=lambda n: len(self._at.get(window[n], ())))
+        found = self._at.get(window[rarest], [])
+        if len(found) > _MANY:
+            return -1
+        starts = [at - rarest for at in found if at >= rarest]
+        return sum(self._lines[at : at + len(window)] == window for at in starts)

@@ -1,0 +1,1 @@
+"""Patches: unified and git diffs as values, and what they make of a content."""

@@ -1,0 +1,257 @@
+"""Checkouts: what differs in a folder elsewhere becomes exact operations of the draft."""
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from assent.core.errors import Drift, NotFound, Refused
+from assent.core.motion import Seen
+from assent.core.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
+from assent.core.patch.modes import executable, is_executable
+from assent.core.paths import GIT, TREE, ancestors, folded, inside, name, one_line, refuse_ours
+from assent.core.record import PlanRecord
+from assent.engine.doors import Doors, Place
+from assent.engine.plan.contents import Contents
+from assent.engine.plan.drafts import DEFAULT_MODE, LINK_MODE, Drafts, Staged
+from assent.ports import Checkout, Sort
+from assent.tools.looking.ignored import Ignored
+from assent.tools.looking.overlay import CHUNK, Overlay
+
+Why: TypeAlias = Literal["ignored", "git", "ours", "repository", "odd"]
+_BARE = {b"HEAD", b"objects", b"refs"}
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """What a comparison left: operations, how many files are alike, and what was left out."""
+
+    staged: Staged
+    alike: int
+    skipped: tuple[tuple[bytes, Why], ...]
+
+
+class Checkouts:
+    """The verb that brings work from another folder under the gate; no file is touched."""
+
+    def __init__(self, doors: Doors, place: Place, drafts: Drafts) -> None:
+        self._doors = doors
+        self._place = place
+        self._drafts = drafts
+        self._contents = Contents(doors)
+
+    def stage(
+        self,
+        record: PlanRecord,
+        other: Checkout,
+        arguments: Sequence[bytes] = (),
+        *,
+        delete: bool = False,
+    ) -> Compared:
+        """Stages new and changed files, and with `delete` the removal of those that lack there."""
+        overlay = self._contents.overlay(self._drafts.operations(record))
+        wanted = [self._wanted(argument) for argument in arguments]
+        walk = _Walk(overlay, self._place, wanted)
+        there = list(walk.files(other.entries, self._is_nested))
+        folders = frozenset(walk.folders)
+        looked = other.look(there)
+        states = {path: seen for path, seen in looked.items() if isinstance(seen, FileState)}
+        here = list(walk.files(_entries(overlay), lambda _: False)) if delete else []
+        _check_found(wanted, [*states, *here, *walk.skipped])
+        gone = dict(_standing(overlay, [path for path in here if path not in states], walk))
+        found = _Difference(overlay, states, gone, folders)
+        self._keep(other, found.written)
+        staged = self._drafts.stage(record, found.operations())
+        return Compared(staged, found.alike, tuple(sorted(walk.skipped.items())))
+
+    def _wanted(self, argument: bytes) -> bytes:
+        path = self._doors.files.locate(argument)
+        refuse_ours(path, self._place.plan_dir, self._place.private)
+        return path
+
+    def _is_nested(self, folder: bytes) -> bool:
+        return GIT in map(folded, self._doors.files.names(folder))
+
+    def _keep(self, other: Checkout, written: Iterable[WriteFile]) -> None:
+        for op in written:
+            digest, _ = self._contents.keep(_chunks(other, op.path))
+            if digest != op.after.digest:
+                raise Drift(
+                    f"{one_line(op.path)} changed there while it was read. Nothing was staged.",
+                    "assent stage from DIR",
+                )
+
+
+class _Walk:
+    """Goes through folders, and notes what is left out and why."""
+
+    def __init__(self, overlay: Overlay, place: Place, wanted: Sequence[bytes]) -> None:
+        self._ignored = Ignored(overlay)
+        self._place = place
+        self._wanted = wanted
+        self.skipped: dict[bytes, Why] = {}
+        self.folders: set[bytes] = {b""}
+
+    def files(
+        self, entries: Callable[[bytes], Mapping[bytes, Sort]], is_nested: Callable[[bytes], bool]
+    ) -> Iterator[bytes]:
+        """Yields the files and symlinks that count, by their paths."""
+        waiting = [b""]
+        while waiting:
+            folder = waiting.pop()
+            names = entries(folder)
+            if folder and (_is_repository(names) or is_nested(folder)):
+                self.skipped[folder] = "repository"
+                continue
+            self.folders.add(folder)
+            for each, sort in names.items():
+                path = folder + b"/" + each if folder else each
+                if path in self.skipped or not self._is_wanted(path, sort):
+                    continue
+                if why := self._why_not(path, sort):
+                    self.skipped[path] = why
+                elif sort == "folder":
+                    waiting.append(path)
+                else:
+                    yield path
+
+    def _is_wanted(self, path: bytes, sort: Sort) -> bool:
+        """Tells whether a path was asked for, or leads to one that was."""
+        return not self._wanted or any(
+            inside(path, wanted) or (sort == "folder" and inside(wanted, path))
+            for wanted in self._wanted
+        )
+
+    def _why_not(self, path: bytes, sort: Sort) -> Why | None:
+        if folded(name(path)) == GIT:
+            return "git"
+        if self._is_ours(path):
+            return "ours"
+        if self._ignored.covers(path, folder=sort == "folder"):
+            return "ignored"
+        return "odd" if sort == "other" else None
+
+    def _is_ours(self, path: bytes) -> bool:
+        if folded(path) == TREE:
+            return False  # the person's own files are in there, too
+        try:
+            refuse_ours(path, self._place.plan_dir, self._place.private)
+        except Refused:
+            return True
+        return False
+
+
+class _Difference:
+    """What leads from the files with the draft applied to those of the other folder."""
+
+    def __init__(
+        self,
+        overlay: Overlay,
+        there: Mapping[bytes, FileState],
+        gone: Mapping[bytes, FileState],
+        folders: Container[bytes],
+    ) -> None:
+        self._gone = gone
+        self._folders = folders
+        self._writes: list[WriteFile] = []
+        self.alike = 0
+        for path, state in there.items():
+            self._compare(path, overlay.state(path), state)
+        self._moves = self._paired()
+
+    @property
+    def written(self) -> list[WriteFile]:
+        """The files whose content has to be read there."""
+        return [op for op in self._writes if op.path not in self._moves]
+
+    def operations(self) -> list[FileOperation]:
+        moved = set(self._moves.values())
+        moves = [
+            MoveFile(path, to, self._gone[path], self._prune(path))
+            for to, path in self._moves.items()
+        ]
+        deletes = [
+            DeleteFile(path, state, self._prune(path))
+            for path, state in self._gone.items()
+            if path not in moved
+        ]
+        return [*moves, *self.written, *deletes]
+
+    def _compare(self, path: bytes, seen: Seen, state: FileState) -> None:
+        before = None if seen == "folder" else seen  # whether it goes is checked with all of it
+        after = msgspec.structs.replace(state, mode=_mode(before, state))
+        if before == after:
+            self.alike += 1
+        else:
+            self._writes.append(WriteFile(path, before, after))
+
+    def _paired(self) -> dict[bytes, bytes]:
+        """Returns where the same content went to: new names, each with the old one."""
+        leaving: dict[tuple[str, str, bool], list[bytes]] = {}
+        for path, state in self._gone.items():
+            leaving.setdefault(_content(state), []).append(path)
+        pairs: dict[bytes, bytes] = {}
+        for op in self._writes:
+            sources = leaving.get(_content(op.after))
+            if op.before is None and op.after.size and sources:
+                alike = [path for path in sources if name(path) == name(op.path)]
+                pairs[op.path] = (alike or sources)[0]
+                sources.remove(pairs[op.path])
+        return pairs
+
+    def _prune(self, path: bytes) -> int:
+        """Counts the folders directly above a path that are not there, either."""
+        above = ancestors(path)
+        return next((n for n, each in enumerate(above) if each in self._folders), len(above))
+
+
+def _content(state: FileState) -> tuple[str, str, bool]:
+    return state.digest, state.kind, is_executable(state.mode)
+
+
+def _mode(before: FileState | None, state: FileState) -> int:
+    """Returns the mode that a file gets: of the one there, only whether it can be run counts."""
+    if state.kind == "link":
+        return LINK_MODE
+    old = before.mode if before and before.kind == "file" else DEFAULT_MODE
+    return executable(old, is_executable(state.mode))
+
+
+def _is_repository(names: Iterable[bytes]) -> bool:
+    known = set(names)
+    return GIT in map(folded, known) or known >= _BARE
+
+
+def _entries(overlay: Overlay) -> Callable[[bytes], dict[bytes, Sort]]:
+    """Returns how to list a folder with the draft applied."""
+
+    def entries(folder: bytes) -> dict[bytes, Sort]:
+        names = overlay.names(folder)
+        return {each: "folder" if is_folder else "file" for each, is_folder in names.items()}
+
+    return entries
+
+
+def _standing(
+    overlay: Overlay, paths: Iterable[bytes], walk: _Walk
+) -> Iterator[tuple[bytes, FileState]]:
+    """Yields what stands under names that may go; what is neither file nor symlink stays."""
+    for path in paths:
+        try:
+            seen = overlay.state(path)
+        except Refused:
+            walk.skipped[path] = "odd"
+            continue
+        if isinstance(seen, FileState):
+            yield path, seen
+
+
+def _check_found(wanted: Iterable[bytes], found: Sequence[bytes]) -> None:
+    for path in wanted:
+        if not any(inside(each, path) or inside(path, each) for each in found):
+            raise NotFound(f"{one_line(path)} is neither there nor here. Nothing was staged.")
+
+
+def _chunks(other: Checkout, path: bytes) -> Iterator[bytes]:
+    with other.open(path) as stream:
+        while chunk := stream.read(CHUNK):
+            yield chunk

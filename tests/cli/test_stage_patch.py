@@ -1,0 +1,259 @@
+"""`assent stage patch`: unified and git diffs become exact operations, all of them or none."""
+
+import base64
+import os
+import zlib
+
+import pytest
+from tests.cli.world import World
+
+OLD = b"".join(b"line %d\n" % n for n in range(1, 21))
+PATCH = b"""\
+--- a/text
++++ b/text
+@@ -9,5 +9,5 @@
+ line 9
+ line 10
+-line 11
++line eleven
+ line 12
+ line 13
+"""
+NEW = OLD.replace(b"line 11\n", b"line eleven\n")
+
+
+def staged(world: World, patch: bytes, *options: str) -> list[tuple[str, str, str | None]]:
+    """Stages a patch and returns the operations that it became."""
+    rows = world.ok("stage", "patch", "-", *options, stdin=patch)["operations"]
+    return [(row["kind"], row["path"], row["to"]) for row in rows]
+
+
+@pytest.fixture
+def drafting(world: World) -> World:
+    world.put("text", OLD)
+    world.plan()
+    return world
+
+
+def test_a_unified_diff_is_staged_and_built(drafting: World) -> None:
+    assert staged(drafting, PATCH) == [("write", "text", None)]
+    assert drafting.files()[b"text"] == ("file", 0o644, OLD)
+    drafting.build()
+    assert drafting.files()[b"text"] == ("file", 0o644, NEW)
+    assert drafting.undo().code == 0
+    assert drafting.files()[b"text"] == ("file", 0o644, OLD)
+
+
+def test_a_patch_can_be_a_file_and_text_around_it_does_not_count(drafting: World) -> None:
+    mail = b"From: A <a@b.c>\nSubject: [PATCH] x\n\nWords.\n---\n text | 2 +-\n\n"
+    drafting.put("../fix.patch", mail + PATCH + b"-- \n2.39.5\n\n")
+    rows = drafting.ok("stage", "patch", "../fix.patch")["operations"]
+    assert [row["path"] for row in rows] == ["text"]
+
+
+def test_it_applies_to_the_draft_and_not_to_the_disk_alone(drafting: World) -> None:
+    drafting.write("text", b"new head\n" + OLD)
+    answer = drafting.ok("stage", "patch", "-", stdin=PATCH)
+    assert answer["notes"] == ["text: hunk 1 fits 1 line down from where it says."]
+    drafting.build()
+    assert drafting.files()[b"text"] == ("file", 0o644, b"new head\n" + NEW)
+
+
+def test_a_hunk_that_does_not_fit_refuses_everything(drafting: World) -> None:
+    drafting.put("text", OLD.replace(b"line 10\n", b"line ten\n"))
+    fresh = b"--- /dev/null\n+++ b/fresh\n@@ -0,0 +1 @@\n+fresh\n"
+    refused = drafting.no(1, "stage", "patch", "-", stdin=fresh + PATCH)
+    assert refused["error"] == "no_match"
+    assert refused["message"] == (
+        "text: hunk 1 does not fit at line 10: expected `line 10`, found `line ten`. "
+        "Nothing was staged."
+    )
+    assert drafting.ok("stage", "list")["operations"] == []
+
+
+def test_a_hunk_that_fits_in_two_other_places_is_refused(drafting: World) -> None:
+    drafting.put("text", b"head\n" + OLD + OLD)
+    message = drafting.no(1, "stage", "patch", "-", stdin=PATCH)["message"]
+    assert "its lines stand in more than one other place" in message
+
+
+def test_what_is_applied_already_is_said(drafting: World) -> None:
+    drafting.put("text", NEW)
+    answer = drafting.ok("stage", "patch", "-", stdin=PATCH)
+    assert answer == {"operations": [], "notes": ["text is like that already."]}
+    assert b"like that already" in drafting.run("stage", "patch", "-", stdin=PATCH).out
+
+
+@pytest.mark.parametrize(
+    ("patch", "code", "words"),
+    [
+        (b"", 2, "The patch is empty"),
+        (b"Dear all,\nno patch today.\n", 2, "names no file"),
+        (PATCH[:-9], 2, "Line 9 of the patch makes no sense: the patch ends inside a hunk"),
+        (PATCH + b" line 14\n", 2, "has more lines than it says"),
+        (PATCH.replace(b"+line eleven\n", b""), 2, "the patch ends inside a hunk"),
+        (b"@@ -1 +1 @@\n-a\n+b\n", 2, "without the names of a file"),
+        (b"diff --cc text\nindex 1,2..3\n", 7, "a combined diff"),
+        (PATCH.replace(b"b/text", b"b/../text"), 7, "leads upwards"),
+        (PATCH.replace(b"a/text", b"/").replace(b"b/text", b"text"), 2, "has no name left"),
+        (PATCH.replace(b"/text", b"/.git/config"), 7, "git's own"),
+        (PATCH.replace(b"/text", b"/.opencode/plans/x/PLAN.md"), 7, "among the plans"),
+        (PATCH.replace(b"/text", b"/missing"), 1, "missing, which does not exist"),
+        (b"Binary files a/x and b/x differ\n", 7, "and not how"),
+        (
+            b"diff --git a/sub b/sub\nindex 1234567..89abcde 160000\n--- a/sub\n+++ b/sub\n"
+            b"@@ -1 +1 @@\n-Subproject commit 1\n+Subproject commit 2\n",
+            7,
+            "the submodule sub",
+        ),
+        (b"Submodule sub 1234567..89abcde:\n  > work\n", 7, "tells of a submodule"),
+        (b"--- /dev/null\n+++ b/text\n@@ -0,0 +1 @@\n+x\n", 1, "text, which exists"),
+        (b"--- a/text\n+++ b/text\n@@ -0,0 +1 @@\n+x\n", 1, "no line of context"),
+        (b"--- a/text\n+++ /dev/null\n@@ -1 +0,0 @@\n-line 1\n", 1, "bytes that the patch"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_refused_and_nothing_is_staged(
+    drafting: World, patch: bytes, code: int, words: str
+) -> None:
+    assert words in drafting.no(code, "stage", "patch", "-", stdin=patch)["message"]
+    assert drafting.ok("stage", "list")["operations"] == []
+
+
+def test_no_way_leads_through_a_symlink(drafting: World) -> None:
+    os.mkdir(drafting.base / "elsewhere")
+    (drafting.base / "elsewhere" / "text").write_bytes(OLD)
+    drafting.link("out", str(drafting.base / "elsewhere"))
+    message = drafting.no(7, "stage", "patch", "-", stdin=PATCH.replace(b"/text", b"/out/text"))
+    assert "is a symlink" in message["message"]
+
+
+def test_parts_in_front_of_names(drafting: World) -> None:
+    bare = PATCH.replace(b"a/text", b"text").replace(b"b/text", b"text")
+    assert "-p 0" in drafting.no(2, "stage", "patch", "-", stdin=bare)["next"]
+    assert staged(drafting, bare, "-p", "0") == [("write", "text", None)]
+    drafting.ok("stage", "clear")
+    deep = PATCH.replace(b"a/text", b"/home/x/text").replace(b"b/text", b"/home/y/text")
+    assert staged(drafting, deep, "-p", "3") == [("write", "text", None)]
+    drafting.ok("stage", "clear")
+    assert staged(drafting, b"diff --git text text\nindex 1234..5678 100644\n" + bare) == [
+        ("write", "text", None)
+    ]
+
+
+def test_modes_renames_copies_symlinks_and_odd_names(repo: World) -> None:
+    for path in (b"moved", b"copied", b"tool", b"typed", b"edited and moved"):
+        repo.put(path, OLD + path + b"\n")
+    repo.link("link", "old target")
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "before")
+    before = repo.files()
+    os.mkdir(repo.at(b"d\xff"))
+    os.rename(repo.at("moved"), repo.at(b"d\xff/to"))
+    repo.put("copy", OLD + b"copied\n")
+    os.chmod(repo.at("tool"), 0o755)
+    os.unlink(repo.at("typed"))
+    repo.link("typed", "now a link")
+    os.unlink(repo.at("link"))
+    repo.link("link", "new target")
+    os.unlink(repo.at("edited and moved"))
+    repo.put('with "quotes"\nand\ttabs', NEW + b"edited and moved\n", 0o755)
+    repo.git("add", "-A", "-f", ".")
+    patch = repo.git("diff", "--cached", "-M", "-C", "--find-copies-harder", "HEAD")
+    after = repo.files()
+    assert b"rename from" in patch
+    assert b"copy from" in patch
+    repo.git("reset", "-q", "--hard")
+    assert repo.files() == before
+    repo.plan()
+    rows = repo.ok("stage", "patch", "-", stdin=patch)["operations"]
+    assert sorted(row["kind"] for row in rows) == ["delete", "move", *["write"] * 5]
+    repo.build()
+    assert repo.files() == after
+
+
+def test_only_whether_it_can_be_run_counts_of_a_mode(drafting: World) -> None:
+    os.chmod(drafting.at("text"), 0o640)
+    mode = b"diff --git a/text b/text\nold mode 100644\nnew mode 100755\n"
+    staged(drafting, mode)
+    drafting.build()
+    assert drafting.files()[b"text"] == ("file", 0o750, OLD)
+
+
+def binary(content: bytes, was: bytes, becomes: bytes) -> bytes:
+    """A binary patch that brings a content as it stands."""
+    packed = zlib.compress(content)
+    rows = []
+    for at in range(0, len(packed), 52):
+        row = packed[at : at + 52]
+        length = bytes([len(row) + (64 if len(row) <= 26 else 70)])
+        rows.append(length + base64.b85encode(row + b"\0" * (-len(row) % 4)) + b"\n")
+    head = b"diff --git a/x b/x\nindex %b..%b 100644\nGIT binary patch\nliteral %d\n"
+    return head % (was, becomes, len(content)) + b"".join(rows) + b"\n"
+
+
+def ids(world: World, *contents: bytes) -> list[bytes]:
+    """What git calls some contents."""
+    found = []
+    for content in contents:
+        world.put("../blob", content)
+        found.append(world.git("hash-object", "../blob").strip())
+    return found
+
+
+def test_a_binary_patch_fits_only_the_content_it_was_made_for(repo: World) -> None:
+    was, becomes = ids(repo, b"old\0\n", b"new\0\n")
+    patch = binary(b"new\0\n", was, becomes)
+    repo.plan()
+    repo.put("x", b"other\0\n")
+    message = repo.no(1, "stage", "patch", "-", stdin=patch)["message"]
+    assert "the binary patch was made for" in message
+    repo.put("x", b"old\0\n")
+    short = patch.replace(was, was[:10])
+    assert "whole names" in repo.no(7, "stage", "patch", "-", stdin=short)["message"]
+    damaged = patch.replace(b"literal 5", b"literal 6")
+    assert "damaged" in repo.no(7, "stage", "patch", "-", stdin=damaged)["message"]
+    other = binary(b"lie\0\n", was, becomes)
+    assert "another content" in repo.no(7, "stage", "patch", "-", stdin=other)["message"]
+    assert staged(repo, patch) == [("write", "x", None)]
+    repo.build()
+    assert repo.files()[b"x"] == ("file", 0o644, b"new\0\n")
+    repo.plan("again")
+    assert repo.ok("stage", "patch", "-", stdin=patch)["notes"] == ["x is like that already."]
+
+
+def test_a_series_of_patches_is_applied_one_after_another(repo: World) -> None:
+    repo.put("a", OLD)
+    repo.git("add", "-A")
+    repo.git("commit", "-qm", "base")
+    repo.git("mv", "a", "b")
+    repo.git("commit", "-qam", "rename")
+    repo.put("b", NEW)
+    repo.git("commit", "-qam", "edit")
+    repo.git("mv", "b", "c")
+    repo.git("commit", "-qam", "rename again")
+    series = repo.git("format-patch", "--stdout", "HEAD~3")
+    after = repo.files()
+    repo.git("reset", "-q", "--hard", "HEAD~3")
+    repo.plan()
+    assert sorted(staged(repo, series)) == [("delete", "a", None), ("write", "c", None)]
+    repo.build()
+    assert repo.files() == after
+
+
+def test_deleted_folders_go_as_they_do_with_git(drafting: World) -> None:
+    drafting.put("d/e/f", b"f\n")
+    gone = b"--- a/d/e/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-f\n"
+    assert staged(drafting, gone) == [("delete", "d/e/f", None)]
+    drafting.build()
+    assert set(drafting.files()) == {b"text"}
+
+
+def test_what_assent_shows_as_a_diff_can_be_staged_again(drafting: World) -> None:
+    drafting.write("text", NEW, "--mode", "600")
+    drafting.write("sp ace\ttab", b"no end")
+    drafting.ok("stage", "write", "link", "--link-to", "text")
+    shown = drafting.ok("diff")["diff"].encode()
+    listed = drafting.ok("stage", "list")["operations"]
+    drafting.ok("stage", "clear")
+    rows = drafting.ok("stage", "patch", "-", stdin=shown)["operations"]
+    assert sorted(row["id"] for row in rows) == sorted(row["id"] for row in listed)

@@ -1,0 +1,105 @@
+"""Merging: what both did is there, or it is said that it does not fit."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assent.core.merge import Clash, merged
+
+TEXT = [b"line %d\n" % n for n in range(1, 31)]
+
+
+def text(**changed: bytes) -> bytes:
+    """The text with some lines replaced, by number."""
+    return b"".join(changed.get(f"n{n}", line) for n, line in enumerate(TEXT, 1))
+
+
+BASE = text()
+OURS = text(n10=b"ours\n")
+
+
+@pytest.mark.parametrize(
+    ("now", "result"),
+    [
+        (BASE, OURS),
+        (OURS, OURS),
+        (text(n20=b"theirs\n"), text(n10=b"ours\n", n20=b"theirs\n")),
+        (text(n6=b"theirs\n"), text(n6=b"theirs\n", n10=b"ours\n")),
+        (text(n14=b"theirs\n"), text(n10=b"ours\n", n14=b"theirs\n")),
+        (b"head\n" + BASE, b"head\n" + OURS),
+        (text(n10=b"ours\n", n20=b"theirs\n"), text(n10=b"ours\n", n20=b"theirs\n")),
+        (BASE + b"no end", OURS + b"no end"),
+        (b"".join(TEXT[6:]), b"".join([*TEXT[6:9], b"ours\n", *TEXT[10:]])),
+    ],
+)
+def test_what_others_did_elsewhere_stays(now: bytes, result: bytes) -> None:
+    assert merged(BASE, OURS, now) == result
+
+
+@pytest.mark.parametrize(
+    "now",
+    [
+        text(n10=b"theirs\n"),
+        text(n9=b"theirs\n"),
+        text(n11=b"theirs\n"),
+        text(n7=b"theirs\n"),
+        text(n13=b"theirs\n"),
+        text(n10=b""),
+        text(n12=b"line 12\nmore\n"),
+        b"",
+        BASE.replace(b"\n", b"\r\n"),
+    ],
+)
+def test_what_changed_around_it_is_a_clash(now: bytes) -> None:
+    assert merged(BASE, OURS, now) == Clash(
+        10, 10, "somebody changed these lines, or some beside them"
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "now"),
+    [
+        (b"a\n", b"a\nours\n", b"a\ntheirs\n"),
+        (b"a\n", b"ours\na\n", b"theirs\na\n"),
+        (b"", b"ours\n", b"theirs\n"),
+        (b"a", b"a\nours\n", b"a\n"),
+    ],
+)
+def test_two_insertions_at_one_place_clash(before: bytes, after: bytes, now: bytes) -> None:
+    assert isinstance(merged(before, after, now), Clash)
+
+
+def test_a_place_that_there_is_more_or_less_often_than_before_is_in_doubt() -> None:
+    block = [b"{\n", b"  one\n", b"  two\n", b"  three\n", b"  four\n", b"}\n", b"\n"]
+    before = block * 4
+    after = block * 3 + [b"{\n", b"  one\n", b"  two\n", b"  ours\n", b"  four\n", b"}\n", b"\n"]
+    old, new = b"".join(before), b"".join(after)
+    assert isinstance(merged(old, new, b"".join(block * 3)), Clash)
+    assert merged(old, new, old + b"end\n") == new + b"end\n"
+
+
+lines = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n", b"\n"]), max_size=40)
+
+
+@given(lines, lines, lines)
+def test_nothing_is_lost_where_it_merges(
+    old: list[bytes], ours: list[bytes], now: list[bytes]
+) -> None:
+    before, after, there = (b"".join(each) for each in (old, ours, now))
+    assert merged(before, after, before) == after
+    assert merged(before, before, there) == there
+    found = merged(before, after, there)
+    if after == there:
+        assert found == after
+    if isinstance(found, bytes):  # it does not matter who was first
+        other = merged(before, there, after)
+        assert isinstance(other, Clash) or other == found
+
+
+def test_long_texts_take_no_long_time() -> None:
+    before = b"same\n" * 60_000
+    assert isinstance(merged(before, before + b"x\n", b"y\n" + before), Clash)
+    many = [b"%d\n" % n for n in range(100_000)]
+    ours = [b"ours\n" if n % 20 == 0 else line for n, line in enumerate(many)]
+    theirs = [b"theirs\n" if n % 20 == 10 else line for n, line in enumerate(many)]
+    assert isinstance(merged(*(b"".join(each) for each in (many, ours, theirs))), bytes)
