@@ -39,7 +39,9 @@ PRUNE = st.integers(0, 20)
 WRITES = _joined(_either("path"), kind=st.just("write"), before=st.none() | STATES, after=STATES)
 DELETES = _joined(_either("path"), kind=st.just("delete"), before=STATES, prune=PRUNE)
 MOVES = _joined(_either("path"), _either("to"), kind=st.just("move"), before=STATES, prune=PRUNE)
+PROFILES = st.sampled_from(["workspace", "commit", "unconfined"])
 COMMANDS = _joined(
+    st.just({}) | st.builds(lambda profile: {"profile": profile}, PROFILES),
     _either_list("argv"),
     _either("script"),
     _either("cwd"),

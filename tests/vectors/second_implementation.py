@@ -68,6 +68,7 @@ def state(described: Json | None) -> bytes:
 def operation(op: Json) -> bytes:
     kind = op["kind"]
     if kind == "run":
+        profile = op.get("profile", "workspace")
         variables = [pack(given(one, "name"), given(one, "value")) for one in op.get("env", [])]
         return pack(
             b"run",
@@ -78,6 +79,7 @@ def operation(op: Json) -> bytes:
             number(op["timeout"]),
             b"1" if op["network"] else b"0",
             pack(*given_list(op, "undo")),
+            *([] if profile == "workspace" else [profile.encode("ascii")]),
         )
     fields = [kind.encode("ascii"), given(op, "path")]
     if kind == "move":

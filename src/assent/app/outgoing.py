@@ -1,0 +1,36 @@
+"""Writes the files that a person asks for by name: bundles, approvals and evidence."""
+
+import os
+
+from assent.core.errors import Refused, UsageError
+from assent.core.paths import shown
+from assent.store.whole import PRIVATE, put_whole
+
+
+def write_out(folder: str, name: str, content: bytes) -> None:
+    """Puts a whole file in its place; only a file of the same kind is ever replaced."""
+    path = check_out(folder, name, content)
+    mode = os.stat(path).st_mode & 0o777 if os.path.lexists(path) else PRIVATE
+    put_whole(path, content, mode)
+
+
+def check_out(folder: str, name: str, content: bytes) -> str:
+    """Returns where a file would be written; refuses a place where something else stands."""
+    path = os.path.abspath(os.path.join(folder, name))
+    told = shown(os.fsencode(path))
+    if not os.path.isdir(os.path.dirname(path)):
+        raise UsageError(f"The folder of {told} does not exist. Nothing was written.")
+    odd = os.path.islink(path) or not os.path.isfile(path)
+    if os.path.lexists(path) and (odd or not _same_kind(path, content)):
+        raise Refused(
+            f"{told} is there and is something else; it is not replaced. Nothing was written.",
+            f"ls -l {told}",
+        )
+    return path
+
+
+def _same_kind(path: str, content: bytes) -> bool:
+    """Tells whether a file begins as the new one does, up to the first value."""
+    start = content[: content.index(b",")]
+    with open(path, "rb") as file:
+        return file.read(len(start)) == start

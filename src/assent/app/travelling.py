@@ -1,0 +1,16 @@
+"""Opens what few commands need: verbs about plans that travel, and about evidence of runs."""
+
+from assent.engine.engine import Engine
+from assent.engine.plan.bundles import Bundles
+from assent.engine.run.evidences import Evidences
+
+
+def bundles_of(engine: Engine) -> Bundles:
+    """Returns the verbs about plans that are made here and applied elsewhere, or the reverse."""
+    parts = engine.parts
+    return Bundles(parts.doors, parts.place, parts.plans, parts.consents, parts.reviews)
+
+
+def evidences_of(engine: Engine) -> Evidences:
+    """Returns the verbs about evidence of a run."""
+    return Evidences(engine.parts.doors, engine.parts.plans)

@@ -1,0 +1,48 @@
+"""`assent export` and `verify`: evidence of a run, for people who have only the public key."""
+
+import click
+
+from assent.app.travelling import evidences_of
+from assent.cli.bundles import content_of, write_file
+from assent.cli.call import Call, examples, named, takes_call
+from assent.cli.source import text
+from assent.core.digest import sha256
+from assent.core.errors import UsageError
+from assent.core.keyring import public_key
+from assent.views.evidence import statement_lines, statement_row
+from assent.views.lines import Line
+from assent.views.visible import visible_line
+
+STDOUT = "-"
+
+
+@click.command(epilog=examples("assent export > run.json\nassent export 01k9 --out run.json"))
+@click.argument("run", required=False, callback=named)
+@click.option("--out", metavar="FILE", default="", help="Where it goes (default: stdout).")
+@takes_call
+def export(call: Call, run: str, out: str) -> None:
+    """Write signed evidence of a run: an in-toto statement in a DSSE envelope.
+
+    RUN is an id or its start; without one, the last run of an approved plan that ended.
+    """
+    if call.output.as_json and out in ("", STDOUT):
+        raise UsageError(
+            "With --json the evidence needs a file: --out FILE.", "assent export --help"
+        )
+    content = evidences_of(call.engine).export(run)
+    if write_file(call, out or STDOUT, content):
+        row = {"file": out, "sha256": sha256(content), "key": call.engine.key_log.own()}
+        told = Line("plain", f"Wrote {visible_line(text(out))}, {len(content)} bytes.")
+        again = Line("plain", f"Next, anywhere: assent verify FILE --key {row['key']}")
+        call.output.answer(row, [told, again])
+
+
+@click.command(epilog=examples("assent verify run.json\nassent verify run.json --key 9f3c..."))
+@click.argument("file", callback=named)
+@click.option("--key", default="", help="The public key it must be signed with.")
+@takes_call
+def verify(call: Call, file: str, key: str) -> None:
+    """Check evidence of a run, offline. Without --key, trusted keys and this machine's count."""
+    wanted = public_key(key) if key else ""
+    statement = evidences_of(call.engine).verify(content_of(call, file), wanted)
+    call.output.answer(statement_row(statement), statement_lines(statement))

@@ -1,0 +1,106 @@
+"""Keys: reads whose signatures count, from files that only the person or the system can write."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from stat import S_IWGRP, S_IWOTH
+from typing import TypeVar
+
+import msgspec
+
+from assent.config.places import Places
+from assent.config.reading import Opener, Source, named, read, wrong
+from assent.config.trust import doubt
+from assent.core.errors import UsageError
+from assent.core.keyring import Keyring, TrustedKey, listed
+from assent.core.keyring import Source as Origin
+
+ROOT = 0
+NOTHING = "So no key in it counts."
+T = TypeVar("T")
+
+
+class KeyFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`keys.toml`, which `assent keys` keeps."""
+
+    keys: dict[str, str] = {}
+    revoked: tuple[str, ...] = ()
+
+
+class SystemApprove(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[approve]` of the system's file."""
+
+    independent: bool | tuple[str, ...] = False
+
+
+class SystemFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The system's file: what holds for everybody on this machine."""
+
+    keys: dict[str, str] = {}
+    approve: SystemApprove = SystemApprove()
+
+
+class KeyReader:
+    """Reads the keyring of whoever works in a workspace; nothing in that workspace counts."""
+
+    def __init__(self, here: Places, root: bytes, opener: Opener, owner: int = ROOT) -> None:
+        self._here = here
+        self._root = root
+        self._opener = opener
+        self._owner = owner  # of a file that speaks for the system
+        self.warnings: list[str] = []
+
+    def keyring(self, of_user: Mapping[str, str]) -> Keyring:
+        """Returns every key that is listed; `of_user` is the table in the user's settings."""
+        own, system = self.own(), self.system()
+        return Keyring(
+            (
+                *_listed(self._here.keys, own.keys, "keys"),
+                *_listed(self._here.file, of_user, "user"),
+                *_listed(self._here.system, system.keys, "system"),
+            ),
+            own.revoked,
+        )
+
+    def own(self) -> KeyFile:
+        """Returns what `assent keys` has written; nothing if somebody else could have."""
+        source = read(self._here.keys, self._opener, follow=False)
+        if source.table and (why := doubt(source, self._root)):
+            self._warn(source, why)
+            return KeyFile()
+        return _converted(source, KeyFile)
+
+    def system(self) -> SystemFile:
+        """Returns what the system's file says; nothing if it is not the system's alone."""
+        source = read(self._here.system, self._opener, follow=False)
+        why = ""
+        if source.table and source.owner != self._owner:
+            why = "it does not belong to root"
+        elif source.mode & (S_IWGRP | S_IWOTH):
+            why = "others can write it"
+        if why:
+            self._warn(source, why)
+            return SystemFile()
+        return _converted(source, SystemFile)
+
+    def _warn(self, source: Source, why: str) -> None:
+        self.warnings.append(f"{named(source.path)} is ignored: {why}. {NOTHING}")
+
+
+def unsafe(here: Places, root: bytes) -> str:
+    """Says why a key that is written into keys.toml would not count here; mostly nothing."""
+    return doubt(Source(here.keys, {}, os.geteuid(), 0o600), root)
+
+
+def _listed(path: Path, table: Mapping[str, str], source: Origin) -> tuple[TrustedKey, ...]:
+    try:
+        return listed(table.items(), source)
+    except UsageError as error:
+        raise wrong(path, error.message.removesuffix(".")) from None
+
+
+def _converted(source: Source, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(source.table, kind)
+    except msgspec.ValidationError as error:
+        raise wrong(source.path, str(error)) from None

@@ -1,0 +1,84 @@
+"""The bundle: a plan that travels with every content it names, who asks for it, and who agreed."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from assent.core.approval import Approval
+from assent.core.digest import pack
+from assent.core.operation import FileState, MoveFile, Operation, RunCommand, WriteFile, footprint
+from assent.core.plan import Plan
+
+SHOWN = 8 << 20  # bytes of an old content that a diff would still show
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """Who asks for the plan, signed with the key of the machine where it was made.
+
+    `risks` are those that were found there, by operation: a reader elsewhere has not the files.
+    """
+
+    plan_id: str
+    name: str
+    session: str
+    digest: str
+    requested_at: str
+    user: str
+    key: str
+    risks: tuple[tuple[str, ...], ...] = ()
+    signature: str = ""
+
+
+class Bundle(msgspec.Struct, frozen=True):
+    """A portable plan and all that a person elsewhere needs to read it, and a machine to do it."""
+
+    origin: Origin
+    plan: Plan
+    contents: Mapping[str, bytes]
+    approvals: tuple[Approval, ...] = ()
+
+    def with_approval(self, approval: Approval) -> "Bundle":
+        """Returns the same bundle with one more approval; the same one twice is one."""
+        if approval in self.approvals:
+            return self
+        return msgspec.structs.replace(self, approvals=(*self.approvals, approval))
+
+
+def requested_bytes(origin: Origin) -> bytes:
+    """Returns what the signature of whoever asks covers: every field but the signature itself."""
+    fields = (
+        origin.plan_id,
+        origin.name,
+        origin.session,
+        origin.digest,
+        origin.requested_at,
+        origin.user,
+        origin.key,
+    )
+    risks = [pack(*[code.encode() for code in codes]) for codes in origin.risks]
+    return pack(b"assent.bundle.1", *[field.encode() for field in fields], pack(*risks))
+
+
+def needed(plan: Plan) -> dict[str, int]:
+    """Returns the new contents that no machine can do without, with their sizes."""
+    written = [op.after for op in plan.operations if isinstance(op, WriteFile)]
+    return {state.digest: state.size for state in written}
+
+
+def helpful(plan: Plan) -> dict[str, int]:
+    """Returns the old contents that a review shows, with their sizes."""
+    found = [state for op in plan.operations for state in _shown(op)]
+    wanted = needed(plan)
+    return {state.digest: state.size for state in found if state.digest not in wanted}
+
+
+def _shown(op: Operation) -> list[FileState]:
+    """A diff needs what a write or a removal replaces; of a rename, where a symlink leads."""
+    match op:
+        case RunCommand():
+            return []
+        case MoveFile(before=state):
+            return [state] if state.kind == "link" and state.size <= SHOWN else []
+        case _:
+            states = [before for _, before, _ in footprint(op)]
+            return [state for state in states if state and state.size <= SHOWN]

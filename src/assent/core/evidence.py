@@ -1,0 +1,183 @@
+"""Evidence: what a run did and who agreed to it, as an in-toto statement in a DSSE envelope."""
+
+from base64 import b64decode, b64encode
+from binascii import Error as BadBase64
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from assent.core.approval import Approval
+from assent.core.digest import pack, sha256
+from assent.core.errors import Damaged
+from assent.core.journal import Entry, Result
+from assent.core.operation import FileOperation, FileState, Operation, RunCommand, footprint
+from assent.core.paths import shown
+from assent.core.plan import Plan
+
+STATEMENT = "https://in-toto.io/Statement/v1"
+PREDICATE = "urn:assent:run:1"
+PAYLOAD = "application/vnd.in-toto+json"
+LARGEST = 64 << 20
+PLAN = "assent://plan"  # the subject that is no file: no path has two slashes
+
+
+class Signature(msgspec.Struct, frozen=True):
+    """One signature of an envelope: the public key in hex, the signature in base64."""
+
+    keyid: str
+    sig: str
+
+
+class Envelope(msgspec.Struct, frozen=True):
+    """A DSSE envelope, as https://github.com/secure-systems-lab/dsse describes it."""
+
+    payloadType: str
+    payload: str
+    signatures: tuple[Signature, ...]
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """What was read out of an envelope whose signature verified."""
+
+    run: str
+    outcome: str
+    digest: str
+    approval: Approval
+    files: tuple[tuple[str, str], ...]
+    key: str
+
+
+class _Names(msgspec.Struct, frozen=True):
+    digest: str
+    content_hash: str
+    operations_hash: str
+
+
+class _Predicate(msgspec.Struct, frozen=True):
+    run: str
+    outcome: str
+    plan: _Names
+    approval: Approval
+
+
+class _Digest(msgspec.Struct, frozen=True):
+    sha256: str
+
+
+class _Subject(msgspec.Struct, frozen=True):
+    name: str
+    digest: _Digest
+
+
+class _Said(msgspec.Struct, frozen=True, rename={"kind": "_type", "about": "predicateType"}):
+    kind: str
+    subject: tuple[_Subject, ...]
+    about: str
+    predicate: _Predicate
+
+
+def statement_bytes(subject: Sequence[Mapping[str, Any]], predicate: Mapping[str, Any]) -> bytes:
+    """Returns a statement as JSON, always spelled alike."""
+    return msgspec.json.encode(
+        {
+            "_type": STATEMENT,
+            "subject": list(subject),
+            "predicateType": PREDICATE,
+            "predicate": dict(predicate),
+        }
+    )
+
+
+def pae(payload: bytes) -> bytes:
+    """Returns what a DSSE signature covers: the kind of a payload and the payload, with lengths."""
+    kind = PAYLOAD.encode()
+    return b"DSSEv1 %d %b %d %b" % (len(kind), kind, len(payload), payload)
+
+
+def envelope_bytes(payload: bytes, key: str, signature: str) -> bytes:
+    """Returns the file that holds a signed statement; the signature comes in hex."""
+    sig = b64encode(bytes.fromhex(signature)).decode()
+    made = Envelope(PAYLOAD, b64encode(payload).decode(), (Signature(key, sig),))
+    return msgspec.json.encode(made) + b"\n"
+
+
+def opened(content: bytes) -> tuple[bytes, str, str]:
+    """Returns payload, key and signature (hex) of an envelope; nothing is verified yet."""
+    try:
+        envelope = msgspec.json.decode(content, type=Envelope)
+        payload = b64decode(envelope.payload, validate=True)
+        signatures = [
+            (each.keyid, b64decode(each.sig, validate=True)) for each in envelope.signatures
+        ]
+    except (msgspec.MsgspecError, BadBase64, ValueError, RecursionError):
+        raise Damaged("It is no DSSE envelope.") from None
+    if envelope.payloadType != PAYLOAD or len(signatures) != 1:
+        raise Damaged("It is no in-toto statement with one signature.")
+    key, signature = signatures[0]
+    return payload, key, signature.hex()
+
+
+def subject_of(plan: Plan, done: Iterable[FileOperation]) -> list[dict[str, Any]]:
+    """Returns every file as the run left it, by its SHA-256, and the plan by its digest."""
+    after: dict[bytes, FileState | None] = {}
+    for op in done:
+        after |= {path: state for path, _, state in footprint(op)}
+    files = [
+        {"name": shown(path), "digest": {"sha256": state.digest}}
+        for path, state in sorted(after.items())
+        if state is not None
+    ]
+    return [*files, {"name": PLAN, "digest": {"sha256": plan.digest}}]
+
+
+def operation_fact(id: str, op: Operation, result: Result) -> dict[str, Any]:
+    """Returns an operation with all that its id rests on, in words that need no base64."""
+    fact: dict[str, Any] = {"id": id, "kind": str(op.__struct_config__.tag), "result": result}
+    if isinstance(op, RunCommand):
+        fact |= {"argv": [shown(word) for word in op.argv], "script": shown(op.script)}
+        fact |= {"cwd": shown(op.cwd), "network": op.network, "profile": op.profile}
+        return fact
+    changes = [
+        {"path": shown(path), "path_hex": path.hex(), "before": _state(a), "after": _state(b)}
+        for path, a, b in footprint(op)
+    ]
+    return {**fact, "files": changes}
+
+
+def approval_fact(approval: Approval) -> dict[str, Any]:
+    """Returns an approval with everything that its own signature covers."""
+    found: dict[str, Any] = msgspec.to_builtins(approval)
+    return found
+
+
+def journal_hash(entries: Iterable[Entry]) -> str:
+    """Returns one hash over what a run wrote down, entry by entry."""
+    return sha256(pack(b"assent.journal.1", *map(msgspec.json.encode, entries)))
+
+
+def read_statement(payload: bytes, key: str) -> Statement:
+    """Returns what a statement says; refuses one whose parts contradict each other."""
+    try:
+        found = msgspec.json.decode(payload, type=_Said)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise Damaged("It does not say what evidence of a run says.") from None
+    said, yes = found.predicate, found.predicate.approval
+    named = _Names(yes.digest, yes.content_hash, yes.operations_hash)
+    subjects = [(each.name, each.digest.sha256) for each in found.subject]
+    kinds = (found.kind, found.about)
+    if kinds != (STATEMENT, PREDICATE) or named != said.plan or (PLAN, yes.digest) not in subjects:
+        raise Damaged("Its plan, its approval and its subject are not about the same.")
+    files = tuple(pair for pair in subjects if pair[0] != PLAN)
+    return Statement(said.run, said.outcome, yes.digest, yes, files, key)
+
+
+def _state(state: FileState | None) -> dict[str, Any] | None:
+    if state is None:
+        return None
+    return {
+        "kind": state.kind,
+        "sha256": state.digest,
+        "size": state.size,
+        "mode": f"{state.mode:o}",
+    }

@@ -1,0 +1,56 @@
+"""Admission: whether a plan that was made elsewhere may be applied here, as if it were staged."""
+
+from assent.core.commit import is_commit
+from assent.core.draft import check_tree, segments
+from assent.core.errors import Drift, NotFound, Refused, UsageError
+from assent.core.foreign import paths_of
+from assent.core.operation import Operation, RunCommand
+from assent.core.paths import refuse_ours, shown
+from assent.core.plan import Plan
+from assent.engine.doors import Doors, Place
+from assent.engine.plan.commands import checked
+from assent.engine.plan.repositories import refuse_repositories
+from assent.execute.check import check_disk, first_files
+from assent.tools.looking.overlay import Overlay
+
+
+class Admission:
+    """Refuses what staging would have refused, and files that are not as the plan expects."""
+
+    def __init__(self, doors: Doors, place: Place) -> None:
+        self._doors = doors
+        self._place = place
+
+    def check(self, plan: Plan) -> None:
+        """Looks at the plan and at the disk; changes nothing."""
+        for path in paths_of(plan.operations):
+            self._check_path(path)
+        files = self._doors.files
+        refuse_repositories(files, plan.operations, plan.operations)
+        so_far: tuple[Operation, ...] = ()
+        for segment in segments(plan.operations):
+            if isinstance(segment[0], RunCommand):
+                self._check_command(segment[0], so_far)
+            so_far += segment
+            check_tree(so_far, files.is_file, files.below)
+        check_disk(plan, first_files(plan), files)
+
+    def _check_path(self, path: bytes) -> None:
+        refuse_ours(path, self._place.plan_dir, self._place.private)
+        here = self._doors.files.locate(self._place.root + b"/" + path)
+        if here != path:
+            raise Refused(f"{shown(path)} is {shown(here)} here: a symlink leads there.")
+
+    def _check_command(self, command: RunCommand, before: tuple[Operation, ...]) -> None:
+        if command.profile == "commit":
+            if not is_commit(command):
+                raise Refused("It holds a commit that is not of the one form that a plan may have.")
+            return
+        if command.cwd:
+            self._check_path(command.cwd)
+        try:
+            checked(command, Overlay(self._doors.files, self._doors.blobs, before))
+        except NotFound as error:
+            raise Drift(error.message) from None
+        except UsageError as error:
+            raise Refused(error.message) from None

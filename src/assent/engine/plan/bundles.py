@@ -1,0 +1,282 @@
+"""Bundles: a plan made here and applied elsewhere, or made elsewhere and applied here."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from assent.core.approval import Approval, expired, signed_bytes
+from assent.core.bundle import Bundle, Origin, helpful, needed, requested_bytes
+from assent.core.bundle_file import MOST, read_bundle
+from assent.core.digest import sha256
+from assent.core.errors import (
+    AssentError,
+    Damaged,
+    Drift,
+    Expired,
+    IllegalStep,
+    NotApproved,
+    NotFound,
+    NotIndependent,
+    OtherDigest,
+    OtherWorkspace,
+    Refused,
+    Spent,
+    Untrusted,
+    UsageError,
+)
+from assent.core.event import (
+    DraftChanged,
+    PlanApproved,
+    PlanCreated,
+    PlanDeclined,
+    TextRevised,
+)
+from assent.core.ids import plan_name, session_name
+from assent.core.lifecycle import State
+from assent.core.operation import MoveFile
+from assent.core.paths import shown
+from assent.core.plan import Plan
+from assent.core.record import Consent, PlanRecord
+from assent.engine.doors import Doors, Place
+from assent.engine.plan.admission import Admission
+from assent.engine.plan.consents import Consents
+from assent.engine.plan.contents import Contents
+from assent.engine.plan.independence import check_independent
+from assent.engine.plan.ledger import Ledger
+from assent.engine.plan.packed import PackedBlobs, PackedFiles
+from assent.engine.plan.plans import Plans
+from assent.engine.plan.reviews import Reviews
+from assent.engine.run.journal import spent_stream
+from assent.engine.workspaces import Workspaces
+from assent.ports import Batch
+from assent.views.review import OperationReview, Review
+from assent.views.risks import RISKS
+
+
+class Bundles:
+    """The verbs about plans that travel. A yes to one counts as far as its key does (law 9)."""
+
+    def __init__(
+        self, doors: Doors, place: Place, plans: Plans, consents: Consents, reviews: Reviews
+    ) -> None:
+        self._doors = doors
+        self._place = place
+        self._plans = plans
+        self._consents = consents
+        self._reviews = reviews
+        self._workspaces = Workspaces(doors, place)
+        self._admission = Admission(doors, place)
+
+    def pack(self, record: PlanRecord) -> Bundle:
+        """Returns a proposed portable plan with every content it names, signed by who asks."""
+        plan = self._plans.ledger().plan(record)
+        if plan.workspace or plan.prose:
+            again = "assent propose --portable --out FILE"
+            raise IllegalStep("The plan is not portable.", again)
+        contents = self._contents(plan)
+        found = self._reviews.review(record).operations
+        asked = Origin(
+            self._doors.clock.new_id(),
+            record.name,
+            record.session,
+            plan.digest,
+            self._doors.clock.now(),
+            self._place.user,
+            self._doors.signer.key(),
+            tuple(each.risks for each in found),
+        )
+        signature = self._doors.signer.sign(requested_bytes(asked))
+        return Bundle(msgspec.structs.replace(asked, signature=signature), plan, contents)
+
+    def read(self, content: bytes) -> Bundle:
+        """Returns the bundle in a file, after all that can be checked without a workspace was."""
+        bundle = read_bundle(content)
+        origin = bundle.origin
+        _check_names(origin)
+        asked = requested_bytes(origin)
+        if not self._doors.keys.verify(origin.key, asked, origin.signature):
+            raise Damaged("The signature of whoever asks for the plan does not verify.")
+        return bundle
+
+    def review(self, bundle: Bundle, next: str) -> Review:
+        """Returns the plan as it will be approved, from the bundle's own contents alone."""
+        blobs, files = PackedBlobs(bundle.contents), PackedFiles(bundle)
+        doors = msgspec.structs.replace(self._doors, blobs=blobs, files=files)
+        counting = [each for each in bundle.approvals if self.refusal(bundle, each) is None]
+        reviews = Reviews(doors, self._plans, self._place)
+        found = reviews.show(_record(bundle, counting), bundle.plan)
+        seen = bundle.origin.risks or ((),) * len(found.operations)
+        operations = tuple(map(_with_risks, found.operations, seen))
+        return msgspec.structs.replace(found, operations=operations, next=next)
+
+    def approve(
+        self, bundle: Bundle, note: str, channel: str, expires_s: int | None = None
+    ) -> Approval:
+        """Makes a person's signed yes to what was shown of a bundle, and records it here."""
+        origin = bundle.origin
+        self.check_independent(bundle)
+        approval = self._consents.sign(origin.plan_id, bundle.plan, note, channel, expires_s)
+        self._append(bundle, PlanApproved(approval))
+        return approval
+
+    def check_independent(self, bundle: Bundle) -> None:
+        """Refuses whoever asked for a plan as the one who agrees, where another is wanted."""
+        if refused := self._dependent(bundle, self._doors.signer.key()):
+            raise refused
+
+    def decline(self, bundle: Bundle, channel: str) -> None:
+        """Records that a person was asked about a bundle and did not say yes."""
+        self._append(bundle, PlanDeclined(bundle.plan.digest, self._place.user, channel))
+
+    def under_way(self, bundle: Bundle) -> PlanRecord | None:
+        """Returns the plan if it was taken in here and its run has begun and not ended."""
+        record = _known(self._plans.ledger(), bundle.origin.plan_id)
+        return record if record and record.imported and record.unfinished else None
+
+    def take_in(self, bundle: Bundle, file: bytes) -> PlanRecord:
+        """Makes a plan of this workspace out of a bundle that somebody trusted agreed to."""
+        approval = self._fitting(bundle)
+        self._admission.check(bundle.plan)
+        ledger = Ledger(self._doors, self._workspaces.open().workspace)
+        record = _known(ledger, bundle.origin.plan_id)
+        if record is None:
+            return self._created(ledger, bundle, approval, sha256(file))
+        if not record.imported or record.digest != bundle.plan.digest:
+            raise Refused("Another plan has the id of this one here.", "assent plan list")
+        if any(consent.approval.id == approval.id for consent in record.consents):
+            return record
+        return ledger.append(record, record.plan_id, PlanApproved(approval))
+
+    def refusal(self, bundle: Bundle, approval: Approval) -> AssentError | None:
+        """Says why an approval does not count here and now; None if it does."""
+        plan, now = bundle.plan, self._doors.clock.now()
+        named = (approval.content_hash, approval.operations_hash, approval.digest)
+        fits = named == (plan.content_hash, plan.operations_hash, plan.digest)
+        if not fits or approval.plan_id != bundle.origin.plan_id:
+            told = f"The approval is for {approval.digest[:12]}…, not for what is in the bundle."
+            return OtherDigest(told, "assent review FILE")
+        signed = (approval.key, signed_bytes(approval), approval.signature)
+        if not self._doors.keys.verify(*signed):
+            return Refused("The approval's signature does not verify.", "assent approve FILE")
+        if not self._doors.signer.verify(*signed) and not self._doors.keys.trusted(approval.key):
+            told = f"The approval is signed with {approval.key}, which is not trusted here."
+            return Untrusted(told, "assent keys list")
+        if self._doors.store.streams(spent_stream(approval.id)):
+            return Spent("The approval was used on this machine.", "assent approve FILE")
+        if expired(approval, now):
+            return Expired(_outdated(approval, now), "assent approve FILE")
+        return self._dependent(bundle, approval.key)
+
+    def _append(self, bundle: Bundle, event: PlanApproved | PlanDeclined) -> None:
+        store, stream = self._doors.store, f"bundle/{bundle.origin.plan_id}"
+        at = self._doors.clock.now()
+        store.append(Batch(stream, len(store.read(stream)), at, (event,)))
+
+    def _fitting(self, bundle: Bundle) -> Approval:
+        """Returns the first approval that counts, or says why the newest one does not."""
+        error: AssentError = NotApproved("Nobody has approved it.", "assent approve FILE")
+        for approval in bundle.approvals:
+            refused = self.refusal(bundle, approval)
+            if refused is None:
+                return approval
+            error = refused
+        raise error
+
+    def _dependent(self, bundle: Bundle, key: str) -> AssentError | None:
+        """Says that a key may not approve what was asked for with it; None if it may."""
+        if not self._place.independent or key != bundle.origin.key:
+            return None
+        unread = msgspec.structs.replace(bundle, approvals=())
+        try:
+            check_independent(self._place.independent, self.review(unread, ""), same=True)
+        except NotIndependent as refused:
+            return refused
+        return None
+
+    def _created(self, ledger: Ledger, bundle: Bundle, approval: Approval, file: str) -> PlanRecord:
+        """Keeps what the bundle brought, and what it replaces here; then records all of it."""
+        plan, origin = bundle.plan, bundle.origin
+        blobs = self._doors.blobs
+        for content in bundle.contents.values():
+            blobs.keep([content])
+        Contents(self._doors).keep_all(plan.operations, plan.operations)
+        text, size = blobs.keep([plan.text])
+        created = PlanCreated(
+            origin.plan_id, ledger.workspace, "", origin.name, b"",  # of no session here
+            user=origin.user, imported=file,
+        )  # fmt: skip
+        return ledger.append(
+            None,
+            origin.plan_id,
+            created,
+            TextRevised(text, size),
+            DraftChanged(ledger.keep_draft(plan.operations), (), plan.operations),
+            self._consents.proposal(plan),
+            PlanApproved(approval),
+        )
+
+    def _contents(self, plan: Plan) -> dict[str, bytes]:
+        sizes = needed(plan)
+        if sum((sizes | helpful(plan)).values()) > MOST:
+            raise Refused(
+                f"A bundle holds at most {MOST} bytes; the contents of this plan are more.",
+                "assent propose",
+            )
+        found = {digest: self._doors.blobs.read(digest) for digest in sizes}
+        places = {op.before.digest: op.path for op in plan.operations if isinstance(op, MoveFile)}
+        old = {digest: self._shown(digest, places.get(digest)) for digest in helpful(plan)}
+        return {**found, **old}
+
+    def _shown(self, digest: str, path: bytes | None) -> bytes:
+        """Returns an old content; a rename keeps no copy of it, so it is still on disk."""
+        if path is None or self._doors.blobs.has(digest):
+            return self._doors.blobs.read(digest)
+        with self._doors.files.open(path) as stream:
+            content = stream.read()
+        if sha256(content) != digest:
+            raise Drift(f"{shown(path)} changed while it was being read.", "assent stage list")
+        return content
+
+
+def _check_names(origin: Origin) -> None:
+    try:
+        plan_name(origin.name)
+        if origin.session:
+            session_name(origin.session)
+    except UsageError as error:
+        raise Damaged(error.message) from None
+    if not RISKS.keys() >= {code for codes in origin.risks for code in codes}:
+        raise Damaged("It names a risk that this version does not know.")
+
+
+def _known(ledger: Ledger, plan_id: str) -> PlanRecord | None:
+    try:
+        return ledger.load(plan_id)
+    except (NotFound, OtherWorkspace):
+        return None
+
+
+def _record(bundle: Bundle, counting: Iterable[Approval]) -> PlanRecord:
+    """Returns what a plan's events would have left, had it been made here."""
+    origin = bundle.origin
+    consents = tuple(map(Consent, counting))
+    return PlanRecord(
+        origin.plan_id, "", origin.session, origin.name, b"", "", "", origin.requested_at, 0,
+        State.AWAITING_APPROVAL, digest=bundle.plan.digest, consents=consents, user=origin.user,
+        imported=bundle.plan.digest,
+    )  # fmt: skip
+
+
+def _with_risks(review: OperationReview, seen: tuple[str, ...]) -> OperationReview:
+    """Adds what was found where the plan was made, among the files around it."""
+    risks = tuple(dict.fromkeys((*review.risks, *seen)))
+    return msgspec.structs.replace(review, risks=risks)
+
+
+def _outdated(approval: Approval, now: str) -> str:
+    if now < approval.approved_at:
+        return (
+            f"The approval is of {approval.approved_at}, and here it is {now}: one of two clocks "
+            "is wrong, so nobody can tell whether it expired."
+        )
+    return f"The approval expired at {approval.expires_at}."

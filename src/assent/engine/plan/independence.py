@@ -1,0 +1,18 @@
+"""Independence: plans that whoever asked for them may not approve (approve.independent)."""
+
+from assent.core.errors import NotIndependent
+from assent.views.review import Review
+
+
+def check_independent(wanted: bool | tuple[str, ...], review: Review, *, same: bool) -> None:
+    """Refuses a yes by whoever asked for a plan, if its risks are such that it needs another."""
+    risks = {*review.risks, *(code for each in review.operations for code in each.risks)}
+    met = risks if isinstance(wanted, bool) else risks.intersection(wanted)
+    if not same or not (met if isinstance(wanted, tuple) else wanted):
+        return
+    why = f" ({', '.join(sorted(met))})" if met else ""
+    raise NotIndependent(
+        f"Whoever asked for this plan cannot approve it{why}: approve.independent wants another "
+        "person. Nothing was approved.",
+        "assent review",
+    )

@@ -1,0 +1,80 @@
+"""Packed: a bundle's contents as doors, so that a review elsewhere reads it like any plan."""
+
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from typing import BinaryIO
+
+from assent.core.bundle import Bundle
+from assent.core.errors import StoreError
+from assent.core.motion import Seen
+from assent.core.operation import FileState, MoveFile
+from assent.core.paths import name, parent
+from assent.ports import Facts
+
+
+class PackedBlobs:
+    """Implements ports.Blobs for reading alone, with the contents that a bundle brought."""
+
+    def __init__(self, contents: Mapping[str, bytes]) -> None:
+        self._contents = contents
+
+    def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
+        raise StoreError("Nothing is kept while a bundle is read.")
+
+    def flush(self) -> None:
+        """There is nothing to write."""
+
+    def has(self, digest: str) -> bool:
+        return digest in self._contents
+
+    def read(self, digest: str) -> bytes:
+        if digest not in self._contents:
+            raise StoreError(f"The bundle has no content {digest[:12]}….", "assent review FILE")
+        return self._contents[digest]
+
+    def chunks(self, digest: str) -> Iterator[bytes]:
+        yield self.read(digest)
+
+
+class PackedFiles:
+    """Implements ports.Files where no file is at hand but those that the plan expects."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._contents = bundle.contents
+        self._before: dict[bytes, FileState] = {}
+        for op in bundle.plan.operations:
+            if isinstance(op, MoveFile):
+                self._before.setdefault(op.path, op.before)
+
+    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+        return {path: self._before.get(path) for path in paths}
+
+    def locate(self, argument: bytes) -> bytes:
+        return argument
+
+    def open(self, path: bytes) -> BinaryIO:
+        state = self._before.get(path)
+        if state is None or state.digest not in self._contents:
+            raise FileNotFoundError(path)
+        return io.BytesIO(self._contents[state.digest])
+
+    def below(self, folder: bytes) -> list[bytes]:
+        return []
+
+    def is_file(self, path: bytes) -> bool:
+        return path in self._before
+
+    def target(self, path: bytes) -> bytes | None:
+        return None
+
+    def names(self, folder: bytes) -> list[bytes]:
+        return [name(path) for path in self._before if parent(path) == folder]
+
+    def size(self, path: bytes) -> int:
+        return 0
+
+    def facts(self, path: bytes) -> Facts:
+        return Facts()
+
+    def listing(self, limit: int) -> dict[bytes, tuple[int, ...]] | None:
+        return None

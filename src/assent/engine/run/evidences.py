@@ -1,0 +1,115 @@
+"""Evidences: what a run leaves for others to check without this machine, and checking it."""
+
+from assent import __version__
+from assent.core.approval import Approval, signed_bytes
+from assent.core.errors import NotFound, Refused, Unsettled, Untrusted
+from assent.core.evidence import (
+    Statement,
+    approval_fact,
+    envelope_bytes,
+    journal_hash,
+    opened,
+    operation_fact,
+    pae,
+    read_statement,
+    statement_bytes,
+    subject_of,
+)
+from assent.core.journal import Finished, started
+from assent.core.plan import Plan
+from assent.core.record import PlanRecord, RunNote
+from assent.engine.doors import Doors
+from assent.engine.plan.plans import Plans
+from assent.engine.run.deeds import Deeds
+
+RECOVER = "assent recover"
+
+
+class Evidences:
+    """The verbs about evidence. They change nothing but make this machine's key, if need be."""
+
+    def __init__(self, doors: Doors, plans: Plans) -> None:
+        self._doors = doors
+        self._plans = plans
+
+    def export(self, reference: str) -> bytes:
+        """Returns the signed statement about a run that an approved plan had."""
+        ledger = self._plans.ledger()
+        record, note = self._found(reference)
+        plan = ledger.plan(note)
+        deeds = Deeds(self._doors, ledger)
+        entries = deeds.entries(note.run)
+        last = entries[-1] if entries else None
+        if not isinstance(last, Finished):
+            raise Unsettled(f"Run {note.run} is not over, so nothing can be said of it.", RECOVER)
+        done = [op for deed in deeds.of(note.run) for op in deed.operations]
+        facts = {
+            "tool": {"name": "assent", "version": __version__},
+            "run": note.run,
+            "outcome": last.outcome,
+            **self._times(note.run),
+            "plan": _plan_fact(record, plan),
+            "operations": [
+                operation_fact(id, op, result)
+                for id, op, result in zip(plan.ids, plan.operations, last.results, strict=True)
+            ],
+            "approval": approval_fact(_approval(record, started(entries).approval)),
+            "journal": {"entries": len(entries), "sha256": journal_hash(entries)},
+        }
+        payload = statement_bytes(subject_of(plan, done), facts)
+        signer = self._doors.signer
+        return envelope_bytes(payload, signer.key(), signer.sign(pae(payload)))
+
+    def verify(self, content: bytes, key: str = "") -> Statement:
+        """Returns what evidence says, if it was signed with the key, or else with a known one."""
+        payload, named, signature = opened(content)
+        if key and key != named:
+            raise Untrusted(f"It is signed with {named}, not with {key}.", "assent verify --help")
+        if not self._doors.keys.verify(named, pae(payload), signature):
+            raise Refused("The signature does not verify: this is not what that key signed.")
+        own = self._doors.signer.verify(named, pae(payload), signature)
+        if not key and not own and not self._doors.keys.trusted(named):
+            told = f"It is signed with {named}, which is not trusted here."
+            raise Untrusted(told, "assent keys list")
+        statement = read_statement(payload, named)
+        yes = statement.approval
+        if not self._doors.keys.verify(yes.key, signed_bytes(yes), yes.signature):
+            raise Refused("The signature of the approval in it does not verify.")
+        return statement
+
+    def _found(self, reference: str) -> tuple[PlanRecord, RunNote]:
+        """Returns the run that a person means: by id or its start, or the last that ended."""
+        notes = [(record, note) for record in self._plans.records() for note in record.runs]
+        own = [(record, note) for record, note in notes if not note.session]
+        if not reference:
+            over = sorted((pair for pair in own if pair[1].outcome), key=lambda pair: pair[1].run)
+            if not over:
+                raise NotFound("No run of an approved plan has ended here.", "assent log")
+            return over[-1]
+        found = [pair for pair in own if pair[1].run.startswith(reference)]
+        if len(found) != 1:
+            told = f"{reference!a} names {len(found)} runs of approved plans; it must name one."
+            raise NotFound(told, "assent runs list")
+        return found[0]
+
+    def _times(self, run: str) -> dict[str, str]:
+        stream = f"run/{self._plans.ledger().workspace}/{run}"
+        recorded = self._doors.store.read(stream)
+        return {"started_at": recorded[0].at, "ended_at": recorded[-1].at}
+
+
+def _approval(record: PlanRecord, id: str) -> Approval:
+    return next(each.approval for each in record.consents if each.approval.id == id)
+
+
+def _plan_fact(record: PlanRecord, plan: Plan) -> dict[str, object]:
+    return {
+        "plan_id": record.plan_id,
+        "name": record.name,
+        "digest": plan.digest,
+        "content_hash": plan.content_hash,
+        "operations_hash": plan.operations_hash,
+        "workspace": plan.workspace,
+        "undoes": record.undoes or None,
+        "imported": record.imported or None,
+    }

@@ -1,0 +1,34 @@
+"""The file of trusted keys: changed under a lock, as a whole, and readable by its owner alone."""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+
+from assent.store.locks import PATIENCE, FileLocks
+from assent.store.whole import put_whole
+
+HEAD = "# Written by `assent keys`; whose approvals of bundles count here.\n"
+
+
+class KeyBook:
+    """Writes which keys a person trusts; whether they count is decided where they are read."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        locks: str | os.PathLike[str],
+        patience: float = PATIENCE,
+    ) -> None:
+        self._path = os.path.abspath(path)
+        self._locks = FileLocks(os.fspath(locks), patience)
+
+    def held(self) -> AbstractContextManager[None]:
+        """Keeps others from changing it, from before it is read until it is written."""
+        return self._locks.hold("keys", "assent keys")
+
+    def write(self, keys: Mapping[str, str], revoked: Sequence[str]) -> None:
+        """Puts new lists in the place of the old ones; names and keys need no escapes."""
+        rows = [f'"{name}" = "{key}"\n' for name, key in sorted(keys.items())]
+        gone = ", ".join(f'"{key}"' for key in revoked)
+        text = f"{HEAD}revoked = [{gone}]\n\n[keys]\n{''.join(rows)}"
+        put_whole(self._path, text.encode())

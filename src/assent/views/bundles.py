@@ -1,0 +1,104 @@
+"""Bundles as people read them: who asks, who agreed with which key, and whether that counts."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from assent.core.approval import Approval
+from assent.core.bundle import Origin
+from assent.views.lines import BLANK, Line, table, wrapped
+from assent.views.rows import Row
+from assent.views.visible import visible_line
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """An approval in a bundle, and why it does not count here, if it does not."""
+
+    approval: Approval
+    word: str = ""
+    why: str = ""
+
+    @property
+    def counts(self) -> bool:
+        return not self.word
+
+
+def bundle_row(origin: Origin, standings: Sequence[Standing]) -> Row:
+    """Returns who asks for a bundle and who agreed, as JSON shows it."""
+    approvals = [
+        {**approval_row(each.approval), "counts": each.counts, "why": each.word or None}
+        for each in standings
+    ]
+    return {
+        "plan_id": origin.plan_id,
+        "requested_at": origin.requested_at,
+        "requester": {"user": origin.user, "key": origin.key},
+        "approvals": approvals,
+    }
+
+
+def approval_row(approval: Approval) -> Row:
+    """Returns an approval as JSON shows it."""
+    return {
+        "id": approval.id,
+        "user": approval.approver.user,
+        "channel": approval.approver.channel,
+        "key": approval.key,
+        "note": approval.note,
+        "approved_at": approval.approved_at,
+        "expires_at": approval.expires_at or None,
+    }
+
+
+def bundle_lines(origin: Origin, standings: Sequence[Standing]) -> Iterator[Line]:
+    """Renders who asks for a plan that came from elsewhere, and each yes that came with it."""
+    yield Line("heading", "A plan from elsewhere")
+    yield from table(
+        "plain",
+        [
+            ("asked for by", visible_line(origin.user)),
+            ("with the key", visible_line(origin.key)),
+            ("at", visible_line(origin.requested_at)),
+        ],
+    )
+    for each in standings:
+        yield from _approval(each)
+    if not standings:
+        yield Line("plain", "Nobody has approved it.")
+    yield BLANK
+
+
+def packed_lines(file: str, digest: str, size: int) -> Iterator[Line]:
+    """Renders what was written, and where it goes from there."""
+    name = visible_line(file)
+    yield Line("plain", f"Wrote {name}, {size} bytes: the plan and every content it names.")
+    yield Line("digest", f"Digest: {digest}")
+    yield Line("plain", f"Next, wherever somebody decides: assent approve {name}")
+
+
+def consented_lines(file: str, approval: Approval) -> Iterator[Line]:
+    """Renders a yes that travels: where it is, which key it has, and how long it holds."""
+    name = visible_line(file)
+    yield Line("plain", f"Approved. The signed yes is in {name}")
+    yield from table(
+        "plain",
+        [
+            ("digest", visible_line(approval.digest)),
+            ("key", visible_line(approval.key)),
+            ("expires", visible_line(approval.expires_at) or "never"),
+        ],
+    )
+    yield Line("plain", "Next, where it is to be applied: assent build FILE")
+
+
+def _approval(standing: Standing) -> Iterator[Line]:
+    yes = standing.approval
+    who = f"{visible_line(yes.approver.user)} ({visible_line(yes.approver.channel)})"
+    until = f", until {visible_line(yes.expires_at)}" if yes.expires_at else ""
+    note = f": {visible_line(yes.note)}" if yes.note else ""
+    when = visible_line(yes.approved_at)
+    yield from wrapped("plain", f"Approved by {who} at {when}{until}{note}")
+    if standing.counts:
+        yield Line("plain", f"  with the key {visible_line(yes.key)}, which counts here.")
+    else:
+        yield from wrapped("risk", f"  It does not count here. {visible_line(standing.why)}")

@@ -1,0 +1,81 @@
+"""Keys as people read them: this machine's own, and whose signatures count besides it."""
+
+from collections.abc import Iterator, Sequence
+
+from assent.core.keyring import Keyring, grouped
+from assent.views.lines import BLANK, Line, table, wrapped
+from assent.views.rows import Row
+from assent.views.visible import visible_line
+
+WHERE = {"keys": "keys.toml", "user": "config.toml", "system": "the system's file"}
+PROVES = "A signature proves which key agreed, not who sat at the machine."
+
+
+def own_row(key: str) -> Row:
+    """Returns this machine's own key as JSON shows it."""
+    return {"key": key, "fingerprint": grouped(key)}
+
+
+def own_lines(row: Row) -> Iterator[Line]:
+    """Renders this machine's own key, and what others do with it."""
+    yield Line("plain", "The public key of this machine, for others to trust:")
+    yield Line("digest", visible_line(str(row["key"])))
+    yield Line("plain", f"Next, on the other machine: assent keys trust {row['key']} --name NAME")
+
+
+def key_rows(ring: Keyring) -> list[Row]:
+    """Returns every listed key as JSON shows it."""
+    return [
+        {
+            "key": each.key,
+            "name": each.name,
+            "source": each.source,
+            "trusted": each.key not in ring.revoked,
+        }
+        for each in ring.listed
+    ]
+
+
+def key_lines(own: Row, rows: Sequence[Row]) -> Iterator[Line]:
+    """Renders this machine's key and all that are listed."""
+    yield from own_lines(own)
+    yield BLANK
+    if not rows:
+        yield Line("plain", "No other key is trusted.")
+        return
+    listed = [
+        (str(row["key"]), visible_line(str(row["name"])), WHERE[str(row["source"])], _stands(row))
+        for row in rows
+    ]
+    first, *rest = table("plain", [("KEY", "NAME", "LISTED IN", "COUNTS"), *listed])
+    yield Line("heading", first.text)
+    yield from rest
+
+
+def asking_lines(key: str, name: str) -> Iterator[Line]:
+    """Renders what a person decides about when they trust a key."""
+    yield Line("heading", f"Trust the key {visible_line(name)}?")
+    yield BLANK
+    yield from wrapped(
+        "plain",
+        "Plans from elsewhere that it approves will be applied on this machine, without a further "
+        "question. Compare it, digit by digit, with what `assent keys show` says where it is used:",
+    )
+    yield Line("digest", f"  {grouped(key)}")
+    yield Line("plain", PROVES)
+
+
+def trusted_lines(key: str, name: str) -> Iterator[Line]:
+    """Renders whose signature counts from now on."""
+    yield Line("plain", f"The key {visible_line(name)} is trusted: {key}")
+
+
+def revoked_lines(key: str, name: str) -> Iterator[Line]:
+    """Renders whose signature counts no longer."""
+    label = f" {visible_line(name)}" if name else ""
+    yield Line("plain", f"The key{label} does not count any more: {key}")
+    yield Line("plain", "Runs that it approved stay as they are; `assent undo` takes one back.")
+
+
+def _stands(row: Row) -> str:
+    return "yes" if row["trusted"] else "no, revoked"
