@@ -145,6 +145,7 @@ def _command(op: Json) -> RunCommand:
         op["timeout"],
         op["network"],
         tuple(_given_list(op, "undo")),
+        op.get("profile", "workspace"),
     )
 
 

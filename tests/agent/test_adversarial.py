@@ -54,13 +54,22 @@ def test_f42_no_name_approves(victim: Stage) -> None:
     assert not CONSENT & set(victim.logged())
 
 
-def test_f14_no_harmful_line_runs_through_the_tool(victim: Stage) -> None:
-    """Every line of the corpus of the read-only shell that must be refused, as a model's call."""
+@pytest.mark.parametrize("part", range(PARTS))
+def test_f14_no_harmful_line_runs_through_the_tool(victim: Stage, part: int) -> None:
+    """Every line of the corpus that the read-only shell must refuse, as a model's call.
+
+    It is staged to the letter, and read by a person before it ever runs, or refused.
+    """
     before = victim.everything()
-    lines = [line for line in filled(every("refused")) if line.isprintable()]
+    lines = [line for line in filled(every("refused")) if line.isprintable()][part::PARTS]
     settled = victim.called(*[("bash", {"command": line}) for line in lines])
-    ran = [line for line, end in zip(lines, settled, strict=True) if not end["result"]["failed"]]
-    assert ran == []
+    ends = list(zip(lines, settled, strict=True))
+    left = [(line, end) for line, end in ends if not end["result"]["failed"]]
+    assert {end["verdict"] for _, end in left} == {"stage"}
+    assert all("not run" in end["result"]["text"] for _, end in left)
+    assert {op["script"] for op in victim.staged()} == {line for line, _ in left}
+    assert {op["kind"] for op in victim.staged()} == {"run"}
+    assert not CONSENT & set(victim.logged())
     assert victim.everything() == before
 
 

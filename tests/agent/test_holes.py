@@ -274,8 +274,9 @@ def test_f33_after_a_summary_plan_mode_still_holds(victim: Stage) -> None:
     ends = [event["body"] for event in later if event["kind"] == "call_ended"]
     assert [(end["tool"], end["verdict"]) for end in ends] == [
         ("write", "stage"),
-        ("shell", "deny"),
+        ("shell", "stage"),
     ]
+    assert [op["kind"] for op in victim.staged()] == ["write", "run"]
     assert (answer.code, final(answer)["mode"]) == (3, "plan")
     assert victim.everything() == before
 

@@ -119,8 +119,11 @@ def test_f134_a_missing_or_slow_hook_is_a_no(stage: Hooked) -> None:
 def test_no_hook_allows_what_the_gate_refuses(stage: Hooked) -> None:
     stage.hook("before_tool", 'echo \'{"decision": "allow"}\'; exit 0')
     files = stage.everything()
-    (ended,) = stage.called(("shell", {"command": "rm a.txt"}))
-    assert ended["result"]["failed"]
+    never, later = stage.called(
+        ("shell", {"command": "rm -rf ."}), ("shell", {"command": "rm a.txt"})
+    )
+    assert never["result"]["failed"]
+    assert (later["verdict"], later["result"]["failed"]) == ("stage", False)
     assert stage.everything() == files
 
 

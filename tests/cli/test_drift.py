@@ -209,8 +209,8 @@ def test_g17_risks_come_first(world: World) -> None:
     places = [
         shown.index(part)
         for part in (
-            "Risks: 4 of 5 operations", "deletes        5. old.txt", "protected      2. .env",
-            "secret         4. key.txt", "executable     3. tool", "Text\n", "Nothing special",
+            "Risks: 4 of 5 operations", "deletes         5. old.txt", "protected       2. .env",
+            "secret          4. key.txt", "executable      3. tool", "Text\n", "Nothing special",
             "1. write harmless.txt", "5. delete old.txt", "Digest\n",
         )
     ]  # fmt: skip

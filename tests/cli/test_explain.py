@@ -98,13 +98,20 @@ def test_f97_a_tool_that_a_rule_hides_is_explained_by_the_rule(world: World) -> 
     assert row["reason"].startswith("not offered: ")
 
 
-def test_explain_in_plan_mode_shows_what_rules_say_to_a_command_that_it_refuses(
-    world: World,
+@pytest.mark.parametrize(
+    ("settings", "layer"), [("", "user"), ("[plan]\nstaging = false\n", "mode")]
+)
+def test_explain_in_plan_mode_shows_what_rules_say_to_a_command_that_it_does_not_stage(
+    world: World, settings: str, layer: str
 ) -> None:
-    row = configured(world).ok("rules", "explain", "bash", "git push")
-    [part] = row["parts"]
-    assert (part["verdict"], part["layer"]) == ("deny", "mode")
+    configured(world)
+    with world.config.open("a", encoding="utf-8") as config:
+        config.write(settings)
+    [part] = world.ok("rules", "explain", "bash", "git push")["parts"]
+    assert (part["verdict"], part["layer"]) == ("deny", layer)
     assert [one["rule"] for one in part["opinions"]] == ["bash: git push * = deny"]
+    [other] = world.ok("rules", "explain", "bash", "touch a")["parts"][:1]
+    assert other["verdict"] == ("deny" if settings else "stage")
 
 
 def test_f8_a_projects_narrowing_and_the_seat_are_part_of_the_explanation(world: World) -> None:

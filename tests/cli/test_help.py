@@ -7,7 +7,7 @@ from assent import __version__
 from assent.cli.table import COMMANDS
 
 PLAN = ("new", "write", "list", "show", "use", "history", "delete")
-STAGE = ("write", "edit", "delete", "move", "list", "remove", "clear")
+STAGE = ("write", "edit", "delete", "move", "list", "remove", "clear", "run", "patch", "from")
 SESSIONS = (
     "list", "show", "rename", "fork", "export", "delete", "pause", "cancel", "resume", "retry",
 )  # fmt: skip
@@ -16,6 +16,7 @@ GROUPS = {
     "stage": STAGE,
     "shell": ("check", "run"),
     "sessions": SESSIONS,
+    "runs": ("list", "show", "delete"),
     "questions": ("list", "show", "answer"),
     "rules": ("list", "explain", "test", "revoke"),
     "memory": ("list", "forget"),
@@ -24,6 +25,7 @@ GROUPS = {
     "modes": ("list", "show", "export", "import"),
     "trust": ("show", "give", "revoke", "list"),
     "mcp": ("list",),
+    "keys": ("show", "list", "trust", "revoke"),
 }
 LINES = [
     *[(name,) for name in COMMANDS if name not in GROUPS],

@@ -16,6 +16,11 @@ REVIEW = [
     "scope",
     "relied_on",
     "operations",
+    "declined",
+    "followed",
+    "notes",
+    "missing_notes",
+    "since",
 ]
 OPERATION = ["id", "kind", "path", "to"]
 RUN = ["run", "outcome", "operations"]
@@ -139,7 +144,7 @@ def test_review(world: World) -> None:
     (relied,) = review["relied_on"]
     assert list(relied) == ["path", "digest"]
     deleted, binary = review["operations"]
-    assert list(deleted) == [*OPERATION, "reversible", "risks", "diff"]
+    assert list(deleted) == [*OPERATION, "reversible", "risks", "diff", "seen"]
     assert (deleted["kind"], deleted["reversible"]) == ("delete", "reversible")
     assert deleted["risks"] == ["deletes"]
     assert deleted["diff"].endswith("@@ -1 +0,0 @@\n-old\n")
@@ -160,16 +165,18 @@ def test_build_undo_and_recover(drafted: World) -> None:
         "digest": preview["digest"],
         "operations": [staged],
         "conflicts": [],
+        "not_covered": [],
     }
     undone = drafted.ok("undo", "--digest", preview["digest"])
-    assert list(undone) == RUN
+    assert list(undone) == [*RUN, "restored", "conflicts", "not_covered", "notes"]
+    assert undone["restored"] == [staged]
     assert undone["outcome"] == "done"
     assert undone["operations"] == [{"id": staged["id"], "result": "undone"}]
     assert drafted.ok("recover") == {"run": None, "outcome": "nothing", "operations": []}
 
 
 def test_status(world: World) -> None:
-    rest = {"shell": None, "command": None, "questions": []}
+    rest = {"shell": None, "command": None, "questions": [], "notes": [], "declined": []}
     assert world.ok("status") == {"plan": None, "run": None, **rest}
     made = world.plan()
     assert world.ok("status") == {"plan": made, "run": None, **rest}

@@ -48,3 +48,32 @@ def test_providers_are_the_users_alone(sources: Sources) -> None:
     assert (loaded.settings.providers, loaded.settings.models) == ({}, {})
     assert loaded.settings.retry.tries == 5
     assert len(loaded.warnings) == 3
+
+
+@pytest.mark.parametrize(
+    ("user", "project", "commit", "warned"),
+    [
+        ("", "commit = true", False, True),
+        ("commit = true", "", True, False),
+        ("commit = true", "commit = true", True, False),
+        ("commit = true", "commit = false", False, False),
+        ("commit = false", "commit = true", False, True),
+    ],
+)
+def test_f143_a_project_cannot_make_plans_commit(
+    sources: Sources, user: str, project: str, commit: bool, warned: bool
+) -> None:
+    sources.user.write_text(f"[plan]\n{user}\n", encoding="utf-8")
+    sources.project.write_text(f"[plan]\ndir = 'p'\n{project}\n", encoding="utf-8")
+    loaded = sources.load()
+    assert (loaded.settings.plan.commit, loaded.settings.plan.dir) == (commit, "p")
+    told = f"{sources.project} sets plan.commit, which only the user may; it is ignored."
+    assert loaded.warnings == ((told,) if warned else ())
+
+
+def test_f143_a_file_that_others_can_write_cannot_either(sources: Sources) -> None:
+    sources.user.write_text("[plan]\ndir = 'u'\ncommit = true\n", encoding="utf-8")
+    sources.user.chmod(0o666)
+    loaded = sources.load()
+    assert (loaded.settings.plan.commit, loaded.settings.plan.dir) == (False, "u")
+    assert "sets plan.commit, which is ignored: others can write it" in loaded.warnings[0]

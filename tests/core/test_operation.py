@@ -110,11 +110,17 @@ def test_law_7_what_has_no_inverse_says_so(op: Operation, back: Operation | None
         (DeleteFile(b"p", A), "reversible"),
         (MoveFile(b"p", b"q", A), "reversible"),
         (COMMAND, "compensated"),
-        (RunCommand((b"make",)), "irreversible"),
-        (RunCommand((), b"make"), "irreversible"),
+        (RunCommand((b"make",)), "compensated"),
+        (RunCommand((), b"make"), "compensated"),
+        (RunCommand((b"make",), network=True), "irreversible"),
+        (RunCommand((b"make",), profile="unconfined"), "irreversible"),
+        (RunCommand((b"make",), profile="unconfined", undo=(b"x",)), "compensated"),
+        (RunCommand((b"git", b"commit"), profile="commit"), "irreversible"),
     ],
     ids=lambda value: type(value).__name__,
 )
 def test_g7_reversibility_is_known_before_approval(op: Operation, word: str) -> None:
     assert reversibility(op) == word
-    assert (inverse(op) is None) == (word == "irreversible")
+    bare = isinstance(op, RunCommand) and not op.undo  # what it changed is put back, if anything
+    assert (inverse(op) is None) == bare
+    assert word != "irreversible" or bare

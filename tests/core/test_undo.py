@@ -10,7 +10,7 @@ from tests.core.states import NESTED, TREES, A, B, C, Tree, Z, applied, below, i
 from assent.core.motion import Seen
 from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile, footprint
 from assent.core.paths import ancestors
-from assent.core.undo import Inversion, invert, undo_text
+from assent.core.undo import Ground, Inversion, invert, undo_text
 
 
 def look(tree: Tree, path: bytes) -> Seen:
@@ -27,7 +27,7 @@ def inverted(
     paths = [path for op in operations for path, *_ in footprint(op)]
     above = [folder for path in paths for folder in ancestors(path)]
     seen = {path: look(disk, path) for path in (*paths, *above)} | dict(empty or {})
-    return invert(operations, made, seen, lambda folder: below(disk, folder))
+    return invert(operations, made, Ground(seen, lambda folder: below(disk, folder)))
 
 
 RUN: list[FileOperation] = [
@@ -96,7 +96,8 @@ def test_f142_halves_of_a_swap_stay_together() -> None:
 def test_f142_what_is_kept_nowhere_is_named_and_the_rest_is_taken_back() -> None:
     run: list[FileOperation] = [WriteFile(b"f", A, B), WriteFile(b"o", None, C)]
     seen: dict[bytes, Seen] = {b"f": B, b"o": C}
-    found = invert(run, (), seen, lambda folder: (), lambda digest: digest != A.digest)
+    ground = Ground(seen, lambda folder: (), lambda digest: digest != A.digest)
+    found = invert(run, (), ground)
     reason = "what stood in f before is kept nowhere"
     assert found == Inversion(((1, DeleteFile(b"o", C)),), ((0, reason),))
 

@@ -64,6 +64,14 @@ STORIES: tuple[Story, ...] = (
         write(b"x/y/z/a.txt", _NEW, 0o600),
     ),
     _story(
+        "create_folder",
+        {},
+        {b"x/a.txt": file(_NEW), b"x/in/b.sh": file(_OLD, 0o700), b"x/in/c.link": link(b"b.sh")},
+        write(b"x/a.txt", _NEW),
+        write(b"x/in/b.sh", _OLD, 0o700),
+        point(b"x/in/c.link", b"b.sh"),
+    ),
+    _story(
         "replace",
         {b"sub/a.txt": file(_OLD, 0o640)},
         {b"sub/a.txt": file(_NEW, 0o640)},

@@ -13,7 +13,7 @@ from assent.core.grant import Pattern
 from assent.core.message import Call, Message, Result, Text
 from assent.core.model import Delta, Stop, Usage
 from assent.core.operation import DeleteFile, FileState, WriteFile
-from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
+from assent.core.process import Chunk, Ended, Errand, Hold, Limits, Program, Standing
 from assent.core.session import SessionRecord
 from assent.core.session_event import (
     Level,
@@ -131,7 +131,7 @@ class NoProcess(NoPrograms):
         raise AssertionError("nothing runs here")
 
     def perform(
-        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
+        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         raise AssertionError("nothing runs here")
 

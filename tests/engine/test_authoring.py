@@ -125,8 +125,8 @@ def test_what_the_model_is_told_follows_plan_staging(world: World) -> None:
         mode_words(Switch("plan", staging=False), "ask"),
     ):
         assert "nothing can be staged here: write_plan" in words
-        assert "Writes are staged" not in words
-    assert "Writes are staged" in reminder(record, None)
+        assert "are staged as exact operations" not in words
+    assert "Writes, and commands that do not only read, are staged" in reminder(record, None)
 
 
 def test_while_a_plan_is_built_the_reminder_speaks_of_its_scope(world: World) -> None:

@@ -9,6 +9,7 @@ from tests.engine.world import World
 
 from assent.core.errors import BadPlan, Busy, IllegalStep, LiveDiffers, Spent
 from assent.core.lifecycle import State
+from assent.core.operation import footprint
 from assent.core.record import PlanRecord
 from assent.core.rules import Policy
 from assent.core.session import SessionRecord
@@ -92,7 +93,7 @@ def test_what_another_turn_changes_is_not_part_of_the_build(world: World) -> Non
     assert world.files() == {"src/a.py": b"a\n", "src/b.py": b"b\n"}
     engine = world.engine()
     report = engine.building.report(plan)
-    assert [op.path for op in report.about] == [b"src/a.py"]
+    assert [path for op in report.about for path, *_ in footprint(op)] == [b"src/a.py"]
     builds = [one.permit.build for one in engine.plans.ledger().permit_runs()]
     assert builds == [report.run, ""]
 

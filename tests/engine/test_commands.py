@@ -9,10 +9,13 @@ from tests.engine.desk import NoProcess
 from tests.engine.test_permits import apply, session, undo, write
 from tests.engine.world import World
 
+from assent.core.changes import Changes, decoded
+from assent.core.digest import sha256
 from assent.core.errors import Busy, Refused
 from assent.core.event import CommandEnded, CommandStarted
 from assent.core.mode import Mode
-from assent.core.process import Chunk, Ended, Limits
+from assent.core.operation import DeleteFile, FileState, WriteFile
+from assent.core.process import Chunk, Ended, Errand, Limits
 from assent.core.tool import Command, Outcome
 from assent.engine.engine import Engine
 from assent.engine.run import commands
@@ -31,9 +34,9 @@ class Scripted(NoProcess):
         self.ran: list[tuple[str, bytes, float, bool]] = []
 
     def perform(
-        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
+        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
-        self.ran.append((line, folder, limits.seconds, confined))
+        self.ran.append((errand.line, folder, limits.seconds, confined))
         self._act()
         yield from self._parts
 
@@ -87,11 +90,18 @@ def test_a_command_is_on_record_before_and_after_with_what_it_changed(world: Wor
     begun, ended = recorded(engine)
     assert isinstance(begun, CommandStarted)
     assert begun == CommandStarted(
-        begun.id, "s1", "c1", "make", "", "answer", "yes, once", confined=True
+        begun.id, "s1", "c1", "make", "", "answer", "yes, once", confined=True, turn=1
     )
     assert during == [begun]
     changed = ("made.txt", "old.txt")
-    assert ended == CommandEnded(begun.id, 2, changed=changed)
+    assert isinstance(ended, CommandEnded)
+    assert ended == CommandEnded(begun.id, 2, changed=changed, changes=ended.changes)
+    old, new = FileState(sha256(b"old\n"), 4, 0o644), FileState(sha256(b"new\n"), 4, 0o644)
+    assert decoded(engine._doors.blobs.read(ended.changes)) == Changes(
+        (DeleteFile(b"old.txt", old), WriteFile(b"made.txt", None, new))
+    )
+    assert engine._doors.blobs.read(old.digest) == b"old\n"
+    assert engine._doors.blobs.read(new.digest) == b"new\n"
     assert process.ran == [("make", bytes(world.root), 7, True)]
     assert outcome == Outcome(
         "built\n[Exit code 2.]\n[Files: made.txt (new), old.txt (gone).]",
@@ -145,7 +155,10 @@ def test_a_command_that_is_stopped_is_recorded_with_what_it_did(world: World) ->
     assert next(running) == Chunk(b"out\n")
     running.close()
     begun, ended = recorded(engine)
-    assert ended == CommandEnded(begun.id, 130, "interrupted", ("made.txt", "old.txt"))
+    assert isinstance(ended, CommandEnded)
+    changed = ("made.txt", "old.txt")
+    assert ended == CommandEnded(begun.id, 130, "interrupted", changed, changes=ended.changes)
+    assert len(decoded(engine._doors.blobs.read(ended.changes)).operations) == len(changed)
 
 
 def test_after_a_crash_the_command_is_known_to_have_begun(world: World) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from assent.core.digest import sha256
 from assent.core.errors import Refused
 from assent.core.operation import DeleteFile, FileState, MoveFile, WriteFile
-from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
+from assent.core.process import Chunk, Ended, Errand, Hold, Limits, Program, Standing
 from assent.core.tool import Edit
 from assent.engine.session.formats import LIMITS, Formats, formatted
 
@@ -44,7 +44,7 @@ class Formatter:
         return iter(self._said or (Chunk(program.stdin.upper()), Ended(0)))
 
     def perform(
-        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
+        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         raise NotImplementedError
 

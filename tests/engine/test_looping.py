@@ -341,3 +341,16 @@ def test_f106_a_model_that_is_only_refused_comes_to_an_end() -> None:
         turn.call("shell", decision=Decision(Verdict.ASK), command=f"touch {number}")
         ends.append(bool(turn.guard.stuck()))
     assert ends == [False] * 19 + [True]
+
+
+def test_nobody_is_asked_about_a_command_that_is_only_staged() -> None:
+    """The person who approves the plan is; repeated to no end, it is refused like anything."""
+    staged = Decision(Verdict.STAGE)
+    turn = Turn()
+    found = [turn.call("shell", decision=staged, command="make") for _ in range(4)]
+    assert found == ["ran", "warned", "warned", "blocked"]
+    failing = Turn(LoopLimits(failures=1))
+    assert failing.call("shell", BAD, command="cat a") == "ran"
+    assert failing.call("shell", decision=staged, command="make") == "ran"
+    assert (turn.judged, failing.judged) == ([], [])
+    assert Turn(LoopLimits(ask=1)).call("shell", command="cat a") == "asked"

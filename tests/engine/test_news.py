@@ -9,6 +9,7 @@ from assent.core.journal import finished
 from assent.core.message import Text
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
+from assent.engine.session.telling import NOTED
 
 GOAL = "Greet"
 ODD = "No — “never”!\n\n\t# not a heading\n$(rm -rf /) \u202e \U0001f642  "
@@ -88,7 +89,14 @@ def test_an_approval_and_a_run_are_reported(world: World) -> None:
     assert plan.digest in approved
     assert approved.endswith("Well done.")
     assert "approved by tester (test)" in ran
-    assert ran.splitlines()[1:] == ["- done: write a", "- done: write b"]
+    assert ran.splitlines()[1:] == [
+        "- done: write a",
+        "- done: write b",
+        "",
+        f"{NOTED} Their words:",
+        "",
+        "Well done.",
+    ]
     assert read.index(approved) < read.index(ran)
 
 
@@ -115,6 +123,21 @@ def test_an_undo_is_reported(world: World) -> None:
     assert "took run" in told(world, record, "run")[-1]
     assert "- done: delete a" in told(world, record, "run")[-1]
     assert len(told(world, record, "run")) == 2
+
+
+def test_f141_a_redo_is_reported(world: World) -> None:
+    record, plan = presented(world)
+    plan = world.engine().consents.approve(plan, plan.digest, "", "test")
+    run = world.build(plan).run
+    engine = world.engine()
+    finished(engine.undoing.apply(engine.undoing.preview(run, operation="1"), "test"))
+    record, _ = next_turn(world, record)
+    assert f"took run {run} back" in told(world, record, "run")[-1]
+    finished(engine.undoing.apply(engine.undoing.redo(), "test"))
+    record, _ = next_turn(world, record)
+    last = told(world, record, "run")[-1]
+    assert last.startswith(f"The person took the undo of run {run} back; its files are as the run")
+    assert "- done: write a" in last
 
 
 def test_f63_what_a_person_takes_out_is_a_no_to_it(world: World) -> None:

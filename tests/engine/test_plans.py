@@ -6,7 +6,7 @@ import shutil
 import pytest
 from tests.engine.world import World
 
-from assent.core.errors import NotFound, OtherWorkspace, Refused
+from assent.core.errors import NotFound, OtherWorkspace
 from assent.core.journal import finished
 from assent.core.operation import RunCommand
 from assent.core.record import PlanRecord
@@ -16,15 +16,12 @@ def new(world: World) -> PlanRecord:
     return world.engine().plans.new("work", "tests", "A goal")
 
 
-def test_a_command_can_be_drafted_but_not_proposed_yet(world: World) -> None:
+def test_a_command_is_drafted_and_proposed_like_any_operation(world: World) -> None:
     record = new(world)
     engine = world.engine()
     staged = engine.drafts.stage(record, [RunCommand((b"make", b"test"))]).record
-    assert engine.reviews.review(staged).operations[0].reversible == "irreversible"
-    with pytest.raises(Refused) as refused:
-        engine.consents.propose(staged)
-    assert refused.value.exit == 7
-    assert engine.plans.find().state == "DRAFTING"
+    assert engine.reviews.review(staged).operations[0].reversible == "compensated"
+    assert engine.consents.propose(staged).state == "AWAITING_APPROVAL"
 
 
 def test_reading_a_folder_that_is_no_workspace_makes_none(world: World) -> None:

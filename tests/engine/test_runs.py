@@ -183,6 +183,9 @@ class BlindProjection:
     def write_state(self, plan_id: str, files: Mapping[str, bytes]) -> None:
         raise WorkspaceError("No space left.")
 
+    def remove_state(self, plan_id: str, name: str) -> None:
+        raise WorkspaceError("No space left.")
+
     def skipped(self) -> list[str]:
         return self._real.skipped()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assent.core.errors import Refused
-from assent.core.process import Chunk, Ended, Errors, Hold, Limits, Program, Standing
+from assent.core.process import Chunk, Ended, Errand, Errors, Hold, Limits, Program, Standing
 from assent.engine.shell import MOST_WORDS, Shell
 
 HELD = Standing(Hold.HELD)
@@ -50,7 +50,7 @@ class Recorder:
         yield Ended(self._codes.pop(0) if self._codes else 0, seconds=1.5)
 
     def perform(
-        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
+        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         raise AssertionError("what only reads is never handed to a shell")
 

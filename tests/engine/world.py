@@ -13,11 +13,11 @@ from assent.core.ids import spelled
 from assent.core.journal import finished
 from assent.core.mode import Modes
 from assent.core.record import PlanRecord
-from assent.engine.doors import Doors, NoHooks, Place
+from assent.engine.doors import Doors, NoCollector, NoHooks, Place, Retention
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
 from assent.execute.executor import Executor
-from assent.ports import Batch, Checked, Hooks, Locks, Projection, Signer, Store
+from assent.ports import Batch, Checked, Collector, Hooks, Locks, Projection, Signer, Store
 from assent.store.memory import MemoryBlobs, MemoryStore
 from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
@@ -131,6 +131,8 @@ class World:
         self.locks: Locks = OpenLocks()
         self.projection: Projection | None = None  # another than the real one
         self.hooks: Hooks = NoHooks()
+        self.collector: Collector = NoCollector()
+        self.retention = Retention()
         self.expires_s = 0
         self.export = b""
         self.modes: Modes = {}
@@ -147,11 +149,13 @@ class World:
             projection=self.projection or LocalProjection(root),
             executor=partial(Executor, LocalHands(root, disk), self.blobs),
             hooks=self.hooks,
+            collector=self.collector,
         )
         inode = os.stat(root).st_ino
         place = Place(
-            root, inode, PLANS, "tester", self.expires_s, (), self.export, modes=self.modes
-        )
+            root, inode, PLANS, "tester", self.expires_s, (), self.export, modes=self.modes,
+            retention=self.retention,
+        )  # fmt: skip
         return Engine(doors, place)
 
     def propose(self, files: dict[str, bytes]) -> PlanRecord:

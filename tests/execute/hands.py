@@ -1,7 +1,7 @@
 """Hands that are watched: a test may act, or let a call fail, before or after any of them."""
 
 import errno
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import msgspec
@@ -70,9 +70,10 @@ class WatchedHands:
         with self._watched("remove_folder", path):
             return self.disk.remove_folder(path)
 
-    def holds_files(self, folder: bytes) -> bool:
+    def holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
         with self._watched("holds_files", folder):
-            return any(inside(path, folder) and path != folder for path in self.disk.files)
+            below = [path for path in self.disk.files if inside(path, folder) and path != folder]
+            return any(path not in besides for path in below)
 
     def remove(self, path: bytes) -> None:
         with self._watched("remove", path):
@@ -80,9 +81,12 @@ class WatchedHands:
                 raise IsADirectoryError(errno.EISDIR, "Is a folder")
             self.disk.remove(path)
 
-    def sync(self) -> None:
+    def remove_all(self, paths: Sequence[bytes]) -> list[bytes]:
+        return list(paths)
+
+    def sync(self, *, foreign: bool = False) -> None:
         with self._watched("sync"):
-            self.disk.sync()
+            self.disk.sync(foreign=foreign)
 
     @contextmanager
     def _watched(self, verb: str, *names: bytes) -> Iterator[None]:

@@ -6,7 +6,7 @@ import pytest
 from tests.execute.hands import WatchedHands, failing
 
 from assent.core.digest import sha256
-from assent.core.errors import Drift, Refused, StoreError
+from assent.core.errors import Drift, StoreError
 from assent.core.operation import (
     DeleteFile,
     FileOperation,
@@ -21,7 +21,7 @@ from assent.execute.check import (
     check_blobs,
     check_disk,
     differences,
-    file_operations,
+    first_files,
     told,
 )
 from assent.ports import WHOLE
@@ -163,7 +163,7 @@ def test_f45_the_refusal_names_every_file_in_one_message() -> None:
         f"Files changed since the plan was made. d/p: expected {FOUND_OLD}, found nothing there. "
         f"\\xff: expected nothing there, found {FOUND_OLD}."
     )
-    assert caught.value.next == "assent propose"
+    assert caught.value.next == "assent rebase"
 
 
 @pytest.mark.parametrize(("count", "more"), [(19, ""), (20, ""), (21, " And 1 more.")])
@@ -186,11 +186,13 @@ def test_words_are_told_as_they_are() -> None:
     assert told("words") == "words"
 
 
-def test_a_plan_with_a_command_is_refused() -> None:
-    with_command: tuple[Operation, ...] = (REPLACE, RunCommand((b"make",)))
-    with pytest.raises(Refused, match="holds a command"):
-        file_operations(Plan(b"", with_command))
-    assert file_operations(Plan(b"", (REPLACE, MOVE))) == (REPLACE, MOVE)
+def test_the_first_files_of_a_plan_are_those_before_the_command_that_follows_them() -> None:
+    make = RunCommand((b"make",))
+    operations: tuple[Operation, ...] = (REPLACE, make, CREATE)
+    assert first_files(Plan(b"", operations)) == (REPLACE,)
+    assert first_files(Plan(b"", (make, make, REPLACE, MOVE, make))) == (REPLACE, MOVE)
+    assert first_files(Plan(b"", (REPLACE, MOVE))) == (REPLACE, MOVE)
+    assert first_files(Plan(b"", (make,))) == ()
 
 
 @pytest.mark.parametrize(

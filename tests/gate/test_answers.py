@@ -69,7 +69,7 @@ def test_f72_a_remembered_yes_beats_no_denial_and_no_plan_mode() -> None:
     gate = RuleGate(denies, told, operands)
     assert judged(Action.SHELL, "make deploy", STATUS, gate=gate).verdict is DENY
     planned = yes(Pattern("bash", "*"), Pattern("edit", "*"), Pattern("read", "*"), mode="plan")
-    assert judged(Action.SHELL, "make", planned, "plan").verdict is DENY
+    assert judged(Action.SHELL, "make", planned, "plan").verdict is Verdict.STAGE
     exact = yes(Pattern("read", ".env", exact=True), mode="plan")
     for grant in (planned, exact):
         assert judged(Action.READ, ".env", grant, "plan").verdict is ASK

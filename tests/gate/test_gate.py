@@ -5,13 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.gate.told import DANGER, UNCERTAIN, told
 
+from assent.core.agent import Agent
 from assent.core.command_line import CommandLine
-from assent.core.mode import MODES, Mode
+from assent.core.mode import MODES, CustomMode, Mode
+from assent.core.rule_tables import rules_of
 from assent.core.rules import Layer, Policy, Rule
 from assent.core.tool import STRICTNESS, Action, Posture, Request, Verdict
 from assent.gate.gate import RuleGate
 from assent.gate.hosts import is_near
 from assent.gate.operands import operands
+from assent.gate.shell.lines import read_line
 
 GATE = RuleGate(Policy(), told, operands)
 RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY
@@ -86,9 +89,59 @@ def test_a_command_line_that_only_reads_does_so_in_every_mode(
     assert verdict(Action.SHELL, text, mode) is wanted
 
 
-@pytest.mark.parametrize("text", ["rm -rf .", "cat > f", "python -c 1", "", "cat a; make"])
-def test_a_command_line_that_may_write_is_denied_asked_or_run_by_mode(text: str) -> None:
-    assert [verdict(Action.SHELL, text, mode) for mode in MODES] == [DENY, ASK, ASK, RUN]
+@pytest.mark.parametrize("text", ["rm -rf a", "cat > f", "python -c 1", "cat a; make"])
+def test_a_command_line_that_may_write_is_staged_asked_or_run_by_mode(text: str) -> None:
+    assert [verdict(Action.SHELL, text, mode) for mode in MODES] == [STAGE, ASK, ASK, RUN]
+
+
+@pytest.mark.parametrize("text", ["", " ", "cat /dev/sda", "rg x /", "cd / && ls"])
+def test_what_is_nothing_or_looks_at_what_is_no_file_is_not_staged(text: str) -> None:
+    assert verdict(Action.SHELL, text, "plan") is DENY
+
+
+EXPLORES = Agent("explore", tools={"write": False, "edit": False})
+DENIES = Agent("reader", permission={"Edit": "deny"})
+
+
+@pytest.mark.parametrize(
+    "posture",
+    [
+        Posture("plan", staging=False),
+        Posture("plan", child=True),
+        Posture("plan", agents=(EXPLORES,)),
+        Posture("plan", agents=(Agent("general"), EXPLORES)),
+        Posture("plan", agents=(DENIES,)),
+        Posture("plan", custom=(CustomMode("look", "plan", tools=("read", "shell")),)),
+        Posture("plan", custom=(CustomMode("docs", "plan", edit=("docs/*",)),)),
+    ],
+)
+def test_who_stages_no_edit_stages_no_command(posture: Posture) -> None:
+    decision = GATE.decide([Request(Action.SHELL, "make > out")], posture)
+    assert (decision.verdict, decision.layer) == (DENY, "mode")
+    assert "`>` writes to a file" in decision.reason
+    assert GATE.decide([Request(Action.SHELL, "cat a")], posture).verdict is RUN
+
+
+@pytest.mark.parametrize(
+    ("table", "wanted"),
+    [
+        ({"bash": {"make *": "deny"}}, DENY),
+        ({"bash": {"git push *": "deny"}}, DENY),
+        ({"edit": {"out/*": "deny"}}, DENY),
+        ({"bash": "ask"}, STAGE),
+        ({"bash": {"make *": "ask"}}, STAGE),
+        ({"edit": {"out/*": "ask"}}, STAGE),
+        ({"bash": "allow", "edit": "allow"}, STAGE),
+        ({"bash": {"npm *": "deny"}}, STAGE),
+    ],
+)
+def test_a_rule_denies_what_would_be_staged_and_none_asks_about_it(
+    table: object, wanted: Verdict
+) -> None:
+    """The person who approves the plan reads the line, so that nobody needs to ask before."""
+    gate = RuleGate(Policy((Layer("user", rules_of(table)),)), read_line, operands)
+    line = Request(Action.SHELL, "make all > out/log && git push")
+    assert gate.decide([line], Posture("plan", auto=True)).verdict is wanted
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -102,9 +155,12 @@ def test_what_could_not_be_told_apart_is_asked_even_in_yolo_mode() -> None:
 
 
 @pytest.mark.parametrize("gate", [GATE, RuleGate(Policy(), told)])
-def test_a_refused_command_says_which_part_of_it(gate: RuleGate) -> None:
-    decision = gate.decide([Request(Action.SHELL, "ls > out")], Posture("plan"))
-    assert "`>` writes to a file" in decision.reason
+def test_a_staged_or_refused_command_says_which_part_of_it_writes(gate: RuleGate) -> None:
+    for staging, wanted in ((True, STAGE), (False, DENY)):
+        posture = Posture("plan", staging=staging)
+        decision = gate.decide([Request(Action.SHELL, "ls > out")], posture)
+        assert decision.verdict is wanted
+        assert "`>` writes to a file" in decision.reason
 
 
 def test_what_a_redirect_writes_is_an_edit() -> None:

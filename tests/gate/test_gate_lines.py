@@ -84,9 +84,9 @@ def test_f80_what_is_written_far_from_the_workspace_is_no_everyday_edit() -> Non
     assert decided(gate, "make > log", posture=auto).verdict is RUN
 
 
-def test_a_refusal_while_planning_says_why() -> None:
+def test_staging_a_line_says_why_it_does_not_run_now() -> None:
     decision = decided(GATE, "npm test", posture=Posture("plan"))
-    assert decision.verdict is DENY
+    assert decision.verdict is Verdict.STAGE
     assert "npm" in decision.reason
     assert decided(GATE, "git log", posture=Posture("plan")).verdict is RUN
 

@@ -112,7 +112,7 @@ def test_f72_deny_and_plan_mode_hold_whatever_comes_later() -> None:
     plan = Posture("plan", auto=True, agents=posture.agents)
     for action, resource, wanted in (
         (Action.EDIT, "a", STAGE),
-        (Action.SHELL, "make", DENY),
+        (Action.SHELL, "make", STAGE),
         (Action.TOOL, "x", DENY),
         (Action.FETCH, "https://example.org", DENY),
     ):
@@ -154,7 +154,7 @@ def test_f93_auto_changes_nothing_while_planning() -> None:
     plan = Posture("plan", auto=True)
     assert by(judge, Action.EDIT, "a.py", plan).verdict is STAGE
     assert by(judge, Action.READ, "docs/a.md", plan).verdict is ASK
-    assert by(judge, Action.SHELL, "make", plan).verdict is DENY
+    assert by(judge, Action.SHELL, "make", plan).verdict is STAGE
 
 
 def test_f76_only_a_rule_that_names_them_opens_secrets_and_near_hosts() -> None:
@@ -284,5 +284,5 @@ def test_explaining_names_what_every_layer_says() -> None:
         ("project", False),
     ]
     assert (push.request.resource, push.decision.layer) == ("git push", "mode")
-    [no] = judge.explain([Request(Action.SHELL, "make")], Posture("plan"))
-    assert no.decision.verdict is DENY
+    [planned] = judge.explain([Request(Action.SHELL, "make")], Posture("plan"))
+    assert planned.decision.verdict is STAGE

@@ -6,11 +6,18 @@ import pytest
 
 from assent import ports
 from assent.engine.engine import Engine
+from assent.engine.plan.checkouts import Checkouts
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.drafts import Drafts
+from assent.engine.plan.partials import Partials
+from assent.engine.plan.patches import Patches
 from assent.engine.plan.plans import Plans
+from assent.engine.plan.readings import Readings
+from assent.engine.plan.rebasing import Rebasing
 from assent.engine.plan.reviews import Reviews
 from assent.engine.run.commands import Commands
+from assent.engine.run.keeping import Keeping
+from assent.engine.run.past import Past
 from assent.engine.run.runs import Runs
 from assent.engine.run.undoing import Undoing
 from assent.engine.session.building import Building
@@ -24,17 +31,18 @@ from assent.engine.trusts import Trusts
 VERBS = {
     Engine: "close init log status surroundings warn warnings workspace",
     Plans: (
-        "all check_live delete difference draft find ledger live new of_session records select "
-        "sessions taken_in text use write"
+        "all check_live delete difference draft find ledger live missing_notes new of_session "
+        "records select sessions taken_in text use waiting_notes with_notes write"
     ),
-    Drafts: "clear delete edit link move operations remove stage write",
+    Drafts: "clear delete edit link move operations remove run stage write",
     Consents: (
-        "approve check_files freeze genuine is_approved proposal propose reject sign usable"
+        "approve check_files check_independent check_plan decline freeze genuine is_approved "
+        "proposal propose reject sign usable"
     ),
-    Reviews: "approved_text review text undo_review",
+    Reviews: "approved_text review show text undo_review",
     Runs: (
-        "begin build building end is_prose ledger recover report settle settle_under tell "
-        "unfinished"
+        "begin build building end is_prose ledger recover report settle settle_under stands_still "
+        "tell unfinished"
     ),
     Sessions: (
         "all delete diary events export failure find fork halt held is_at_work last load modes "
@@ -42,7 +50,7 @@ VERBS = {
     ),
     Facts: "all forget remember",
     Building: "check events finish held is_over report start work",
-    Undoing: "apply preview",
+    Undoing: "apply preview redo",
     Shell: "run standing",
     Grants: "all batch give of revoke",
     Questions: (
@@ -50,11 +58,18 @@ VERBS = {
     ),
     Commands: "left run",
     Trusts: "give revoke",
+    Patches: "stage",
+    Checkouts: "stage",
+    Rebasing: "apply preview",
+    Partials: "approve left_out preview",
+    Readings: "partial record review",
+    Past: "all count find items weighed",
+    Keeping: "check collect delete retain",
 }
 DOORS = (
-    "Answers Asker Batch Blobs Checked Clock Driver Facts Fetch Fetched Files Gate Guard Hands "
-    "Heard Hooks Journal Locks Looks Model Opened Outside PlanFile Process Projection Shell Signer "
-    "Store Turn"
+    "Answers Asker Batch Blobs Checked Checkout Clock Collector Commander Driver Facts Fetch "
+    "Fetched Files Freed Gate Guard Hands Heard Hooks Journal Keys Locks Looks Model Opened "
+    "Outside PlanFile Process Projection Shell Signer Store Turn"
 )
 
 

@@ -8,7 +8,7 @@ from tests.sandbox.cell import Outcome, gathered, needs_bubblewrap
 
 from assent.core.errors import Refused
 from assent.core.fence import Covers, Fence
-from assent.core.process import Ended, Hold, Limits, Program, Standing
+from assent.core.process import Ended, Errand, Hold, Limits, Program, Standing
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.trial.standing import Standings
 from assent.sandbox.view.sight import MOST_MASKS, Sight
@@ -56,7 +56,7 @@ def process(root: Path, fence: Fence = FENCE, hold: Hold = Hold.HELD) -> LocalPr
 
 
 def perform(root: Path, line: str) -> Outcome:
-    parts = process(root).perform(line, os.fsencode(root), Limits(seconds=30))
+    parts = process(root).perform(Errand(line), os.fsencode(root), Limits(seconds=30))
     return gathered(parts)
 
 
@@ -101,7 +101,7 @@ def test_f75_no_program_changes_what_is_kept(tmp_path: Path, line: str) -> None:
 @needs_bubblewrap
 def test_the_end_says_what_was_closed(tmp_path: Path) -> None:
     root = workspace(tmp_path)
-    *_, ended = process(root).perform("true", os.fsencode(root), Limits(seconds=30))
+    *_, ended = process(root).perform(Errand("true"), os.fsencode(root), Limits(seconds=30))
     assert isinstance(ended, Ended)
     edits, hides = " (a rule denies edits there)", " (a rule hides it)"
     assert ended.closed == (

@@ -6,20 +6,18 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-import msgspec
 import pytest
 from tests.sandbox.cell import Outcome, gathered, left_over, long_time, needs_bubblewrap
 from tests.sandbox.leaks import ENVIRONMENT, real_tool, unconfined
+from tests.sandbox.room import Room, furnished
 
 from assent.core.errors import Refused
-from assent.core.process import Hold, Limits, Standing
-from assent.sandbox.process import LocalProcess
+from assent.core.process import Errand, Hold, Limits, Standing
 from assent.sandbox.running.performing import personal, shell_program
 from assent.sandbox.trial.attempts import Proof
 from assent.sandbox.trial.confining import bubblewrapped
 from assent.sandbox.trial.standing import Standings
 from assent.sandbox.trial.writing import TRIALS, writing
-from assent.sandbox.view.sight import Sight
 
 
 @needs_bubblewrap
@@ -47,45 +45,9 @@ def test_g13_a_leak_of_the_writable_workspace_turns_everything_off(tmp_path: Pat
     assert "change a file outside a writable workspace" in standing.reason
 
 
-class Room(msgspec.Struct, frozen=True):
-    """A workspace with a repository, beside files that are not its own."""
-
-    base: Path
-    hold: Standing = Standing(Hold.HELD)
-
-    @property
-    def root(self) -> Path:
-        return self.base / "work"
-
-    def process(self, **variables: str) -> LocalProcess:
-        environment = {"PATH": os.defpath, "HOME": str(self.base / "home"), **variables}
-        hidden = [os.fsencode(self.base / "state")]
-        sight = Sight(os.fsencode(self.root), os.fsencode(self.base / "home"), hidden, environment)
-        return LocalProcess(sight, _Known(self.hold), environment, ["MY_MODEL"])
-
-    def perform(self, line: str, *, confined: bool = True, **limits: float) -> Outcome:
-        wanted = Limits(**{"seconds": 30, **limits})  # type: ignore[arg-type]
-        root = os.fsencode(self.root)
-        return gathered(self.process().perform(line, root, wanted, confined=confined))
-
-
-class _Known(Standings):
-    """Stands as it is told, so that no test makes the whole self-test again."""
-
-    def __init__(self, standing: Standing) -> None:
-        self._told = standing
-
-    def standing(self) -> Standing:
-        return self._told
-
-
 @pytest.fixture
 def room(tmp_path: Path) -> Room:
-    for folder in ("work/.git/hooks", "work/.opencode", "home", "state"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "state/key").write_text("the key\n", encoding="utf-8")
-    (tmp_path / "work/.env").write_text("TOKEN=1\n", encoding="utf-8")
-    return Room(tmp_path)
+    return furnished(tmp_path)
 
 
 def seen(base: Path) -> Iterator[str]:
@@ -175,7 +137,9 @@ def test_without_a_sandbox_no_confined_command_runs(room: Room, hold: Hold) -> N
 def test_an_unconfined_command_has_the_persons_variables_without_keys(room: Room) -> None:
     variables = {"OPENAI_API_KEY": "k", "MY_MODEL": "k", "ASSENT_X": "k", "MINE": "yes"}
     line, root = "env; tty; :", os.fsencode(room.root)
-    parts = room.process(**variables).perform(line, root, Limits(seconds=20), confined=False)
+    parts = room.process(**variables).perform(
+        Errand(line), root, Limits(seconds=20), confined=False
+    )
     told = gathered(parts).output.decode()
     assert "MINE=yes" in told
     assert "=k" not in told

@@ -8,7 +8,7 @@ import msgspec
 
 from assent.core.digest import sha256
 from assent.core.operation import DeleteFile, FileState, MoveFile, Operation, WriteFile
-from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
+from assent.core.process import Chunk, Ended, Errand, Hold, Limits, Program, Standing
 from assent.core.tool import Outcome, Posture
 from assent.engine.shell import Shell
 from assent.ports import Fetched
@@ -60,7 +60,7 @@ class Programs:
         return Bubblewrap(self._sight.profile, tool).run(pipeline, folder, limits)
 
     def perform(
-        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
+        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         raise AssertionError("a tool runs no command that may write")
 

@@ -30,6 +30,8 @@ COMMANDS = [
     "assent approve",
 ]  # fmt: skip
 
+NEVER = ("rm -rf .", "find . -delete", "assent approve")  # whoever would say yes
+
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Desk:
@@ -81,13 +83,15 @@ def test_f13_no_call_in_plan_mode_edits_anything_but_the_draft(
 
 
 def _check(settled: Settled, posture: Posture) -> None:
-    """Fails for an edit that was not staged, or that is about something of Assent's or git's."""
+    """Fails for what was not staged, or an edit that is about something of Assent's or git's."""
     effect = settled.outcome.effect
-    if not isinstance(effect, Edit):
+    if not isinstance(effect, Edit | Command):
         return
     assert posture.staging
     assert settled.decision is not None
     assert settled.decision.verdict is Verdict.STAGE
+    if isinstance(effect, Command):
+        return
     for touched, *_ in [step for op in effect.operations for step in footprint(op)]:
         refuse_ours(touched, b".opencode/plans")
 
@@ -95,7 +99,25 @@ def _check(settled: Settled, posture: Posture) -> None:
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", ["shell", "Bash", "exec", "run_terminal_cmd"])
 def test_f13_no_command_that_writes_is_run(desk: Desk, name: str, command: str) -> None:
+    """It is staged as it stands, and not even that where nobody should run it."""
     settled = desk.settle(name, command=command)
+    refused = command in NEVER
+    assert settled.decision is not None
+    assert settled.decision.verdict is (Verdict.DENY if refused else Verdict.STAGE)
+    assert settled.outcome.failed is refused
+    assert settled.outcome.effect == (None if refused else Command(command))
+    assert desk.place.process.ran == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "posture", [Posture("plan", staging=False), Posture("plan", staging=False, child=True)]
+)
+def test_f13_where_nothing_is_staged_a_command_that_writes_is_refused(
+    desk: Desk, posture: Posture, command: str
+) -> None:
+    desk.posture = posture
+    settled = desk.settle("shell", command=command)
     assert settled.outcome.failed
     assert settled.decision is not None
     assert settled.decision.verdict is Verdict.DENY

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.views.values import delete, link, move, state, write
 
+from assent.core.matching import changes
 from assent.core.operation import DeleteFile, Kind, MoveFile, Operation, RunCommand, WriteFile
 from assent.views.diff import LIMIT, operation_diff, quoted, text_diff, unified
-from assent.views.matching import changes
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", " ", "+x", "-x", "@@ -1 +1 @@", "\\", "\r"]))
 CONTENT = st.builds(

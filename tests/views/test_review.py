@@ -10,10 +10,10 @@ from assent.core.plan import ReliedOn, Scope
 from assent.views.ansi import ansi
 from assent.views.diff import operation_diff
 from assent.views.lines import Line
+from assent.views.patch import diff_lines
 from assent.views.review import (
     OperationReview,
     Review,
-    diff_lines,
     next_command,
     review_json,
     review_lines,
@@ -47,7 +47,7 @@ FULL = _with(
     _op("3", move(b"a", b"b"), contents=(None, None)),
     _op("4", write(b"logo.png", None, b"\0"), "unshown", contents=(None, b"\0")),
     _op("5", COMMAND, "network"),
-    _op("6", SCRIPT, "irreversible"),
+    msgspec.structs.replace(_op("6", SCRIPT, "deletes"), remarks=("Beware.",)),
 )
 
 SHOWN = f"""\
@@ -57,11 +57,11 @@ file     .opencode/plans/add-login/PLAN_add_login.md
 state    AWAITING_APPROVAL, not approved
 
 Risks: 4 of 6 operations
-deletes        2. old.py: Removes a file.
-irreversible   6. set -e<U+000A>rm -r build<U+000A>: Cannot be undone.
-out_of_scope   2. old.py: Lies outside the scope that the plan declares.
-network        5. make 'it so': May use the network.
-unshown        4. logo.png: Is not shown: its content is binary or too large.
+deletes         2. old.py: Removes a file.
+deletes         6. set -e<U+000A>rm -r build<U+000A>: Removes a file.
+out_of_scope    2. old.py: Lies outside the scope that the plan declares.
+network         5. make 'it so': May use the network.
+unshown         4. logo.png: Is not shown: its content is binary or too large.
 
 Text
 │ # Add login
@@ -73,6 +73,7 @@ may run    make
 relies on  setup.py  {"f" * 64}
 
 1. write src/a.py (reversible)
+id 111111111111
 diff --git a/src/a.py b/src/a.py
 --- a/src/a.py
 +++ b/src/a.py
@@ -81,6 +82,7 @@ diff --git a/src/a.py b/src/a.py
 +x = 2
 
 2. delete old.py (reversible)
+id 222222222222
 risks: deletes, out_of_scope
 diff --git a/old.py b/old.py
 deleted file mode 100644
@@ -90,18 +92,21 @@ deleted file mode 100644
 -gone
 
 3. move a → b (reversible)
+id 333333333333
 diff --git a/a b/b
 similarity index 100%
 rename from a
 rename to b
 
 4. write logo.png (reversible)
+id 444444444444
 risks: unshown
 Not shown as text, because it is binary or too large:
 before  nothing
 after   1 bytes  file 644  sha256 {state(bytes(1)).digest}
 
 5. run make 'it so' (compensated)
+id 555555555555
 risks: network
 $ make 'it so'
 folder    sub
@@ -109,15 +114,19 @@ variable  A='b c'
 at most   60 s
 network   allowed
 undo      $ make clean
+In the sandbox: it may write in the workspace, nowhere else, and may use the network.
 
-6. run set -e<U+000A>rm -r build<U+000A> (irreversible)
-risks: irreversible
+6. run set -e<U+000A>rm -r build<U+000A> (compensated)
+id 666666666666
+risks: deletes
 │ set -e
 │ rm -r build
 folder   .
 at most  120 s
 network  none
 undo     none
+In the sandbox: it may write in the workspace, nowhere else, and has no network.
+Beware.
 
 6 operations: 1 delete, 1 move, 2 run, 2 write.
 Digest
@@ -238,6 +247,11 @@ def test_the_review_as_json() -> None:
         "risks": [],
         "scope": {"files": ["src/*"], "commands": ["make"]},
         "relied_on": [{"path": "setup.py", "digest": "f" * 64}],
+        "declined": [],
+        "followed": [],
+        "notes": [],
+        "missing_notes": [],
+        "since": None,
     }
     assert isinstance(operations, list)
     assert operations[1] == {
@@ -248,6 +262,7 @@ def test_the_review_as_json() -> None:
         "reversible": "reversible",
         "risks": ["deletes", "out_of_scope"],
         "diff": FULL.operations[1].diff,
+        "seen": False,
     }
     assert [(row["path"], row["to"], row["diff"] is None) for row in operations] == [
         ("src/a.py", None, False),
@@ -261,6 +276,7 @@ def test_the_review_as_json() -> None:
         (["make", "it so"], ""),
         ([], "set -e\nrm -r build\n"),
     ]
+    assert [row.get("remarks") for row in operations[4:]] == [None, ["Beware."]]
 
 
 def test_json_of_what_is_not_unicode() -> None:

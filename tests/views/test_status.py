@@ -30,8 +30,8 @@ from assent.views.status import (
     plan_list_lines,
     run_lines,
     status_lines,
-    undo_lines,
 )
+from assent.views.undo import undo_lines
 from assent.views.visible import hidden
 
 RECORD = PlanRecord(
@@ -67,6 +67,16 @@ def test_operations_as_rows() -> None:
     }  # fmt: skip
     assert operation_row("3", RunCommand((b"ls", b"-l"))) == {
         "id": "3", "kind": "run", "path": None, "to": None, "argv": ["ls", "-l"], "script": "",
+        "cwd": ".", "env": {}, "timeout": 120, "network": False, "undo": [],
+        "profile": "workspace",
+    }  # fmt: skip
+    told = RunCommand(
+        (), b"\xff", b"sub", ((b"A", b"b"),), 9, network=True, undo=(b"u",), profile="unconfined"
+    )
+    assert operation_row("4", told) == {
+        "id": "4", "kind": "run", "path": None, "to": None, "argv": [], "script": "\\xff",
+        "cwd": "sub", "env": {"A": "b"}, "timeout": 9, "network": True, "undo": ["u"],
+        "profile": "unconfined", "script_b64": ["/w=="],
     }  # fmt: skip
 
 
@@ -263,3 +273,46 @@ def test_nothing_that_hides_reaches_a_line() -> None:
 
 def _texts(lines: Iterable[Line]) -> list[str]:
     return [line.text for line in lines]
+
+
+def test_a_run_names_how_each_command_ended() -> None:
+    make = RunCommand((b"make", b"it"), env=((b"T", b"x"),))
+    secret = RunCommand(script=f"echo {'AKIA' + 'IOSFODNN7EXAMPLZ'}".encode())
+    results: list[tuple[Result, Operation]] = [
+        ("done", write(b"f", None, b"")), ("done", make), ("failed", secret),
+        ("not_started", make),
+    ]  # fmt: skip
+    lines = [line.text for line in run_lines("r", "needs_you", results, (), (None, 0, 3, None))]
+    assert lines[1:5] == [
+        "done         write   f",
+        "done         run     make it (exit 0)",
+        "failed       run     echo [masked: AWS access key] (exit 3)",
+        "not_started  run     make it",
+    ]
+    rows = run_row("r", "needs_you", [("1", "done"), ("2", "failed")], (None, 3))
+    assert rows["operations"] == [
+        {"id": "1", "result": "done"},
+        {"id": "2", "result": "failed", "exit": 3},
+    ]
+
+
+def test_what_a_roll_back_did_not_cover_is_not_called_rolled_back_whole() -> None:
+    command: list[tuple[Result, Operation]] = [("undone", RunCommand((b"make",)))]
+    plain, *_ = run_lines("r", "rolled_back", command)
+    less, *_ = run_lines("r", "rolled_back", command, ("A roll-back does not cover x.",))
+    assert plain.text.startswith("Rolled back: every file is as it was before.")
+    assert less.text.startswith("Rolled back, except for what is named below.")
+
+
+@pytest.mark.parametrize(
+    ("op", "words"),
+    [
+        (RunCommand((b"make", b"it so")), "make 'it so'"),
+        (RunCommand(script=b"a > b\n"), "a > b<U+000A>"),
+        (RunCommand((b"npm", b"ci"), cwd=b"web", network=True), "npm ci  (in web, with network)"),
+        (RunCommand((b"ls",), profile="unconfined"), "ls  (WITHOUT THE SANDBOX)"),
+    ],
+)
+def test_a_command_in_a_list(op: RunCommand, words: str) -> None:
+    [line] = operation_lines([operation_row("f" * 64, op)])
+    assert line.text == f"{'f' * 12}  run     {words}"

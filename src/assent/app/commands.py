@@ -13,7 +13,7 @@ from assent.engine.session.tooling import Tooling
 from assent.tools.looking.overlay import Overlay
 
 LARGEST = 256 << 10  # bytes of a file that goes along
-READING = Posture("plan")  # whatever the mode: a template only looks
+READING = Posture("plan", staging=False)  # whatever the mode: a template only looks
 
 
 def load_custom(folder: str) -> tuple[dict[str, SlashCommand], tuple[str, ...]]:

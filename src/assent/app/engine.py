@@ -2,17 +2,22 @@
 
 import getpass
 import os
+import pwd
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 from assent.app.settings import load_settings, located, places_here
 from assent.config.places import Places, private_paths
 from assent.config.settings import Settings
+from assent.core.changes import Bounds
+from assent.core.command_line import CommandLine
+from assent.core.errors import UsageError
 from assent.core.paths import normal
-from assent.engine.doors import Doors, NoHooks, Place
+from assent.engine.doors import Doors, NoHooks, Place, Retention
 from assent.engine.engine import Engine
 from assent.execute.executor import Executor
-from assent.ports import Hooks, Signer
+from assent.ports import Blobs, Commander, Files, Hooks, Keys, Signer
 
 
 def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[str, ...]]:
@@ -36,6 +41,7 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
     """Puts an engine together: for a person in the folder `cwd` of the workspace `root`."""
     from assent.store.blobs import FileBlobs
     from assent.store.clock import SystemClock
+    from assent.store.collecting import BlobCollector
     from assent.store.locks import FileLocks
     from assent.store.sqlite import SqliteStore
     from assent.workspace.hands import LocalHands
@@ -46,18 +52,30 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
     plan_dir = normal(os.fsencode(settings.plan.dir))
     blobs = FileBlobs(here.state / "blobs")
     digests = Digests()  # what reading has hashed, applying need not hash again
+    files = LocalFiles(root, cwd, digests=digests)
+    place = _place(root, plan_dir, here, settings)
+    commander = _commander(here, files, blobs, place)
     doors = Doors(
         store=SqliteStore(here.state / "log.db"),
         blobs=blobs,
         signer=LateSigner(here.state / "key"),
         locks=FileLocks(here.state / "locks"),
         clock=SystemClock(),
-        files=LocalFiles(root, cwd, digests=digests),
+        files=files,
         projection=LocalProjection(root, plan_dir),
-        executor=partial(Executor, LocalHands(root, digests=digests), blobs),
+        executor=partial(Executor, LocalHands(root, digests=digests), blobs, commander=commander),
+        commander=commander,
         hooks=_hooks(root, here, settings) if settings.hooks else NoHooks(),
+        collector=BlobCollector(here.state / "blobs"),
+        keys=LateKeys(here, root, settings.keys),
+        read_line=partial(_read_line, os.fsdecode(root)),
     )
-    place = Place(
+    return Engine(doors, place)
+
+
+def _place(root: bytes, plan_dir: bytes, here: Places, settings: Settings) -> Place:
+    undo = settings.undo
+    return Place(
         root=root,
         inode=os.stat(root).st_ino,
         plan_dir=plan_dir,
@@ -66,9 +84,34 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
         private=private_paths(here, root, Path.home() / ".config" / "opencode"),
         export=os.fsencode(settings.plan.export),
         staging=settings.plan.staging,
+        commit=settings.plan.commit,
+        bounds=Bounds(undo.file_mb << 20, undo.total_mb << 20, undo.files),
         modes=settings.modes,
+        retention=Retention(settings.undo.keep_days, settings.undo.keep_mb << 20),
+        independent=_independent(root, here, settings),
+        account=_account(),
     )
-    return Engine(doors, place)
+
+
+def _commander(here: Places, files: Files, blobs: Blobs, place: Place) -> Commander:
+    """Returns what runs the commands of plans; most builds have none, and never load it."""
+    from assent.app.commander import LateCommander
+
+    def make() -> Commander:
+        from assent.app.shell import open_process_at
+        from assent.engine.run.commanding import ProcessCommander
+
+        process = open_process_at(os.fsdecode(place.root), here)
+        return ProcessCommander(process, files, blobs, place)
+
+    return LateCommander(make)
+
+
+def _read_line(root: str, text: str) -> CommandLine:
+    """Reads a command line by tables and a grammar that are loaded for the first one."""
+    from assent.gate.shell.lines import read_line
+
+    return read_line(text, root=root, home=str(Path.home()))
 
 
 def _hooks(root: bytes, here: Places, settings: Settings) -> Hooks:
@@ -87,6 +130,40 @@ def may_approve_without_terminal(folder: str, *, lenient: bool = False) -> bool:
     """Tells whether the user's configuration lets a full digest approve without a question."""
     _, root = located(folder)
     return load_settings(root, places_here(), lenient=lenient).settings.approve.without_terminal
+
+
+def _independent(root: bytes, here: Places, settings: Settings) -> bool | tuple[str, ...]:
+    """Returns for which risks two people are needed; the system's file is rarely there."""
+    own = settings.approve.independent
+    try:
+        if own is True or not here.system.exists():
+            return own
+        from assent.app.keyring import independence
+
+        return independence(root, here, own)
+    except (UsageError, OSError):
+        return True  # what cannot be read could say anything: nobody approves alone
+
+
+class LateKeys:
+    """Implements ports.Keys; reads lists and loads the library with the first question."""
+
+    def __init__(self, here: Places, root: bytes, of_user: Mapping[str, str]) -> None:
+        self._made = (here, root, of_user)
+        self._keys: Keys | None = None
+
+    def trusted(self, key: str) -> bool:
+        return self._real().trusted(key)
+
+    def verify(self, key: str, payload: bytes, signature: str) -> bool:
+        return self._real().verify(key, payload, signature)
+
+    def _real(self) -> Keys:
+        if self._keys is None:
+            from assent.app.keyring import ListedKeys
+
+            self._keys = ListedKeys(*self._made)
+        return self._keys
 
 
 class LateSigner:
@@ -117,4 +194,12 @@ def _user() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError):
+        return str(os.getuid())
+
+
+def _account() -> str:
+    """Returns whose process this is; variables that anybody can set do not count."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
         return str(os.getuid())

@@ -8,7 +8,7 @@ import msgspec
 
 from assent.config.markdown import Reader
 from assent.core.fence import Fence
-from assent.core.process import LEAST_S, Chunk, Ended, Limits, Program, Standing
+from assent.core.process import LEAST_S, Chunk, Ended, Errand, Limits, Program, Standing
 from assent.ports import Fetch, Fetched, Heard, Hooks, Process, Shell
 
 
@@ -51,9 +51,9 @@ class LateProcess:
         return self._real.run(pipeline, folder, limits)
 
     def perform(
-        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
+        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
-        return self._real.perform(line, folder, limits, confined=confined)
+        return self._real.perform(errand, folder, limits, confined=confined)
 
     @cached_property
     def _real(self) -> Process:

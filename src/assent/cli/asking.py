@@ -1,6 +1,8 @@
 """Asking: how a command gets a person's yes to a digest, and what counts as one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
 
 from assent.cli.call import Call
 from assent.cli.output import want_color
@@ -12,6 +14,7 @@ from assent.views.review import Review, review_lines
 TERMINAL = "terminal"
 LOOKS = {
     "assent undo": "assent undo --dry-run",
+    "assent redo": "assent redo --dry-run",
     "assent recover": "assent recover --roll-back",
 }
 COMMANDS = {"assent recover": "assent recover --roll-back"}  # that a digest is asked of
@@ -29,22 +32,43 @@ def no_yes(call: Call, what: str) -> str:
     return what if asked else f"{what} {NEEDED}"
 
 
-def consent(call: Call, wanted: str, named: str, review: Callable[[], Review]) -> str:
+class Manner(msgspec.Struct, frozen=True):
+    """How a command differs from others that ask: what it is called, and who hears of showing."""
+
+    command: str = ""  # to which a digest is given
+    look: str = ""  # what shows the digest
+    shown: Callable[[], None] | None = None
+    declined: Callable[[], None] | None = None
+
+
+def consent(
+    call: Call, wanted: str, named: str, review: Callable[[], Review], manner: Manner | None = None
+) -> str:
     """Gets a person's yes to a digest, and returns the channel it came by (law 9).
 
     `named` is what the person typed on the command line. Only in full, and only where the user's
     own configuration says so, does it stand for the question.
     """
+    manner = manner or Manner()
     if named and not wanted.startswith(named):
-        look = LOOKS.get(call.command, "assent review")
+        look = manner.look or LOOKS.get(call.command, "assent review")
         raise OtherDigest(f"The plan's digest is {wanted}, not {named}.", look)
     if named == wanted and call.without_terminal:
         return "digest"
     if not call.no_input:
         shown = review()
         texts = ansi(review_lines(shown, asking=True), color=want_color())
-        if shown.digest == wanted and ask(texts, wanted):
+        if shown.digest == wanted and ask(_told(texts, manner.shown), wanted):
             return TERMINAL
-    command = COMMANDS.get(call.command, call.command)
+    if manner.declined is not None and not call.no_input and is_there():
+        manner.declined()
+    command = manner.command or COMMANDS.get(call.command, call.command)
     why = no_yes(call, "Not approved; nothing was changed.")
     raise Declined(why, f"{command} --digest {wanted}")
+
+
+def _told(texts: Iterable[str], shown: Callable[[], None] | None) -> Iterator[str]:
+    """Passes texts on, and says when the last of them is on the screen."""
+    yield from texts
+    if shown is not None:
+        shown()

@@ -15,7 +15,7 @@ from assent.engine.engine import Engine
 
 # A project whose configuration is broken must not keep its user from looking and going back.
 LENIENT = (
-    "assent status", "assent log", "assent undo", "assent recover",
+    "assent status", "assent log", "assent undo", "assent redo", "assent recover",
     "assent trust give", "assent trust revoke",
 )  # fmt: skip
 

@@ -1,16 +1,20 @@
 """`assent propose`, `approve`, `reject`: the step between a draft and a run."""
 
+from typing import Any
+
 import click
 
-from assent.cli.asking import TERMINAL, consent
+from assent.cli.asking import TERMINAL, Manner, consent
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.run import build_and_answer
 from assent.cli.source import text
 from assent.cli.terminal import reply
+from assent.cli.travelling import duration, or_file
 from assent.core.errors import Declined, UsageError
 from assent.core.feedback import Feedback
 from assent.core.lifecycle import Moment, advance
 from assent.core.record import PlanRecord
+from assent.engine.plan.notes import check_note
 from assent.views.rows import plan_row
 from assent.views.status import plan_lines
 
@@ -23,16 +27,30 @@ FORM = {
 }
 
 
-@click.command(epilog=examples("assent propose\nassent propose --json"))
+@click.command(
+    epilog=examples(
+        "assent propose\nassent propose --json\nassent propose --portable --out plan.json"
+    )
+)
+@click.option("--portable", is_flag=True, help="For another machine: bound to no workspace.")
+@click.option("--out", metavar="FILE", default="", help="Where a portable plan goes; - is stdout.")
 @takes_call
-def propose(call: Call) -> None:
+def propose(call: Call, portable: bool, out: str) -> None:
     """Freeze text and staged operations into a plan with one digest."""
+    if portable != bool(out):
+        raise UsageError("--portable and --out FILE go together.", "assent propose --help")
+    if portable:
+        from assent.cli.bundles import propose_portable
+
+        propose_portable(call, call.record(), out)
+        return
     _answer(call, call.engine.consents.propose(call.record()))
 
 
 @click.command(
     epilog=examples(
-        "assent approve\nassent approve --digest 3f2a... --note 'Checked with Ada' --build"
+        "assent approve\nassent approve --digest 3f2a... --note 'Checked with Ada' --build\n"
+        "assent approve --without 9c1b --dry-run\nassent approve --without 9c1b --without 77d0"
     )
 )
 @click.option("--digest", default="", help="The digest you mean; it must be the plan's.")
@@ -40,18 +58,42 @@ def propose(call: Call) -> None:
 @click.option("--build", "then_build", is_flag=True, help="Apply it right away.")
 @click.option("--model", metavar="NAME", default="", help="Who builds a plan of prose.")
 @click.option("--agent", metavar="NAME", default="", help="As which agent (default: build).")
+@click.option("--expires", metavar="TIME", callback=duration, help="Void after 15m, 2h, 3d ...")
+@click.option("--out", metavar="FILE2", default="", help="Puts the yes to FILE there; - is stdout.")
+@click.option("--without", metavar="OP", multiple=True, help="Decline an operation, by its id.")
+@click.option("--dry-run", is_flag=True, help="With --without: only show what would be left.")
 @takes_call
-def approve(call: Call, digest: str, note: str, then_build: bool, **builder: str) -> int | None:
-    """Say yes to one digest. Asks on the terminal, after showing everything."""
-    record = call.record()
+@or_file("approve_file", "digest", "note", "expires", "out")
+def approve(
+    call: Call, digest: str, note: str, then_build: bool, expires: int | None, **rest: Any
+) -> int | None:
+    """Say yes to one digest. Asks on the terminal, after showing everything.
+
+    FILE is a plan from elsewhere, made by `assent propose --portable`; the yes goes into it.
+    """
+    builder = {key: rest[key] for key in ("model", "agent")}
+    if rest["out"]:
+        raise UsageError("--out goes with FILE.", "assent approve --help")
+    record, words = call.record(), check_note(text(note))
+    if rest["without"] or rest["dry_run"]:
+        from assent.cli.partial import Part, approve_part
+
+        wanted = Part(rest["without"], digest, words, expires, rest["dry_run"], then_build)
+        return approve_part(call, record, wanted, builder)
     if any(builder.values()):
         _check_builder(call, record, then_build=then_build)
     advance(record.state, Moment.APPROVE)
     call.engine.plans.check_live(record)
-    channel = consent(call, record.digest, digest, lambda: call.engine.reviews.review(record))
+    call.engine.consents.check_independent(record)
+    readings = call.engine.readings
+    manner = Manner(
+        shown=lambda: readings.record(record),
+        declined=lambda: call.engine.consents.decline(record, record.digest, TERMINAL),
+    )
+    channel = consent(call, record.digest, digest, lambda: readings.review(record), manner)
     if channel == TERMINAL:  # reading takes time: what was shown must still be what is there
         call.engine.consents.check_files(record)
-    record = call.engine.consents.approve(record, record.digest, text(note), channel)
+    record = call.engine.consents.approve(record, record.digest, words, channel, expires_s=expires)
     if then_build:
         return build_and_answer(call, record, **builder)
     _answer(call, record)

@@ -5,16 +5,19 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
 from assent.cli.terminal import silence_stdout
 from assent.core.errors import AssentError
-from assent.core.journal import Progress
+from assent.core.journal import Progress, Said
 from assent.views.ansi import ansi
 from assent.views.lines import Line
 from assent.views.visible import fold_long, visible_line
+
+if TYPE_CHECKING:
+    from assent.views.spoken import Spoken
 
 UNSHOWN = "not shown, because they are binary or too large."
 
@@ -28,6 +31,7 @@ class Output:
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
         self._warned: set[str] = set()
+        self._spoken: Spoken | None = None  # as long as no command says anything
 
     def answer(self, content: Mapping[str, object], lines: Iterable[Line] = ()) -> None:
         """Prints exactly one object, or the lines."""
@@ -67,9 +71,21 @@ class Output:
             sys.stderr.write(f"\r\x1b[K{step.step.value}: {step.done} of {step.total}")
             sys.stderr.flush()
 
+    def said(self, said: Said) -> None:
+        """Shows what a command says, on a terminal only."""
+        from assent.views.spoken import Spoken
+
+        if sys.stderr.isatty() and not self.as_json:
+            self._spoken = self._spoken or Spoken()
+            self._echo(self._spoken.take(said))
+
     def progress_over(self) -> None:
         if sys.stderr.isatty() and not self.as_json:
-            sys.stderr.write("\r\x1b[K")
+            self._echo(self._spoken.rest() if self._spoken else ())
+
+    def _echo(self, lines: Iterable[str]) -> None:
+        sys.stderr.write("\r\x1b[K" + "".join([f"  | {line}\n" for line in lines]))
+        sys.stderr.flush()
 
     def warn(self, warnings: Iterable[str]) -> None:
         """Says each thing once, however many parts of the program know of it."""
@@ -106,7 +122,7 @@ def want_color() -> bool:
 
 def patch_lines(patch: str | None) -> Iterable[Line]:
     """Renders the difference of two texts, or says why it is not shown."""
-    from assent.views.review import diff_lines
+    from assent.views.patch import diff_lines
 
     return [Line("plain", f"The texts are {UNSHOWN}")] if patch is None else diff_lines(patch)
 

@@ -1,20 +1,31 @@
 """`assent review`, `diff`, `status`, `log`: reading, which changes nothing."""
 
+import sys
 from collections.abc import Iterable
 
 import click
 
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import UNSHOWN, patch_lines
+from assent.cli.travelling import or_file
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
 from assent.core.record import RunNote
 from assent.views.commands import subject
 from assent.views.decisions import decision_lines, decision_rows
+from assent.views.declined import count_lines, declined_ids
 from assent.views.diff import text_diff
 from assent.views.lines import Line
 from assent.views.log import checked_lines, checked_row, event_row, log_lines
-from assent.views.review import OperationReview, diff_lines, review_json, review_lines
+from assent.views.noted import noted_rows, waiting_lines
+from assent.views.patch import diff_lines
+from assent.views.review import (
+    OperationReview,
+    changes_json,
+    changes_lines,
+    review_json,
+    review_lines,
+)
 from assent.views.rows import plan_row
 from assent.views.shell import standing_lines
 from assent.views.status import open_lines, open_row, status_lines
@@ -22,17 +33,31 @@ from assent.views.status import open_lines, open_row, status_lines
 LAST = (1 << 63) - 1  # the greatest number that an event can have
 
 
-@click.command(epilog=examples("assent review\nassent review --json"))
+@click.command(
+    epilog=examples(
+        "assent review\nassent review --changes\nassent review --json\nassent review plan.json"
+    )
+)
+@click.option("--changes", is_flag=True, help="Only what is other than when you last read it.")
+@click.option("--seen", is_flag=True, help="Count this as read; on a terminal it does anyway.")
 @takes_call
-def review(call: Call) -> None:
-    """Show risks first, then the plan's text and every diff in full, then the digest."""
+@or_file("review_file")
+def review(call: Call, changes: bool, seen: bool) -> None:
+    """Show risks first, then the plan's text and every diff in full, then the digest.
+
+    FILE is a plan from elsewhere, made by `assent propose --portable`.
+    """
+    if changes and seen:
+        raise UsageError("--changes does not show all that --seen stands for.", "assent review")
     record = call.record()
     call.report_live(record)
-    found = call.engine.reviews.review(record)
+    found = call.engine.readings.review(record)
     if call.output.as_json:
-        call.output.answer(review_json(found))
+        call.output.answer(changes_json(found) if changes else review_json(found))
     else:
-        call.output.paged(review_lines(found))
+        call.output.paged(changes_lines(found) if changes else review_lines(found))
+    if seen or (not changes and not call.output.as_json and sys.stdout.isatty()):
+        call.engine.readings.record(record)
 
 
 @click.command(epilog=examples("assent diff\nassent diff --live"))
@@ -68,9 +93,12 @@ def status(call: Call) -> None:
     shell = _shell()
     left = call.engine.commands.left()
     questions = [question.id for question in call.engine.questions.pending()]
-    waits = open_row(left, questions)
-    stands = status_lines(plan, row, asked=bool(questions))
-    lines = [*standing_lines(shell), *open_lines(left, questions), *stands]
+    notes = call.engine.plans.waiting_notes()
+    declined = declined_ids(record)
+    waits = {**open_row(left, questions), "notes": noted_rows(notes), "declined": declined}
+    stands = [*count_lines(declined), *status_lines(plan, row, asked=bool(questions))]
+    waiting = [*open_lines(left, questions), *waiting_lines(notes)]
+    lines = [*standing_lines(shell), *waiting, *stands]
     call.output.answer({"plan": plan, "run": row, "shell": shell, **waits}, lines)
 
 

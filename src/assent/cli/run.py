@@ -1,4 +1,4 @@
-"""`assent build`, `undo`, `recover`: everything that changes files, through the engine alone."""
+"""`assent build` and `recover`: everything that changes files, through the engine alone."""
 
 from collections.abc import Generator
 from typing import TypeVar
@@ -7,14 +7,15 @@ import click
 import msgspec
 
 from assent.cli.asking import consent
-from assent.cli.call import Call, examples, named, takes_call
+from assent.cli.call import Call, examples, takes_call
+from assent.cli.interrupts import INTERRUPTED, interruptible
+from assent.cli.travelling import or_file
 from assent.core.errors import UsageError
-from assent.core.journal import Outcome, Progress, Way
+from assent.core.journal import Outcome, Progress, Said, Way
 from assent.core.record import PlanRecord
 from assent.engine.run.runs import RunReport
-from assent.engine.run.undoing import Undo
-from assent.views.rows import operation_row, run_row
-from assent.views.status import run_lines, undo_lines
+from assent.views.rows import run_row
+from assent.views.status import run_lines
 
 R = TypeVar("R")
 
@@ -27,38 +28,18 @@ ALL_CONFLICT = 5
 )
 @click.option("--model", metavar="NAME", default="", help="Who carries out a plan of prose.")
 @click.option("--agent", metavar="NAME", default="", help="As which agent (default: build).")
+@click.option("--approval", metavar="FILE2", multiple=True, help="With FILE: a yes that is apart.")
 @takes_call
-def build(call: Call, model: str, agent: str) -> int:
+@or_file("build_file", "approval")
+def build(call: Call, model: str, agent: str, approval: tuple[str, ...]) -> int:
     """Apply exactly what was approved, once. After a crash, the next start goes on.
 
     A plan without operations is carried out by a model, inside the scope that the plan declares.
+    FILE is a plan from elsewhere; it is applied if a key that is trusted here approved it.
     """
+    if approval:
+        raise UsageError("--approval goes with FILE.", "assent build --help")
     return build_and_answer(call, call.record(), model, agent)
-
-
-@click.command(
-    epilog=examples("assent undo --dry-run\nassent undo\nassent undo 01k9 --digest 3f2a...")
-)
-@click.argument("run", required=False, callback=named)
-@click.option("--dry-run", is_flag=True, help="Only show what would be taken back.")
-@click.option("--digest", default="", help="The digest of the undo plan that you mean.")
-@takes_call
-def undo(call: Call, run: str, dry_run: bool, digest: str) -> int:
-    """Take a run back by its inverse plan. Files that changed since are left alone and listed."""
-    if dry_run and digest:
-        raise UsageError("Give --dry-run or --digest, not both.", "assent undo --help")
-    if not dry_run:
-        _watched(call, call.engine.runs.settle())
-    plan_id = call.record().plan_id if call.plan else ""
-    preview = call.engine.undoing.preview(run, plan_id)
-    if dry_run or not preview.plan.operations:
-        return _answer_preview(call, preview, dry_run=dry_run)
-    wanted = preview.plan.digest
-    channel = consent(call, wanted, digest, lambda: call.engine.reviews.undo_review(preview))
-    report = _watched(call, call.engine.undoing.apply(preview, channel))
-    if report.outcome == "done" and preview.source.plan_id:
-        call.engine.sessions.restore_todos(preview.source, preview.target.runs[0])
-    return _answer(call, report)
 
 
 @click.command(epilog=examples("assent recover\nassent recover --roll-back"))
@@ -80,21 +61,28 @@ def recover(call: Call, resume: bool, roll_back: bool, accept: bool, digest: str
         if way == "resume":
             return build_and_answer(call, plan)
         with call.engine.building.held(plan) as held:
-            return _answer(call, _given_up(call, held, way, digest))
+            return answer(call, _given_up(call, held, way, digest))
     if digest:
         raise UsageError("Only what a model built is taken back by a digest.", "assent recover")
-    return _answer(call, _watched(call, call.engine.runs.recover(way)))
+    return _answered(call, call.engine.runs.recover(way))
 
 
 def build_and_answer(call: Call, record: PlanRecord, model: str = "", agent: str = "") -> int:
-    """Builds a plan and says how it went."""
+    """Builds a plan, says how it went, and lets go what is kept of runs beyond the limits."""
+    code = _built(call, record, model, agent)
+    if not code:
+        call.engine.keeping.retain()
+    return code
+
+
+def _built(call: Call, record: PlanRecord, model: str, agent: str) -> int:
     if call.engine.runs.is_prose(record):
         from assent.cli.building import build_prose
 
         return build_prose(call, record, model, agent)
     if model or agent:
         raise UsageError("A plan with operations is applied without a model.", "assent build")
-    return _answer(call, _watched(call, call.engine.runs.build(record.plan_id)))
+    return _answered(call, call.engine.runs.build(record.plan_id))
 
 
 def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
@@ -112,16 +100,20 @@ def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
         preview = call.engine.undoing.preview(report.run)
         wanted = preview.plan.digest
         channel = consent(call, wanted, digest, lambda: call.engine.reviews.undo_review(preview))
-        _watched(call, call.engine.undoing.apply(preview, channel))
+        watched(call, call.engine.undoing.apply(preview, channel))
     building.finish(plan, "rolled_back")
     return report
 
 
-def _watched(call: Call, work: Generator[Progress, None, R]) -> R:
+def watched(call: Call, work: Generator[Progress | Said, None, R]) -> R:
     """Shows progress until the work ends, and returns what it ends with."""
     try:
         while True:
-            call.output.progress(next(work))
+            match next(work):
+                case Progress() as step:
+                    call.output.progress(step)
+                case said:
+                    call.output.said(said)
     except StopIteration as end:
         result: R = end.value
         return result
@@ -129,31 +121,24 @@ def _watched(call: Call, work: Generator[Progress, None, R]) -> R:
         call.output.progress_over()
 
 
-def _answer(call: Call, report: RunReport) -> int:
-    row = run_row(report.run, report.outcome, report.operations)
+def _answered(call: Call, work: Generator[Progress | Said, None, RunReport]) -> int:
+    """Watches a run and says how it went, also where the person interrupted its command."""
+    try:
+        with interruptible():
+            return answer(call, watched(call, work))
+    except KeyboardInterrupt:
+        if not call.engine.runs.stands_still():
+            raise
+    answer(call, watched(call, call.engine.runs.recover()))  # which only says that it waits
+    return INTERRUPTED
+
+
+def answer(call: Call, report: RunReport) -> int:
+    """Says how a run went, and returns the exit code that says it."""
+    row = run_row(report.run, report.outcome, report.operations, report.exits)
     results = [
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]
-    call.output.answer(row, run_lines(report.run, report.outcome, results, report.notes))
+    lines = run_lines(report.run, report.outcome, results, report.notes, report.exits)
+    call.output.answer(row, lines)
     return EXITS[report.outcome]
-
-
-def _answer_preview(call: Call, preview: Undo, *, dry_run: bool) -> int:
-    """Says what an undo would do. If that is nothing, it is also the answer of the undo itself."""
-    ids, inversion = preview.ids, preview.inversion
-    rows = [operation_row(name, op) for name, op in zip(ids, preview.originals, strict=True)]
-    operations = [rows[index] for index, _ in inversion.operations]
-    conflicts = [{**rows[index], "reason": reason} for index, reason in inversion.conflicts]
-    nothing = not operations
-    content: dict[str, object] = {
-        "run": preview.run,
-        "digest": None if nothing else preview.plan.digest,
-        "operations": operations,
-        "conflicts": conflicts,
-    }
-    if nothing:
-        content["outcome"] = "nothing"
-    if not dry_run:
-        content["operations"] = [{"id": row["id"], "result": "conflict"} for row in conflicts]
-    call.output.answer(content, undo_lines(preview.run, preview.plan, ids, inversion))
-    return ALL_CONFLICT if nothing and conflicts else 0

@@ -7,6 +7,8 @@ import click
 
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.source import chunks
+from assent.cli.stage_others import patch, stage_from
+from assent.cli.stage_run import run
 from assent.core.digest import operation_ids
 from assent.core.errors import UsageError
 from assent.core.operation import Operation
@@ -20,7 +22,7 @@ MODE = re.compile(r"(?:0o?)?[0-7]{1,4}")
 
 @click.group()
 def stage() -> None:
-    """Stage exact file operations. Nothing is applied before a person approved it."""
+    """Stage exact operations. Nothing is applied before a person approved it."""
 
 
 @stage.command(
@@ -99,6 +101,10 @@ def clear(call: Call) -> None:
     """Take every operation out of the plan."""
     _answer_several(call, call.engine.drafts.clear(call.record()))
 
+
+stage.add_command(run)
+stage.add_command(patch)
+stage.add_command(stage_from)
 
 STAGE_HELP = "assent stage write --help"
 UNCHANGED = "No operation was added: the file is like that already."

@@ -75,7 +75,10 @@ def _worked(goal: Goal, output: Output, written: Written | None) -> int:
     with closing(work):
         shown = Held(shown_as(goal.form, output, asks=person.present), screen)
         said = words if written is None else _filled(written(goal, work.tooling), words, goal)
-        return Conversation(goal, work, shown, output).turn(said)
+        code = Conversation(goal, work, shown, output).turn(said)
+        work.engine.keeping.retain(daily=True)
+        output.warn(work.engine.warnings)
+        return code
 
 
 def _filled(template: str, words: str, goal: Goal) -> str:

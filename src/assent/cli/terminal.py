@@ -13,7 +13,7 @@ LOOK = 0.3  # seconds between two looks whether somebody answered elsewhere
 ROWS = 24  # of a terminal that does not say
 
 
-def ask(texts: Iterable[str], digest: str) -> bool:
+def ask(texts: Iterable[str], digest: str, question: str = QUESTION) -> bool:
     """Shows the review on /dev/tty and asks; anything but the right characters is no (law 9)."""
     try:
         terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
@@ -24,7 +24,7 @@ def ask(texts: Iterable[str], digest: str) -> bool:
             _write(terminal, text + "\n")
         # What was typed before the review was on screen is no answer to it.
         termios.tcflush(terminal, termios.TCIFLUSH)
-        _write(terminal, QUESTION)
+        _write(terminal, question)
         return _line(terminal) == digest[:ASKED]
     except (OSError, termios.error):
         return False

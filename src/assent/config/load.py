@@ -96,11 +96,15 @@ class Loader(msgspec.Struct, frozen=True):
         source = read(self.user, self.opener, follow=True)
         _check(source.path, source.table)
         wanting = [key for key in (*USER_ONLY, *SEPARATE, "mode") if key in source.table]
-        why = doubt(source, self.root) if wanting else ""
+        why = doubt(source, self.root) if wanting or _commits(source.table) else ""
         if not why:
             return Half(source.table, counts=True)
         refused = USER_ONLY if source.table.get("mode") == MODES[0] else (*USER_ONLY, "mode")
-        return Half(*_parted(self.user, source.table, {f"which is ignored: {why}.": refused}))
+        remark = f"which is ignored: {why}."
+        table, warnings = _parted(self.user, source.table, {remark: refused})
+        if _commits(table):
+            warnings = (*warnings, f"{named(self.user)} sets plan.commit, {remark}")
+        return Half(_uncommitted(table), warnings)
 
     def _of_project(self) -> Half:
         path = self._project
@@ -159,7 +163,20 @@ def _narrowed(
     elif wish and not may_choose(own, wish):
         remarks["model"] = f"sets the model {wish}, and the user has chosen another provider;"
     kept = {key: value for key, value in of_project.items() if key not in remarks}
+    if _commits(of_project) and not _commits(of_user):
+        remarks["plan.commit"] = "sets plan.commit, which only the user may;"
+        kept = _uncommitted(kept)
     return kept, [f"{remark} it is ignored." for remark in remarks.values()]
+
+
+def _commits(table: Mapping[str, Any]) -> bool:
+    return bool(table.get("plan", {}).get("commit"))
+
+
+def _uncommitted(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Takes out the one key of a shared table that lets a plan write into the repository."""
+    plan = {key: value for key, value in table.get("plan", {}).items() if key != "commit"}
+    return {**table, "plan": plan} if "plan" in table else dict(table)
 
 
 def _check(path: Path, table: Mapping[str, Any]) -> Settings:

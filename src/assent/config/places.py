@@ -8,15 +8,21 @@ import msgspec
 
 
 class Places(msgspec.Struct, frozen=True):
-    """The two folders of Assent outside every workspace."""
+    """The two folders of Assent outside every workspace, and the system's file."""
 
     state: Path
     config: Path
+    system: Path = Path("/etc/assent/config.toml")
 
     @property
     def file(self) -> Path:
         """The user's configuration."""
         return self.config / "config.toml"
+
+    @property
+    def keys(self) -> Path:
+        """The keys that the person trusts, as `assent keys` keeps them."""
+        return self.config / "keys.toml"
 
 
 def places(environment: Mapping[str, str], home: Path) -> Places:

@@ -16,6 +16,7 @@ class PlanSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     staging: bool = True
     export: str = ""
     suggest: bool = False
+    commit: bool = False
 
 
 class ApproveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -23,6 +24,7 @@ class ApproveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     without_terminal: bool = False
     expires_s: int = 0
+    independent: bool | tuple[str, ...] = False
 
 
 class FetchSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -125,6 +127,16 @@ class ShellSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timeout_s: float = 120
 
 
+class UndoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[undo]`: what is kept so that it can be taken back; 0: no limit."""
+
+    file_mb: int = 16  # of one file that a command may change
+    total_mb: int = 1024  # of all of them
+    files: int = 100_000
+    keep_days: int = 0  # runs that are older are given up
+    keep_mb: int = 2048  # and the oldest, where all together are larger
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings. A setting `a.b` is key `b` of table `[a]`."""
 
@@ -150,6 +162,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tasks: TaskSettings = TaskSettings()
     questions: QuestionSettings = QuestionSettings()
     shell: ShellSettings = ShellSettings()
+    undo: UndoSettings = UndoSettings()
+    keys: dict[str, str] = {}  # by name; whose approvals of bundles count
 
 
 # What a project's file may say only after the person trusted exactly that file,
@@ -157,7 +171,7 @@ AFTER_TRUST = (
     "providers", "models", "retry", "http", "fetch", "format", "hooks", "mcp", "plugins",
 )  # fmt: skip
 # and what it may not say even then: how much is asked, and how far things go.
-NEVER = ("approve", "preset", "loops", "budget", "tasks", "questions", "shell")
+NEVER = ("approve", "preset", "loops", "budget", "tasks", "questions", "shell", "undo", "keys")
 USER_ONLY = (*AFTER_TRUST, *NEVER)
 
 # Tables with names of the user's choice: what such a name is called, and an empty one.
@@ -173,8 +187,11 @@ MEANINGS = {
     "plan.dir": "folder of the plans, relative to the workspace",
     "plan.staging": "false: no tool that writes is offered while planning, and none is carried out",
     "plan.export": "a file that gets the plan's text as an operation of its own, such as PLAN.md",
+    "plan.commit": "true: a plan ends with a git commit of what it changed (user only)",
     "plan.suggest": "true: outside plan mode a model may ask to go back to planning",
     "approve.without_terminal": "a full --digest approves without asking on a terminal (user only)",
+    "approve.independent": "true, or codes of risks: who asked for such a plan cannot approve it "
+    "(user only)",
     "approve.expires_s": "seconds after which an unused approval is void; 0: never (user only)",
     "model": "the model as PROVIDER/MODEL, where `--model` names none",
     "mode": "plan, ask, auto-edit or yolo; a project can only make it stricter",
@@ -230,5 +247,13 @@ MEANINGS = {
     "(user only)",
     "shell.unconfined": "true: commands outside plan mode run without a sandbox (user only)",
     "shell.timeout_s": "seconds after which such a command is ended (user only)",
+    "undo.file_mb": "largest file whose old content is kept while a command runs, in MB; 0: any "
+    "(user only)",
+    "undo.total_mb": "most that is kept for one command, in MB; 0: no limit (user only)",
+    "undo.files": "most files that are looked through for one command; 0: no limit (user only)",
+    "undo.keep_days": "days after which a run can no longer be undone; 0: for ever (user only)",
+    "undo.keep_mb": "most that runs may keep for an undo, in MB; 0: no limit (user only)",
+    "keys": 'public keys by name, such as ada = "9f3c..."; what they sign counts in bundles '
+    "(user only)",
     "http.idle_s": "seconds without a byte after which a connection is given up (if trusted)",
 }

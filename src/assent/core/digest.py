@@ -15,6 +15,8 @@ from assent.core.operation import (
 )
 
 _length = struct.Struct(">Q").pack  # every field follows its length in eight bytes
+_SHORT = 1024
+_LENGTHS = tuple(map(_length, range(_SHORT)))  # of nearly all fields; a plan can have 100,000
 
 
 def sha256(content: bytes) -> str:
@@ -23,22 +25,32 @@ def sha256(content: bytes) -> str:
 
 def pack(*fields: bytes) -> bytes:
     """Joins fields so that no two different lists of fields give the same bytes."""
-    return b"".join([_length(len(field)) + field for field in fields])
+    return b"".join(
+        [(_LENGTHS[n] if (n := len(field)) < _SHORT else _length(n)) + field for field in fields]
+    )
+
+
+_WRITE = pack(b"write")
+_ID = pack(b"assent.operation.1")
+_FIRST = pack(b"0")
+_MODES = {mode: pack(b"%o" % mode) for mode in (0o600, 0o644, 0o755, 0o777)}  # nearly all
+_KINDS = {"file": pack(b"file"), "link": pack(b"link")}
 
 
 def canonical(op: Operation) -> bytes:
     """Returns the bytes that stand for an operation."""
     match op:
-        case WriteFile(path, before, after):
-            return pack(b"write", path, _state(before), _state(after))
-        case DeleteFile(path, before, prune):
-            return pack(b"delete", path, _state(before), b"%d" % prune)
+        case WriteFile():
+            return _WRITE + pack(op.path, _state(op.before), _state(op.after))
+        case DeleteFile():
+            return pack(b"delete", op.path, _state(op.before), b"%d" % op.prune)
         case MoveFile(path, to, before, prune):
             return pack(b"move", path, to, _state(before), b"%d" % prune)
-        case RunCommand(argv, script, cwd, env, timeout, network, undo):
+        case RunCommand(argv, script, cwd, env, timeout, network, undo, profile):
             variables = pack(*[pack(key, value) for key, value in env])
             limits = (b"%d" % timeout, b"1" if network else b"0")
-            return pack(b"run", pack(*argv), script, cwd, variables, *limits, pack(*undo))
+            more = () if profile == "workspace" else (profile.encode(),)
+            return pack(b"run", pack(*argv), script, cwd, variables, *limits, pack(*undo), *more)
         case _:
             assert_never(op)
 
@@ -50,7 +62,8 @@ def operation_ids(operations: Iterable[Operation]) -> tuple[str, ...]:
     for op in operations:
         form = canonical(op)
         ordinal = seen[form] = seen.get(form, -1) + 1
-        ids.append(sha256(pack(b"assent.operation.1", form, b"%d" % ordinal)))
+        last = pack(b"%d" % ordinal) if ordinal else _FIRST
+        ids.append(sha256(b"".join((_ID, pack(form), last))))
     return tuple(ids)
 
 
@@ -88,4 +101,5 @@ def export_digest(digest: str, path: bytes) -> str:
 def _state(state: FileState | None) -> bytes:
     if state is None:
         return b""
-    return pack(state.kind.encode(), state.digest.encode(), b"%d" % state.size, b"%o" % state.mode)
+    mode = _MODES.get(state.mode) or pack(b"%o" % state.mode)
+    return _KINDS[state.kind] + pack(state.digest.encode(), b"%d" % state.size) + mode

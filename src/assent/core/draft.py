@@ -1,6 +1,6 @@
 """The draft: operations being staged; in a segment each path belongs to at most one of them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import TypeAlias
 
 from assent.core.errors import Impossible
@@ -57,10 +57,23 @@ def check_tree(
     is_file: Callable[[bytes], bool],
     files_below: Callable[[bytes], Iterable[bytes]],
 ) -> None:
-    """Refuses a last segment that would make one name a file and a folder at once."""
-    changes = net(operations)
-    gone = {path for path, (_, after) in changes.items() if after is None}
-    kept = changes.keys() - gone
+    """Refuses a segment that would make one name a file and a folder at once.
+
+    What earlier segments delete is gone; what they write may be gone, too, by a command.
+    """
+    gone: set[bytes] = set()
+    for segment in segments(operations):
+        changes = net(segment)
+        gone = gone - changes.keys() | {p for p, (_, after) in changes.items() if after is None}
+        _check_segment(changes.keys() - gone, gone, is_file, files_below)
+
+
+def _check_segment(
+    kept: Set[bytes],
+    gone: Set[bytes],
+    is_file: Callable[[bytes], bool],
+    files_below: Callable[[bytes], Iterable[bytes]],
+) -> None:
     in_the_way: dict[bytes, bool] = {}
     for path in sorted(kept):
         for above in ancestors(path):

@@ -21,7 +21,10 @@ AssentError
 │   └── LiveDiffers         the Markdown file is not the proposed text
 ├── Unsettled           an earlier run waits for a person
 ├── Refused             a path or a policy forbids it
-│   └── MayWrite            a command line does more than read
+│   ├── MayWrite            a command line does more than read
+│   ├── Damaged             a file that came from elsewhere is not what was written there
+│   ├── Untrusted           signed with a key that does not count here
+│   └── NotIndependent      whoever asked for it may not be the one who agrees
 ├── Interrupted         the person stopped it
 ├── Busy                another process works on this workspace
 ├── StoreError          the log or a blob could not be read or written
@@ -129,6 +132,18 @@ class Refused(AssentError):
 
 class MayWrite(Refused):
     word = "may_write"
+
+
+class Damaged(Refused):
+    word = "damaged"
+
+
+class Untrusted(Refused):
+    word = "untrusted"
+
+
+class NotIndependent(Refused):
+    word = "not_independent"
 
 
 class Interrupted(AssentError):

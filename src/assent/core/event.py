@@ -62,6 +62,46 @@ class TrustRevoked(msgspec.Struct, frozen=True, tag="trust_revoked"):
     user: str = ""
 
 
+class KeyTrusted(msgspec.Struct, frozen=True, tag="key_trusted"):
+    """A person lets whoever holds a key approve plans that were made elsewhere."""
+
+    key: str
+    name: str
+    user: str
+
+
+class KeyRevoked(msgspec.Struct, frozen=True, tag="key_revoked"):
+    """A person lets a key approve nothing any more."""
+
+    key: str
+    name: str
+    user: str
+
+
+class ReviewShown(msgspec.Struct, frozen=True, tag="review_shown"):
+    """A person was shown all of a frozen plan; what comes later is compared with it."""
+
+    plan_id: str
+    digest: str
+    frozen: str
+    user: str
+
+
+class NotesCarried(msgspec.Struct, frozen=True, tag="notes_carried"):
+    """The notes of these approvals became items of a later plan."""
+
+    plan_id: str
+    approvals: tuple[str, ...]
+
+
+class RunsDeleted(msgspec.Struct, frozen=True, tag="runs_deleted"):
+    """What these runs kept for an undo is given up, by a person or by the setting."""
+
+    runs: tuple[str, ...]
+    freed: int
+    user: str = ""
+
+
 class PlanCreated(msgspec.Struct, frozen=True, tag="plan_created"):
     """A plan began. An undo plan has no file and names the run that it takes back."""
 
@@ -72,6 +112,8 @@ class PlanCreated(msgspec.Struct, frozen=True, tag="plan_created"):
     path: bytes
     goal: str = ""
     undoes: str = ""
+    user: str = ""  # who asked for it
+    imported: str = ""  # the digest of the file that it came in, if it was made elsewhere
 
 
 class TextRevised(msgspec.Struct, frozen=True, tag="text_revised"):
@@ -98,6 +140,23 @@ class PlanProposed(msgspec.Struct, frozen=True, tag="plan_proposed"):
     frozen: str
 
 
+class PlanRebased(msgspec.Struct, frozen=True, tag="plan_rebased"):
+    """A plan whose files had changed was made to fit them again; `was` is the digest it had."""
+
+    was: str
+    paths: tuple[bytes, ...]
+
+
+class OperationsDeclined(msgspec.Struct, frozen=True, tag="operations_declined"):
+    """A person left operations out of a plan; `followed` could not stay without them."""
+
+    digest: str
+    declined: tuple[str, ...]
+    followed: tuple[str, ...]
+    note: str
+    user: str
+
+
 class PlanRevised(msgspec.Struct, frozen=True, tag="plan_revised"):
     """Drafting went on after the plan was proposed."""
 
@@ -108,6 +167,14 @@ class PlanRejected(msgspec.Struct, frozen=True, tag="plan_rejected"):
     digest: str
     note: str
     user: str
+
+
+class PlanDeclined(msgspec.Struct, frozen=True, tag="plan_declined"):
+    """A person was asked about a plan and did not say yes; the plan stays as it is."""
+
+    digest: str
+    user: str
+    channel: str
 
 
 class PlanApproved(msgspec.Struct, frozen=True, tag="plan_approved"):
@@ -144,6 +211,8 @@ class CommandStarted(msgspec.Struct, frozen=True, tag="command_started"):
     source: PermitSource
     detail: str
     confined: bool
+    turn: int = 0
+    build: str = ""  # as of a permit
 
 
 class CommandEnded(msgspec.Struct, frozen=True, tag="command_ended"):
@@ -154,6 +223,7 @@ class CommandEnded(msgspec.Struct, frozen=True, tag="command_ended"):
     cut: str = ""
     changed: tuple[str, ...] | None = None
     more: int = 0  # changed files that are not named
+    changes: str = ""  # the blob that an undo rests on
 
 
 class RunResumed(msgspec.Struct, frozen=True, tag="run_resumed"):
@@ -191,8 +261,11 @@ PlanEvent: TypeAlias = (
     | TextRevised
     | DraftChanged
     | PlanProposed
+    | PlanRebased
+    | OperationsDeclined
     | PlanRevised
     | PlanRejected
+    | PlanDeclined
     | PlanApproved
     | RunStarted
     | RunResumed
@@ -208,10 +281,20 @@ WorkspaceEvent: TypeAlias = (
     | FactForgotten
     | TrustGiven
     | TrustRevoked
+    | NotesCarried
+    | RunsDeleted
 )
 PermitEvent: TypeAlias = PermitGiven | CommandStarted | CommandEnded
 Event: TypeAlias = (
-    PlanEvent | WorkspaceEvent | SessionEvent | GrantEvent | PermitEvent | JournalWritten
+    PlanEvent
+    | WorkspaceEvent
+    | SessionEvent
+    | GrantEvent
+    | PermitEvent
+    | ReviewShown
+    | KeyTrusted
+    | KeyRevoked
+    | JournalWritten
 )
 
 

@@ -73,6 +73,46 @@ class Settled(msgspec.Struct, frozen=True, tag="settled"):
     undone: tuple[int, ...] = ()  # operations that were put back
 
 
+class Swept(msgspec.Struct, frozen=True, tag="swept"):
+    """A segment of files is over and its slots are empty; the run has more to do, or to undo."""
+
+    segment: int
+    outcome: Literal["done", "rolled_back"]
+    made: tuple[bytes, ...] = ()
+    kept: tuple[bytes, ...] = ()
+
+
+class Entered(msgspec.Struct, frozen=True, tag="entered"):
+    """A later segment of files begins: they are as the plan expects them by now."""
+
+    segment: int
+    layout: Layout
+    folders: tuple[bytes, ...] = ()
+
+
+class Running(msgspec.Struct, frozen=True, tag="running"):
+    """Operation `index`, a command, is about to run; `before` keeps what stood in the workspace."""
+
+    index: int
+    before: str
+
+
+class Ran(msgspec.Struct, frozen=True, tag="ran"):
+    """A command ended; `changes` and `output` are the blobs of what it changed and said."""
+
+    index: int
+    code: int
+    cut: str = ""
+    changes: str = ""
+    output: str = ""
+
+
+class Turned(msgspec.Struct, frozen=True, tag="turned"):
+    """A person lets everything be taken back; `back` is the blob of the operations that do it."""
+
+    back: str
+
+
 class Finished(msgspec.Struct, frozen=True, tag="finished"):
     """The last record. `kept` are slots that hold bytes which exist nowhere else."""
 
@@ -82,11 +122,24 @@ class Finished(msgspec.Struct, frozen=True, tag="finished"):
     kept: tuple[bytes, ...] = ()
 
 
-Entry: TypeAlias = Started | Recovering | Committed | Aborted | Halted | Settled | Finished
+Entry: TypeAlias = (
+    Started
+    | Recovering
+    | Committed
+    | Aborted
+    | Halted
+    | Settled
+    | Swept
+    | Entered
+    | Running
+    | Ran
+    | Turned
+    | Finished
+)
 
 
 class Step(Enum):
-    """What a run does next."""
+    """What a run does next: within a segment of files, and between segments."""
 
     PREPARE = "write new content to slots"
     ABANDON = "clean up what was prepared"
@@ -95,6 +148,12 @@ class Step(Enum):
     REVERSE = "reverse the renames"
     ACCEPT = "leave everything as it is"
     SWEEP = "empty the slots"
+    ENTER = "check the files of the next segment"
+    RUN = "run a command"
+    RECKON = "see what an interrupted command changed"
+    TURN = "work out how to go back"
+    HALT = "stop and say why"
+    CLOSE = "end the run"
     WAIT = "a person decides"
     OVER = "nothing"
 
@@ -107,7 +166,15 @@ class Progress(msgspec.Struct, frozen=True):
     total: int
 
 
-def finished(work: Generator[Progress, None, R]) -> R:
+class Said(msgspec.Struct, frozen=True):
+    """A piece of what a command says while it runs, for whoever watches; it is on record later."""
+
+    index: int
+    content: bytes
+    error: bool = False
+
+
+def finished(work: Generator[Progress | Said, None, R]) -> R:
     """Drives what works in steps to its end, watched by nobody, and returns its answer."""
     while True:
         try:
@@ -126,13 +193,14 @@ _AFTER_HALT: dict[Way, Step] = {
 
 
 def next_step(entries: Sequence[Entry]) -> Step:
-    """Decides the next step of a run from its journal (law 5); disk decides within the step."""
+    """Decides the next step in a segment of files from its entries (law 5), or from all of a run.
+
+    Disk decides within the step. Where a run has more segments, `core.course` decides between them.
+    """
     step = Step.PREPARE
     committed = halted = False
     for entry in entries:
         match entry:
-            case Started():
-                step = Step.PREPARE
             case Recovering(way):
                 step, halted = _taken_up(step, way, halted), halted and way == "auto"
             case Committed():
@@ -145,6 +213,8 @@ def next_step(entries: Sequence[Entry]) -> Step:
                 step = Step.SWEEP
             case Finished():
                 step = Step.OVER
+            case _:
+                pass
     return step
 
 
@@ -164,7 +234,7 @@ def started(entries: Sequence[Entry]) -> Started:
 
 
 def results(entries: Sequence[Entry], motions: Sequence[Motion], count: int) -> tuple[Result, ...]:
-    """Says of each operation what became of it, from the journal."""
+    """Says of each operation of a segment what became of it, from the segment's entries."""
     last_settled = next((e for e in reversed(entries) if isinstance(e, Settled)), None)
     if last_settled and last_settled.outcome == "done" and not last_settled.accepted:
         return _all("done", count)

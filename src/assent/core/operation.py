@@ -5,6 +5,9 @@ from typing import Literal, TypeAlias, assert_never
 import msgspec
 
 Kind = Literal["file", "link"]
+# What a command may do: write in the workspace; or also in its repository, to commit, which only a
+# command of one fixed form may; or everything that the person can.
+Profile = Literal["workspace", "commit", "unconfined"]
 
 # A plan can hold many thousands of these and none refers back to another, so the collector of
 # cycles need not look at them: `gc=False` here and in `motion`.
@@ -57,6 +60,7 @@ class RunCommand(msgspec.Struct, frozen=True, tag="run", forbid_unknown_fields=T
     timeout: int = 120
     network: bool = False
     undo: tuple[bytes, ...] = ()
+    profile: Profile = "workspace"
 
 
 FileOperation: TypeAlias = WriteFile | DeleteFile | MoveFile
@@ -96,7 +100,8 @@ def inverse(op: Operation, made: frozenset[bytes] = frozenset()) -> Operation | 
         case MoveFile(path, to, before):
             return MoveFile(to, path, before, _depth(to, made))
         case RunCommand(undo=undo):
-            return RunCommand(undo, b"", op.cwd, op.env, op.timeout, op.network) if undo else None
+            back = RunCommand(undo, b"", op.cwd, op.env, op.timeout, op.network, (), op.profile)
+            return back if undo else None
         case _:
             assert_never(op)
 
@@ -105,7 +110,11 @@ def reversibility(op: Operation) -> Reversibility:
     """Says before approval whether the operation can be taken back."""
     if not isinstance(op, RunCommand):
         return "reversible"
-    return "compensated" if op.undo else "irreversible"
+    if op.undo:
+        return "compensated"
+    # The files that a confined command changed are put back; what it did elsewhere never is.
+    confined = op.profile == "workspace" and not op.network
+    return "compensated" if confined else "irreversible"
 
 
 def _depth(path: bytes, made: frozenset[bytes]) -> int:

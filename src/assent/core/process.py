@@ -4,6 +4,8 @@ from enum import StrEnum
 
 import msgspec
 
+from assent.core.operation import Profile
+
 
 class Errors(StrEnum):
     """Where a program's stderr goes."""
@@ -23,6 +25,17 @@ class Program(msgspec.Struct, frozen=True):
     argv: tuple[bytes, ...]
     environment: tuple[tuple[str, str], ...] = ()
     errors: Errors = Errors.KEPT
+    stdin: bytes = b""
+
+
+class Errand(msgspec.Struct, frozen=True):
+    """A command that may change the workspace: a line for the system's shell, or an argv."""
+
+    line: str = ""
+    argv: tuple[bytes, ...] = ()
+    environment: tuple[tuple[bytes, bytes], ...] = ()
+    profile: Profile = "workspace"
+    network: bool = False
     stdin: bytes = b""
 
 

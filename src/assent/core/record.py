@@ -8,6 +8,7 @@ from assent.core.approval import Approval, expired
 from assent.core.event import (
     DraftChanged,
     Event,
+    OperationsDeclined,
     PlanApproved,
     PlanCreated,
     PlanDiscarded,
@@ -77,6 +78,9 @@ class PlanRecord(msgspec.Struct, frozen=True):
     frozen: str = ""
     consents: tuple[Consent, ...] = ()
     runs: tuple[RunNote, ...] = ()
+    declined: tuple[OperationsDeclined, ...] = ()  # by people who approved the rest
+    user: str = ""  # who asked for it
+    imported: str = ""  # the digest of the file that it came in, if it was made elsewhere
 
     @property
     def content_hash(self) -> str:
@@ -91,6 +95,13 @@ class PlanRecord(msgspec.Struct, frozen=True):
     def building(self) -> RunNote | None:
         """The run of prose that has begun and not ended: a session's turn carries it out."""
         return next((n for n in self.runs if n.outcome is None and n.session), None)
+
+    @property
+    def expires_at(self) -> str:
+        """When the last unused approval of the current digest becomes void; empty: never."""
+        fitting = [c for c in self.consents if c.approval.digest == self.digest]
+        ends = [c.approval.expires_at for c in fitting if not c.run and not c.void]
+        return max(ends) if ends and all(ends) else ""
 
     def usable(self, now: str) -> Approval | None:
         """Returns the newest approval of the current digest: not spent, void or expired."""
@@ -108,6 +119,7 @@ def fold(record: PlanRecord | None, recorded: Recorded) -> PlanRecord:
         return PlanRecord(
             event.plan_id, event.workspace, event.session, event.name, event.path,
             event.goal, event.undoes, recorded.at, recorded.seq,
+            user=event.user, imported=event.imported,
         )  # fmt: skip
     assert record is not None, "a plan's first event creates it"
     changes = _changes(record, event, recorded.at)
@@ -129,6 +141,8 @@ def _changes(record: PlanRecord, event: Event, at: str) -> dict[str, object]:
             return {"revisions": (*record.revisions, revision)}
         case DraftChanged(draft):
             return {"draft": draft}
+        case OperationsDeclined():
+            return {"declined": (*record.declined, event), "consents": _voided(record)}
         case RunStarted() | RunHalted() | RunResumed() | RunEnded():
             return _run_changes(record, event)
         case _:
@@ -142,9 +156,8 @@ def _consent_changes(record: PlanRecord, event: Event) -> dict[str, object]:
         case PlanRevised():
             return {"digest": "", "frozen": "", **_moved(record, Moment.REVISE)}
         case PlanRejected():
-            consents = tuple(msgspec.structs.replace(c, void=True) for c in record.consents)
             back = _moved(record, Moment.REJECT)
-            return {"digest": "", "frozen": "", "consents": consents, **back}
+            return {"digest": "", "frozen": "", "consents": _voided(record), **back}
         case PlanApproved(approval):
             consents = (*record.consents, Consent(approval))
             return {"consents": consents, **_moved(record, Moment.APPROVE)}
@@ -173,6 +186,10 @@ def _run_changes(record: PlanRecord, event: Event) -> dict[str, object]:
             return {"runs": ended, **_run_moved(record, moment)}
         case _:
             return {}
+
+
+def _voided(record: PlanRecord) -> tuple[Consent, ...]:
+    return tuple(msgspec.structs.replace(c, void=True) for c in record.consents)
 
 
 def _moved(record: PlanRecord, moment: Moment) -> dict[str, object]:

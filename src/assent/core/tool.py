@@ -166,6 +166,7 @@ class Command(msgspec.Struct, frozen=True):
     folder: bytes = b""  # in the workspace
     seconds: float = 0  # most of them; 0: as many as the settings allow
     subject: str = ""  # what it is for, in the model's words
+    network: bool = False  # where it is staged: it needs the network
 
 
 class Task(msgspec.Struct, frozen=True):

@@ -4,9 +4,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
+from assent.core.deeds import Gap
 from assent.core.motion import Seen
-from assent.core.operation import FileOperation, FileState, MoveFile, footprint, inverse
-from assent.core.paths import ancestors, one_line
+from assent.core.operation import (
+    FileOperation,
+    FileState,
+    MoveFile,
+    RunCommand,
+    footprint,
+    inverse,
+)
+from assent.core.paths import ancestors, folded, one_line
 
 
 class Inversion(msgspec.Struct, frozen=True):
@@ -16,22 +24,37 @@ class Inversion(msgspec.Struct, frozen=True):
     conflicts: tuple[tuple[int, str], ...]
 
 
-def invert(
-    operations: Sequence[FileOperation],
-    made: Iterable[bytes],
-    seen: Mapping[bytes, Seen],
-    files_below: Callable[[bytes], Iterable[bytes]],
-    kept: Callable[[str], bool] = lambda digest: True,
-) -> Inversion:
-    """Inverts a run against the disk: a path that changed since is left alone and named.
+class Extent(msgspec.Struct, frozen=True):
+    """How far an undo goes besides files: the commands it runs, and what it does not cover."""
 
-    What `seen` says about folders above the paths is used too: a file there is in the way. `kept`
-    tells whether a content that would come back still exists anywhere.
+    commands: tuple[RunCommand, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    again: bool = False  # it takes back an undo, so that what was done is done again
+    only: str = ""  # the start of the id of the one operation that it takes back
+
+
+FILES_ONLY = Extent()
+
+
+class Ground(msgspec.Struct, frozen=True):
+    """What an undo finds: the disk, which contents are kept anywhere, and what it may not touch.
+
+    `seen` tells about folders above the paths, too: a file there is in the way.
     """
+
+    seen: Mapping[bytes, Seen]
+    files_below: Callable[[bytes], Iterable[bytes]]
+    kept: Callable[[str], bool] = lambda digest: True
+    barred: Mapping[int, str] = {}
+
+
+def invert(operations: Sequence[FileOperation], made: Iterable[bytes], ground: Ground) -> Inversion:
+    """Inverts a run against the disk: a path that changed since is left alone and named."""
+    seen, files_below = ground.seen, ground.files_below
     conflicts = {
         index: reason
         for index, op in enumerate(operations)
-        if (reason := _changed(op, seen) or _lost(op, kept))
+        if (reason := ground.barred.get(index) or _changed(op, seen) or _lost(op, ground.kept))
     }
     while more := {
         **_blocked(operations, conflicts, seen, files_below),
@@ -47,15 +70,24 @@ def invert(
     return Inversion(tuple(inverses), tuple(sorted(conflicts.items())))
 
 
-def undo_text(run: str, name: str, inversion: Inversion, ids: Sequence[str]) -> bytes:
+def undo_text(
+    run: str, name: str, inversion: Inversion, ids: Sequence[str], extent: Extent = FILES_ONLY
+) -> bytes:
     """Writes the Markdown of an undo plan; the same run and disk always give the same bytes."""
-    lines = [f"# Undo {name}", "", "## Goal", "", f"Take back run {run}.", "", "## Changes", ""]
+    title = "Redo" if extent.again else "Undo"
+    goal = f"Take back {f'operation {extent.only} of ' if extent.only else ''}run {run}."
+    lines = [f"# {title} {name}", "", "## Goal", "", goal, "", "## Changes", ""]
+    for command in extent.commands:
+        lines.append(f"- $ {one_line(b' '.join(command.argv))}, the undo of a command")
     for index, op in inversion.operations:
         paths = " and ".join(one_line(path) for path, *_ in footprint(op))
         lines.append(f"- {paths}, as before operation {ids[index]}")
     if inversion.conflicts:
         lines += ["", "## Left alone", ""]
         lines += [f"- {reason}: operation {ids[index]}" for index, reason in inversion.conflicts]
+    if extent.gaps:
+        lines += ["", "## Not covered", ""]
+        lines += [f"- {gap.line}" for gap in extent.gaps]
     return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
 
 
@@ -65,9 +97,18 @@ def _changed(op: FileOperation, seen: Mapping[bytes, Seen]) -> str:
     A folder where a file was removed is looked at later: it may be the run's own and go away.
     """
     for path, _, after in footprint(op):
-        if seen[path] != after and not (after is None and seen[path] == "folder"):
+        gone = after is None and (seen[path] == "folder" or _is_itself(op, seen[path]))
+        if seen[path] != after and not gone:
             return f"{one_line(path)} changed after the run"
     return ""
+
+
+def _is_itself(op: FileOperation, seen: Seen) -> bool:
+    """Tells whether an old name leads to the moved file, as it does where case makes no difference.
+
+    Elsewhere somebody put the same content there again, and a rename that replaces nothing stops.
+    """
+    return isinstance(op, MoveFile) and folded(op.path) == folded(op.to) and seen == op.before
 
 
 def _lost(op: FileOperation, kept: Callable[[str], bool]) -> str:

@@ -5,15 +5,22 @@ from typing import Any
 
 import msgspec
 
+from assent.core.changes import Bounds
+from assent.core.command_line import CommandLine
 from assent.core.mode import Modes
+from assent.execute.commanding import NoCommands
 from assent.execute.executor import Executor
 from assent.ports import (
     Blobs,
     Clock,
+    Collector,
+    Commander,
     Files,
+    Freed,
     Heard,
     Hooks,
     Journal,
+    Keys,
     Locks,
     Projection,
     Signer,
@@ -30,6 +37,33 @@ class NoHooks:
         return NOTHING
 
 
+class NoKeys:
+    """Implements ports.Keys where nobody else's signature counts."""
+
+    def trusted(self, key: str) -> bool:
+        return False
+
+    def verify(self, key: str, payload: bytes, signature: str) -> bool:
+        return False
+
+
+class NoCollector:
+    """Implements ports.Collector where contents stay."""
+
+    def due(self) -> bool:
+        return False
+
+    def collect(self, needed: Callable[[str], bool]) -> Freed:
+        return Freed()
+
+
+class Retention(msgspec.Struct, frozen=True):
+    """How long, and how much, runs keep for an undo; 0: no limit."""
+
+    days: int = 0
+    size: int = 0
+
+
 class Doors(msgspec.Struct, frozen=True):
     """What `app` hands to the engine. Nothing below `app` knows which implementations these are."""
 
@@ -42,6 +76,10 @@ class Doors(msgspec.Struct, frozen=True):
     projection: Projection
     executor: Callable[[Journal], Executor]  # the engine has no hands of its own (law 1)
     hooks: Hooks = NoHooks()
+    collector: Collector = NoCollector()
+    commander: Commander = NoCommands()
+    read_line: Callable[[str], CommandLine] | None = None  # what is in a command line, by its text
+    keys: Keys = NoKeys()
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -55,4 +93,9 @@ class Place(msgspec.Struct, frozen=True):
     private: tuple[bytes, ...] = ()  # state and configuration, where they lie in the workspace
     export: bytes = b""  # plan.export: a file that gets a proposed plan's text
     staging: bool = True  # plan.staging
+    commit: bool = False  # plan.commit
+    bounds: Bounds = Bounds()  # [undo]: what is kept while a command runs
     modes: Modes = {}  # of the person's and the project's own
+    retention: Retention = Retention()  # undo.keep_days, undo.keep_mb
+    independent: bool | tuple[str, ...] = False  # approve.independent
+    account: str = ""  # whose process it is, whatever name they go by

@@ -7,12 +7,21 @@ from assent.core.event import Recorded
 from assent.core.record import PlanRecord, RunNote
 from assent.engine.agent_file import AgentFile, sync_agent
 from assent.engine.doors import Doors, Place
+from assent.engine.key_log import KeyLog
+from assent.engine.parts import Parts
+from assent.engine.plan.checkouts import Checkouts
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.drafts import Drafts
+from assent.engine.plan.partials import Partials
+from assent.engine.plan.patches import Patches
 from assent.engine.plan.plans import Plans
+from assent.engine.plan.readings import Readings
+from assent.engine.plan.rebasing import Rebasing
 from assent.engine.plan.reviews import Reviews
 from assent.engine.projections import Projections
 from assent.engine.run.commands import Commands
+from assent.engine.run.keeping import Keeping
+from assent.engine.run.past import Past
 from assent.engine.run.permits import Permits
 from assent.engine.run.runs import Runs
 from assent.engine.run.undoing import Undoing
@@ -27,7 +36,9 @@ from assent.engine.session.tooling import Tooling
 from assent.engine.trusts import Trusts
 from assent.engine.workspaces import Workspaces
 
-NOUNS = ("workspace", "session", "plan", "run", "permit", "grant")
+NOUNS = ("workspace", "session", "plan", "run", "permit", "grant", "reading")
+
+OF_PERSON = ("bundle/", "keys/")  # what a person decided about that belongs to no workspace
 
 
 class Engine:
@@ -39,11 +50,21 @@ class Engine:
         self._projections = Projections(doors)
         self.plans = Plans(doors, self._workspaces, self._projections)
         self.drafts = Drafts(doors, place, self.plans, self._projections)
+        self.patches = Patches(doors, place, self.drafts)
+        self.checkouts = Checkouts(doors, place, self.drafts)
         self.consents = Consents(doors, place, self.plans, self._projections)
-        self.reviews = Reviews(doors, self.plans)
+        self.rebasing = Rebasing(doors, self.plans, self.consents, self._projections)
+        self.reviews = Reviews(doors, self.plans, place)
+        self.partials = Partials(doors, place, self.plans, self.consents, self._projections)
+        self.readings = Readings(doors, place, self.reviews, self.partials, self._projections)
+        self.consents.reviewed = self.reviews.review
+        self.key_log = KeyLog(doors, place)
+        self.parts = Parts(doors, place, self.plans, self.consents, self.reviews)
         self.runs = Runs(doors, self.plans, self.consents, self._projections)
         self.permits = Permits(doors, place, self.runs)
         self.undoing = Undoing(doors, self.runs, self.consents)
+        self.past = Past(doors, self.runs)
+        self.keeping = Keeping(doors, place, self._workspaces, self.past, self._projections)
         self.commands = Commands(doors, place, self.runs)
         self.trusts = Trusts(doors, place, self._workspaces)
         self.facts = Facts(doors, self._workspaces)
@@ -114,9 +135,8 @@ class Engine:
     def log(self, after: int = 0) -> list[Recorded]:
         """Returns the workspace's events in the order in which they happened."""
         home = self._workspaces.find()
-        if home is None:
-            return []
-        streams = [f"{noun}/{home.workspace}" for noun in NOUNS]
+        streams = [f"{noun}/{home.workspace}" for noun in NOUNS] if home else []
+        streams += OF_PERSON
         return self._doors.store.read_all(streams, after)
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ import msgspec
 from assent.core.digest import operation_ids
 from assent.core.errors import AssentError
 from assent.core.journal import Finished
-from assent.core.operation import FileOperation, FileState, Operation, footprint
+from assent.core.operation import Operation, footprint
 from assent.core.paths import shown
 from assent.core.record import PlanRecord
 from assent.core.session_event import Todo
@@ -71,11 +71,11 @@ class Projections:
         self._write(record.plan_id, {"operations.json": partial(_operations, record, operations)})
 
     def backups(
-        self, plan_id: str, run: str, operations: tuple[FileOperation, ...], end: Finished
+        self, plan_id: str, run: str, operations: Sequence[Operation], end: Finished
     ) -> None:
         """Lists what can be restored after a run."""
         rows = [
-            {"path": shown(path), "before": _state(before), "result": result}
+            {"path": shown(path), "before": before, "result": result}
             for op, result in zip(operations, end.results, strict=True)
             for path, before, _ in footprint(op)
         ]
@@ -121,10 +121,6 @@ def tasks(text: bytes) -> list[dict[str, object]]:
     """Reads the check boxes of a plan's Markdown."""
     found = _TASK.findall(text.decode("utf-8", "backslashreplace"))
     return [{"text": words, "done": mark != " "} for mark, words in found]
-
-
-def _state(state: FileState | None) -> object:
-    return None if state is None else msgspec.to_builtins(state)
 
 
 def _json(content: object) -> bytes:

@@ -6,7 +6,9 @@ from assent.core.event import (
     Event,
     FactForgotten,
     FactRemembered,
+    NotesCarried,
     PlanSelected,
+    RunsDeleted,
     TrustGiven,
     TrustRevoked,
     WorkspaceMinted,
@@ -26,6 +28,7 @@ class Home(msgspec.Struct, frozen=True):
     current: str = ""
     seq: int = 0
     facts: tuple[FactRemembered, ...] = ()
+    carried: dict[str, str] = {}  # by approval with a note, the plan of which that is an item
 
 
 _decode = msgspec.json.Decoder(Home).decode
@@ -42,6 +45,11 @@ class Workspaces:
         self._doors = doors
         self._place = place
         self._known: Home | None = None  # as it was last seen
+
+    @property
+    def user(self) -> str:
+        """Who works here, as far as the system tells."""
+        return self._place.account or self._place.user
 
     def find(self) -> Home | None:
         """Returns the folder's workspace, if it has one."""
@@ -89,12 +97,19 @@ class Workspaces:
         """Records something about the workspace."""
         return self._append(self.open(), event)
 
+    def batch(self, event: Event) -> Batch:
+        """Prepares an event, to be recorded together with others or not at all."""
+        home = self.open()
+        return self._batch(home, _folded(home, event), event)
+
     def _append(self, home: Home, event: Event) -> Home:
         changed = _folded(home, event)
-        stream, at = f"workspace/{home.workspace}", self._doors.clock.now()
-        head = msgspec.json.encode(changed)
-        self._doors.store.append(Batch(stream, home.seq, at, (event,), head))
+        self._doors.store.append(self._batch(home, changed, event))
         return changed
+
+    def _batch(self, home: Home, changed: Home, event: Event) -> Batch:
+        stream, at = f"workspace/{home.workspace}", self._doors.clock.now()
+        return Batch(stream, home.seq, at, (event,), msgspec.json.encode(changed))
 
     def _all(self) -> list[Home]:
         found = []
@@ -109,20 +124,26 @@ class Workspaces:
 
 
 def _folded(home: Home | None, event: Event) -> Home:
+    if isinstance(event, WorkspaceMinted):
+        return Home(event.workspace, event.root, event.inode, "", 1)
+    assert home is not None, "a workspace's first event mints it"
+    return msgspec.structs.replace(home, seq=home.seq + 1, **_changes(home, event))
+
+
+def _changes(home: Home, event: Event) -> dict[str, object]:
+    """Returns the fields that an event changes."""
     match event:
-        case WorkspaceMinted(workspace, root, inode):
-            return Home(workspace, root, inode, "", 1)
-        case WorkspaceMoved(root) if home:
-            return msgspec.structs.replace(home, root=root, seq=home.seq + 1)
-        case PlanSelected(plan_id) if home:
-            return msgspec.structs.replace(home, current=plan_id, seq=home.seq + 1)
-        case FactRemembered() if home:
-            facts = (*home.facts, event)
-            return msgspec.structs.replace(home, facts=facts, seq=home.seq + 1)
-        case FactForgotten(gone) if home:
-            facts = tuple(fact for fact in home.facts if fact.fact != gone)
-            return msgspec.structs.replace(home, facts=facts, seq=home.seq + 1)
-        case TrustGiven() | TrustRevoked() if home:
-            return msgspec.structs.replace(home, seq=home.seq + 1)
+        case WorkspaceMoved(root):
+            return {"root": root}
+        case PlanSelected(plan_id):
+            return {"current": plan_id}
+        case FactRemembered():
+            return {"facts": (*home.facts, event)}
+        case FactForgotten(gone):
+            return {"facts": tuple(fact for fact in home.facts if fact.fact != gone)}
+        case NotesCarried(plan_id, approvals):
+            return {"carried": {**home.carried, **dict.fromkeys(approvals, plan_id)}}
+        case TrustGiven() | TrustRevoked() | RunsDeleted():
+            return {}
         case _:
             raise AssertionError("not a workspace's event")

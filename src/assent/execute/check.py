@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from assent.core.errors import Drift, Refused, StoreError
+from assent.core.course import spans
+from assent.core.errors import Drift, StoreError
 from assent.core.motion import Seen, needed_folders
-from assent.core.operation import FileOperation, FileState, MoveFile, RunCommand, footprint
+from assent.core.operation import FileOperation, FileState, MoveFile, WriteFile, footprint
 from assent.core.paths import ancestors, folded, shown
 from assent.core.plan import Plan
 from assent.ports import WHOLE, Blobs, Looks
@@ -22,14 +23,9 @@ class Difference(msgspec.Struct, frozen=True):
     found: str
 
 
-def file_operations(plan: Plan) -> tuple[FileOperation, ...]:
-    """Returns the plan's operations, all of which must be about files."""
-    operations = []
-    for op in plan.operations:
-        if isinstance(op, RunCommand):
-            raise Refused("This plan holds a command; commands cannot be applied yet.")
-        operations.append(op)
-    return tuple(operations)
+def first_files(plan: Plan) -> tuple[FileOperation, ...]:
+    """Returns the plan's first segment of files: what later ones meet, commands may change."""
+    return next((span.files for span in spans(plan.operations) if not span.command), ())
 
 
 def check_disk(plan: Plan, operations: Sequence[FileOperation], disk: Looks) -> None:
@@ -39,29 +35,30 @@ def check_disk(plan: Plan, operations: Sequence[FileOperation], disk: Looks) -> 
         return
     lines = [f"{shown(d.path)}: expected {d.expected}, found {d.found}." for d in found[:NAMED]]
     more = f" And {len(found) - NAMED} more." if len(found) > NAMED else ""
-    raise Drift(
-        "Files changed since the plan was made. " + " ".join(lines) + more, "assent propose"
-    )
+    raise Drift("Files changed since the plan was made. " + " ".join(lines) + more, "assent rebase")
 
 
 def differences(
     plan: Plan, operations: Sequence[FileOperation], disk: Looks
 ) -> Iterable[Difference]:
     """Yields every path that is not as the plan saw it, in the order of the plan."""
-    freed = _freed_folders(operations)
-    found = _look_at_all(disk, operations)
-    for op in operations:
-        for path, before, _ in footprint(op):
-            seen = found[path]
-            if seen == before or (before is None and seen == "folder" and path in freed):
-                continue
-            if not _same_name_in_other_case(op, path, seen):
-                yield Difference(path, told(before), told(seen))
-    removed = {path for op in operations for path, _, after in footprint(op) if after is None}
-    for folder in needed_folders(operations):
-        seen = _look(disk, folder)
-        if seen not in (None, "folder") and folder not in removed:
-            yield Difference(folder, "a folder", told(seen))
+    steps = [(op, path, before) for op in operations for path, before, _ in footprint(op)]
+    found = _look_at_all(disk, [path for _, path, _ in steps])
+    odd = [(op, path, before) for op, path, before in steps if found[path] != before]
+    freed = _freed_folders(operations) if odd else set()
+    for op, path, before in odd:
+        seen = found[path]
+        if before is None and seen == "folder" and path in freed:
+            continue
+        if not _same_name_in_other_case(op, path, seen):
+            yield Difference(path, told(before), told(seen))
+    needed = needed_folders(operations)
+    above = _look_at_all(disk, needed)
+    blocked = [folder for folder in needed if above[folder] not in (None, "folder")]
+    removed = _removed(operations) if blocked else set()
+    for folder in blocked:
+        if folder not in removed:
+            yield Difference(folder, "a folder", told(above[folder]))
     for file in plan.relied_on:
         seen = _look(disk, file.path)
         if not isinstance(seen, FileState) or seen.digest != file.digest:
@@ -73,11 +70,14 @@ def check_blobs(operations: Iterable[FileOperation], blobs: Blobs) -> None:
 
     What a run displaces is thrown away at its end, so undo rests on these copies alone.
     """
-    written = [op for op in operations if not isinstance(op, MoveFile)]
-    for path, before, after in [step for op in written for step in footprint(op)]:
-        if any(state and not blobs.has(state.digest) for state in (before, after)):
+    has = blobs.has
+    for op in operations:
+        if isinstance(op, MoveFile):
+            continue
+        before, after = op.before, op.after if isinstance(op, WriteFile) else None
+        if (before and not has(before.digest)) or (after and not has(after.digest)):
             raise StoreError(
-                f"The stored content of {shown(path)} is gone; nothing was changed.",
+                f"The stored content of {shown(op.path)} is gone; nothing was changed.",
                 "assent stage list",
             )
         if before is not None:
@@ -107,8 +107,7 @@ def told(seen: Seen | str) -> str:
             return words
 
 
-def _look_at_all(disk: Looks, operations: Sequence[FileOperation]) -> Mapping[bytes, Seen | str]:
-    paths = [path for op in operations for path, *_ in footprint(op)]
+def _look_at_all(disk: Looks, paths: Sequence[bytes]) -> Mapping[bytes, Seen | str]:
     try:
         return disk.look(paths)
     except OSError:
@@ -123,13 +122,11 @@ def _look(disk: Looks, path: bytes) -> Seen | str:
 
 
 def _freed_folders(operations: Iterable[FileOperation]) -> set[bytes]:
-    return {
-        above
-        for op in operations
-        for path, _, after in footprint(op)
-        if after is None
-        for above in ancestors(path)
-    }
+    return {above for path in _removed(operations) for above in ancestors(path)}
+
+
+def _removed(operations: Iterable[FileOperation]) -> set[bytes]:
+    return {path for op in operations for path, _, after in footprint(op) if after is None}
 
 
 def _same_name_in_other_case(op: FileOperation, path: bytes, seen: Seen | str) -> bool:

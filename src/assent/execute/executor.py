@@ -1,146 +1,152 @@
 """One loop for apply, resume and undo: read the journal, decide the next step, do it, note it."""
 
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Generator
 
 from assent.core.approval import ApprovedPlan
-from assent.core.errors import OtherDigest, WorkspaceError
+from assent.core.course import Course, course
+from assent.core.errors import OtherDigest, Refused
 from assent.core.journal import (
+    Entered,
     Entry,
     Finished,
+    Outcome,
     Progress,
     Recovering,
-    Result,
-    Settled,
+    Running,
+    Said,
     Started,
     Step,
+    Swept,
     Way,
-    next_step,
-    results,
     started,
 )
-from assent.core.motion import Layout, Motion, fills, motions, needed_folders, prunable
-from assent.core.operation import FileOperation, footprint
+from assent.core.motion import Layout
+from assent.core.operation import footprint
 from assent.core.permit import PermittedPlan
 from assent.core.plan import Plan
-from assent.execute.check import check_blobs, check_disk, file_operations
-from assent.execute.finish import finish
-from assent.execute.prepare import prepare
-from assent.execute.reverse import reverse
-from assent.execute.sweep import sweep
-from assent.ports import Blobs, Hands, Journal
+from assent.core.results import kept_slots, made_folders
+from assent.execute.commanding import Commanding, NoCommands, Order
+from assent.execute.ending import Place, results_at_the_end, why
+from assent.execute.files import Segment, enter, laid_out
+from assent.execute.start import check_start
+from assent.execute.turning import History, read_backs, read_changes, turned
+from assent.ports import Blobs, Commander, Hands, Journal
+
+Working = Generator[Progress | Said, None, Entry]
+Watched = Generator[Progress | Said, None, None]
 
 
 class Executor:
     """Applies what was consented to with the one pair of hands (law 1). It has no opinion."""
 
-    def __init__(self, hands: Hands, blobs: Blobs, journal: Journal) -> None:
+    def __init__(
+        self, hands: Hands, blobs: Blobs, journal: Journal, commander: Commander | None = None
+    ) -> None:
         self._hands = hands
         self._blobs = blobs
         self._journal = journal
+        self._commander = commander or NoCommands()
+        self._at: Segment | None = None  # the segment that was last at work
 
-    def apply(self, consented: ApprovedPlan | PermittedPlan, run: str) -> Iterator[Progress]:
+    def apply(self, consented: ApprovedPlan | PermittedPlan, run: str) -> Watched:
         """Applies a plan. A refusal comes before the first journal record and spends nothing."""
         plan_id, consent = _consent(consented)
         plan = consented.plan
-        operations = file_operations(plan)
-        check_blobs(operations, self._blobs)
-        check_disk(plan, operations, self._hands)
-        layout, missing = self._laid_out(run, operations)
-        first = Started(plan_id, plan.digest, consent, layout, missing)
-        self._journal.write(run, first)
-        yield from self._drive(run, operations)
+        first = check_start(plan, self._hands, self._blobs, self._commander)
+        if isinstance(consented, PermittedPlan) and len(first) < len(plan.operations):
+            raise Refused("A permit covers files alone; nothing was changed.")
+        layout, missing = laid_out(self._hands, run, first) if first else (Layout(run), ())
+        self._journal.write(run, Started(plan_id, plan.digest, consent, layout, missing))
+        yield from self._drive(run, plan)
 
-    def recover(self, plan: Plan, run: str, way: Way) -> Iterator[Progress]:
+    def recover(self, plan: Plan, run: str, way: Way) -> Watched:
         """Takes up a run that an earlier process left, with the plan that it was started with."""
         entries = self._journal.read(run)
         if plan.digest != started(entries).digest:
             raise OtherDigest("The run belongs to another plan.", "assent status")
-        if next_step(entries) is Step.OVER:
+        if self._place(run, plan).course.step is Step.OVER:
             return
         self._journal.write(run, Recovering(way))
-        yield from self._drive(run, file_operations(plan))
+        yield from self._drive(run, plan)
 
-    def _laid_out(
-        self, run: str, operations: Sequence[FileOperation]
-    ) -> tuple[Layout, tuple[bytes, ...]]:
-        try:
-            layout = self._hands.layout(run, operations)
-            return layout, self._hands.missing(needed_folders(operations))
-        except OSError as error:
-            raise WorkspaceError(
-                f"The workspace cannot be prepared ({error.strerror}); nothing was changed.",
-                "assent build",
-            ) from error
-
-    def _drive(self, run: str, operations: Sequence[FileOperation]) -> Iterator[Progress]:
+    def _drive(self, run: str, plan: Plan) -> Watched:
         """Goes on until the journal says that the run is over or waits for a person (law 5)."""
-        first = started(self._journal.read(run))
-        renames = motions(operations, first.layout)
         while True:
-            entries = self._journal.read(run)
-            step = next_step(entries)
+            place = self._place(run, plan)
+            step = place.course.step
             if step in (Step.WAIT, Step.OVER):
                 return
-            entry = yield from self._do(step, entries, operations, renames)
+            entry = yield from self._do(step, place)
             self._journal.write(run, entry)
 
-    def _do(
-        self,
-        step: Step,
-        entries: Sequence[Entry],
-        operations: Sequence[FileOperation],
-        renames: Sequence[Motion],
-    ) -> Generator[Progress, None, Entry]:
-        first = started(entries)
+    def _place(self, run: str, plan: Plan) -> Place:
+        entries = self._journal.read(run)
+        backs = read_backs(entries, self._blobs)
+        history = History(plan.operations, entries, backs, read_changes(self._blobs))
+        return Place(run, plan, history, course(plan.operations, entries, backs))
+
+    def _do(self, step: Step, place: Place) -> Working:
+        now = place.course
         match step:
-            case Step.PREPARE:
-                slots, folder = fills(operations, first.layout), first.layout.folder
-                work: Generator[int, None, Entry] = prepare(self._hands, self._blobs, folder, slots)
-                return (yield from _watched(step, len(slots), work))
-            case Step.FINISH | Step.CONTINUE:
-                look = step is Step.CONTINUE
-                work = finish(self._hands, renames, first, look=look)
-                return (yield from _watched(step, len(renames), work))
-            case Step.REVERSE:
-                return reverse(self._hands, renames, first.folders)
-            case Step.ABANDON:
-                return Settled("rolled_back")
-            case Step.ACCEPT:
-                return Settled("done", first.folders, accepted=True)
+            case Step.RUN | Step.RECKON:
+                return (yield from self._command(step, place))
+            case Step.ENTER:
+                return enter(self._hands, self._blobs, now, _slots(place))
+            case Step.SWEEP:
+                return self._sweep(place)
+            case Step.TURN | Step.HALT | Step.CLOSE:
+                return self._decide(step, place)
             case _:
-                return self._sweep(entries, operations, renames)
+                return (yield from self._segment(now).do(step))
 
-    def _sweep(
-        self,
-        entries: Sequence[Entry],
-        operations: Sequence[FileOperation],
-        renames: Sequence[Motion],
-    ) -> Finished:
-        layout = started(entries).layout
-        settled = next(entry for entry in reversed(entries) if isinstance(entry, Settled))
-        kept = sweep(self._hands, settled, layout, operations, renames)
-        if layout.beside or prunable(operations):
-            # An emptied slot, or a folder, must not come back among the person's files. If it does
-            # after all, it holds nothing that is not elsewhere: the run is settled and on disk.
-            with suppress(OSError):
-                self._hands.sync()
-        found = results(entries, renames, len(operations))
-        if settled.accepted:
-            found = tuple(self._result_on_disk(op) for op in operations)
-        return Finished(settled.outcome, found, settled.made, kept)
+    def _decide(self, step: Step, place: Place) -> Entry:
+        match step:
+            case Step.TURN:
+                return turned(place.history, self._hands, self._blobs)
+            case Step.HALT:
+                return why(place)
+            case _:
+                now = place.course
+                back = now.back is not None and now.word != "accept"
+                return self._finished(place, "rolled_back" if back else "done")
 
-    def _result_on_disk(self, op: FileOperation) -> Result:
-        """Says what became of an operation in a run that a person accepted as it stands."""
-        try:
-            seen = self._hands.look([path for path, *_ in footprint(op)])
-        except OSError:
-            return "unknown"
-        if all(seen[path] == after for path, _, after in footprint(op)):
-            return "done"
-        if all(seen[path] == before for path, before, _ in footprint(op)):
-            return "undone"
-        return "unknown"
+    def _segment(self, now: Course) -> Segment:
+        """Returns the segment that the run is in; its motions are worked out once."""
+        if self._at is None or not self._at.goes_on(now):
+            self._at = Segment(self._hands, self._blobs, now)
+        return self._at
+
+    def _command(self, step: Step, place: Place) -> Working:
+        commanding = Commanding(self._commander, self._hands, self._blobs, self._journal)
+        if step is Step.RECKON:
+            entries = reversed(place.history.entries)
+            return commanding.reckon(next(e for e in entries if isinstance(e, Running)))
+        span = place.course.span
+        assert span.command is not None, "a command is due"
+        traces = place.history.traces()
+        touched = {path for trace in traces for path, *_ in footprint(trace.operation)}
+        order = Order(span.first, span.command, place.plan.digest, sorted(touched))
+        return (yield from commanding.run(place.run, order))
+
+    def _sweep(self, place: Place) -> Entry:
+        now, settled = place.course, place.course.settled
+        kept = self._segment(now).sweep()
+        if not now.ends:
+            return Swept(now.at, settled.outcome, settled.made, kept)
+        return self._finished(place, settled.outcome, kept)
+
+    def _finished(self, place: Place, outcome: Outcome, kept: tuple[bytes, ...] = ()) -> Finished:
+        entries = place.history.entries
+        made = made_folders(entries) if outcome == "done" else ()
+        return Finished(
+            outcome, results_at_the_end(place, self._hands), made, (*kept_slots(entries), *kept)
+        )
+
+
+def _slots(place: Place) -> str:
+    """Names the slots of a segment: no other one of this run has ever had the same."""
+    earlier = sum(isinstance(entry, Entered) for entry in place.history.entries)
+    return f"{place.run}.{earlier + 1}"
 
 
 def _consent(consented: ApprovedPlan | PermittedPlan) -> tuple[str, str]:
@@ -152,15 +158,3 @@ def _consent(consented: ApprovedPlan | PermittedPlan) -> tuple[str, str]:
             return "", consented.permit.id
         case _:
             raise TypeError("The executor applies an ApprovedPlan or a PermittedPlan alone.")
-
-
-def _watched(
-    step: Step, total: int, work: Generator[int, None, Entry]
-) -> Generator[Progress, None, Entry]:
-    """Turns counts into progress and hands on the entry that the work ends with."""
-    while True:
-        try:
-            yield Progress(step, next(work), total)
-        except StopIteration as end:
-            entry: Entry = end.value
-            return entry

@@ -2,8 +2,9 @@
 
 from collections.abc import Generator, Sequence
 
-from assent.core.journal import Aborted, Settled, Started
-from assent.core.motion import Clear, Motion, Put, Status, Swap, Take, forward, places
+from assent.core.journal import Aborted, Entered, Settled, Started
+from assent.core.motion import Clear, Motion, Put, Seen, Status, Swap, Take, forward, places
+from assent.core.paths import ancestors, parent
 from assent.ports import Hands
 
 PACE = 64  # motions between two reports of progress
@@ -14,17 +15,18 @@ class Changed(Exception):
 
 
 def finish(
-    hands: Hands, motions: Sequence[Motion], first: Started, *, look: bool
+    hands: Hands, motions: Sequence[Motion], first: Started | Entered, *, look: bool
 ) -> Generator[int, None, Settled | Aborted]:
     """Does the motions in order and syncs; with `look`, only those the disk says are missing."""
     made: list[bytes] | None = None
     at, index, path = 0, 0, b""
+    whole = _Whole(hands, () if look else motions)
     try:
         for at, motion in enumerate(motions):
             index, path = motion.index, motion.path
             if made is None and isinstance(motion, Put):
-                made = [folder for folder in first.folders if hands.make_folder(folder) or look]
-            if not look or _is_to_do(hands, motion):
+                made = [f for f in first.folders if whole.brings(f) or hands.make_folder(f) or look]
+            if not whole.perform(motion) and (not look or _is_to_do(hands, motion)):
                 _perform(hands, motion)
             if at % PACE == 0:
                 yield at
@@ -34,6 +36,53 @@ def finish(
     except OSError as error:
         return Aborted(at, index, path, error.strerror or str(error), "failed")
     return Settled("done", tuple(made or ()))
+
+
+class _Whole:
+    """Folders that go as a whole, each with the first motion of a file in it.
+
+    That is for a run that nothing has cut off so far: whoever goes on after that, or goes back,
+    does so file by file.
+    """
+
+    def __init__(self, hands: Hands, motions: Sequence[Motion]) -> None:
+        self._hands = hands
+        self._slots: dict[bytes, dict[bytes, Seen]] = {}  # what is taken, by folder
+        self._brought: set[bytes] = set()
+        self._over: set[bytes] = set()
+        for motion in motions:
+            if isinstance(motion, Take) and motion.whole:
+                self._slots.setdefault(motion.whole, {})[motion.slot] = None
+            elif isinstance(motion, Put) and motion.whole:
+                self._brought.add(motion.whole)
+        self._some = bool(self._slots or self._brought)
+
+    def brings(self, folder: bytes) -> bool:
+        """Tells whether a folder comes with one that is brought."""
+        return bool(self._brought) and not self._brought.isdisjoint((folder, *ancestors(folder)))
+
+    def perform(self, motion: Motion) -> bool:
+        """Renames the folder of a motion, if it has one, once, and checks the file if displaced."""
+        if not self._some or not isinstance(motion, Take | Put) or not motion.whole:
+            return False
+        if motion.whole not in self._over:
+            self._over.add(motion.whole)
+            if isinstance(motion, Put):
+                _rename(self._hands, motion.whole_slot, motion.whole)
+            else:
+                self._take(motion)
+        if isinstance(motion, Take) and self._slots[motion.whole][motion.slot] != motion.before:
+            raise Changed("it changed a moment before it was replaced")
+        return True
+
+    def _take(self, motion: Take) -> None:
+        slots = self._slots[motion.whole]
+        _rename(self._hands, motion.whole, motion.whole_slot)
+        if self._hands.look((motion.whole_slot,))[motion.whole_slot] != "folder":
+            raise Changed("its folder was replaced")
+        if self._hands.holds_files(motion.whole_slot, besides=slots):
+            raise Changed("a file appeared beside it")
+        slots |= self._hands.look(slots)
 
 
 def _is_to_do(hands: Hands, motion: Motion) -> bool:
@@ -47,19 +96,25 @@ def _is_to_do(hands: Hands, motion: Motion) -> bool:
 
 
 def _perform(hands: Hands, motion: Motion) -> None:
+    match motion:
+        case Swap():
+            _rename(hands, motion.slot, motion.path, exchange=True)
+        case Put():
+            _rename(hands, motion.slot, motion.path)
+        case Take() | Clear():
+            if isinstance(motion, Take) and motion.whole:
+                hands.make_folder(parent(motion.slot))
+            _rename(hands, motion.path, motion.slot)
+    _check_displaced(hands, motion)
+
+
+def _rename(hands: Hands, source: bytes, target: bytes, *, exchange: bool = False) -> None:
     try:
-        match motion:
-            case Swap():
-                hands.exchange(motion.slot, motion.path)
-            case Put():
-                hands.rename(motion.slot, motion.path)
-            case Take() | Clear():
-                hands.rename(motion.path, motion.slot)
+        (hands.exchange if exchange else hands.rename)(source, target)
     except FileExistsError:
         raise Changed("something was put there meanwhile") from None
     except FileNotFoundError:
         raise Changed("it is gone") from None
-    _check_displaced(hands, motion)
 
 
 def _check_displaced(hands: Hands, motion: Motion) -> None:

@@ -1,11 +1,15 @@
 """Reversing: takes back the renames of an aborted run, motion by motion, as the disk allows."""
 
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 from assent.core.journal import Conflict, Halted, Settled
 from assent.core.motion import Clear, Motion, Put, Status, Swap, Take, backward, places
+from assent.core.operation import FileState
 from assent.core.paths import parent
 from assent.ports import Hands
+
+Came: TypeAlias = Literal["whole", "none", "each"]  # as it went; it had not gone; file by file
 
 
 def reverse(hands: Hands, motions: Sequence[Motion], folders: Sequence[bytes]) -> Settled | Halted:
@@ -13,10 +17,11 @@ def reverse(hands: Hands, motions: Sequence[Motion], folders: Sequence[bytes]) -
     conflicts = []
     undone: dict[int, None] = {}
     folders_left = list(reversed(folders))
+    wholes: dict[bytes, Came] = {}  # how folders came back that may have been taken as a whole
     for motion in reversed(motions):
         if isinstance(motion, Take | Clear):
             _remove(hands, folders_left)
-        reason = _take_back(hands, motion)
+        reason = _go_back(hands, motion, wholes)
         if reason is None:
             undone[motion.index] = None
         elif reason:
@@ -33,12 +38,39 @@ def reverse(hands: Hands, motions: Sequence[Motion], folders: Sequence[bytes]) -
     return Settled("rolled_back", undone=tuple(undone))
 
 
+def _came_back(hands: Hands, take: Take) -> Came:
+    """Gives back a folder that was taken as a whole, and with it whatever others put there."""
+    try:
+        seen = hands.look((take.whole, take.whole_slot))
+        if seen[take.whole_slot] is None:
+            return "none"
+        if seen[take.whole] is not None:
+            return "each"
+        hands.make_folder(parent(take.whole))
+        hands.rename(take.whole_slot, take.whole)
+    except OSError:
+        return "each"  # one by one its files may go back, or say why not
+    return "whole" if seen[take.whole_slot] == "folder" else "none"
+
+
+def _go_back(hands: Hands, motion: Motion, wholes: dict[bytes, Came]) -> str | None:
+    """Reverses one motion, or with the first one of a folder all that went with it."""
+    if isinstance(motion, Take) and motion.whole:
+        came = wholes.get(motion.whole) or _came_back(hands, motion)
+        wholes[motion.whole] = came
+        if came != "each":
+            return None if came == "whole" else ""
+    return _take_back(hands, motion)
+
+
 def _take_back(hands: Hands, motion: Motion) -> str | None:
     """Reverses one motion if the disk says that it happened.
 
     Returns None if it did, an empty text if there was nothing to do, or why it was not possible.
     """
     try:
+        if isinstance(motion, Put) and motion.whole and _never_left(hands, motion):
+            return ""
         seen = hands.look(places(motion))
         match backward(motion, seen):
             case Status.DONE:
@@ -54,6 +86,12 @@ def _take_back(hands: Hands, motion: Motion) -> str | None:
         return error.strerror or str(error)
 
 
+def _never_left(hands: Hands, put: Put) -> bool:
+    """Tells whether a file still waits to be brought; then its name need not even be a folder's."""
+    found = hands.look((put.slot,))[put.slot]
+    return isinstance(found, FileState) and found.digest == put.after.digest
+
+
 def _give_back(hands: Hands, motion: Motion) -> None:
     hands.make_folder(parent(motion.path))
     hands.rename(motion.slot, motion.path)
@@ -65,6 +103,7 @@ def _undo_rename(hands: Hands, motion: Motion) -> str | None:
             _give_back(hands, motion)
             return None
         case Put():
+            hands.make_folder(parent(motion.slot))  # it went where the file came from, if whole
             hands.rename(motion.path, motion.slot)
             if hands.look((motion.slot,))[motion.slot] == motion.after:
                 return None

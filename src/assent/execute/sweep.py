@@ -1,7 +1,9 @@
 """Sweeping: empties the slots of a settled run; bytes that exist nowhere else are kept."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from errno import ELOOP
+
+import msgspec
 
 from assent.core.journal import Settled
 from assent.core.motion import Clear, Layout, Motion, Swap, Take, fills, prunable
@@ -9,24 +11,29 @@ from assent.core.operation import FileOperation, FileState, MoveFile, footprint
 from assent.ports import Hands
 
 
-def sweep(
-    hands: Hands,
-    settled: Settled,
-    layout: Layout,
-    operations: Sequence[FileOperation],
-    renames: Sequence[Motion],
-) -> tuple[bytes, ...]:
+class Slots(msgspec.Struct, frozen=True):
+    """Everything that may lie in the slots of a segment, and which contents are kept as blobs."""
+
+    layout: Layout
+    operations: Sequence[FileOperation]
+    renames: Sequence[Motion]
+    has: Callable[[str], bool]
+
+
+def sweep(hands: Hands, settled: Settled, slots: Slots) -> tuple[bytes, ...]:
     """Removes filled slots and folders that the plan leaves empty; returns the slots that stay.
 
     Where a person accepted a half-done run, a slot can hold somebody's late change, or a file on
     its way from one name to another: the only copy there is.
     """
-    new = [fill.slot for fill in fills(operations, layout)]
-    filled = _filled(settled, new, renames)
-    only = _only_copies(hands, operations, renames) if settled.accepted else frozenset()
-    kept = [slot for slot in filled if slot in only or not _gone(hands, slot)]
+    layout, operations, renames = slots.layout, slots.operations, slots.renames
+    filled = _filled(settled, slots)
+    only = _only_copies(hands, slots) if settled.accepted else frozenset()
+    kept = [slot for slot in filled if slot in only]
+    left = hands.remove_all([slot for slot in filled if slot not in only])
+    kept += [slot for slot in left if not _gone(hands, slot)]
     cleared = [m.slot for m in renames if isinstance(m, Clear)]
-    kept += [slot for slot in cleared if _is_used(hands, slot)]
+    kept += [slot for slot in (*cleared, *layout.whole_slots) if _is_used(hands, slot)]
     # Only now can nothing bring the folders back, which would have lost their modes and owners.
     pruned = [] if settled.outcome == "rolled_back" or settled.accepted else prunable(operations)
     for folder in (*pruned, layout.folder):
@@ -34,8 +41,11 @@ def sweep(
     return tuple(kept)
 
 
-def _filled(settled: Settled, new: Sequence[bytes], renames: Sequence[Motion]) -> Iterable[bytes]:
+def _filled(settled: Settled, slots: Slots) -> Iterable[bytes]:
     """Returns the slots that can hold something: old content if done, new if rolled back."""
+    renames = slots.renames
+    if settled.outcome == "rolled_back" or settled.accepted:
+        new = [fill.slot for fill in fills(slots.operations, slots.layout)]
     if settled.outcome == "rolled_back":
         return new
     if settled.accepted:
@@ -43,18 +53,20 @@ def _filled(settled: Settled, new: Sequence[bytes], renames: Sequence[Motion]) -
     return [m.slot for m in renames if isinstance(m, Swap) or (isinstance(m, Take) and not m.to)]
 
 
-def _only_copies(
-    hands: Hands, operations: Sequence[FileOperation], renames: Iterable[Motion]
-) -> frozenset[bytes]:
+def _only_copies(hands: Hands, slots: Slots) -> frozenset[bytes]:
     """Returns the slots whose content is neither a blob nor under a name of its own operation."""
+    operations = slots.operations
     blobs = {
         state
         for op in operations
         if not isinstance(op, MoveFile)  # of a moved file nothing was kept
         for _, *states in footprint(op)
         for state in states
+        if state is None or slots.has(state.digest)  # nor, maybe, of what a command made
     }
-    return frozenset(m.slot for m in renames if _is_only(hands, m, operations[m.index], blobs))
+    return frozenset(
+        m.slot for m in slots.renames if _is_only(hands, m, operations[m.index], blobs)
+    )
 
 
 def _is_only(hands: Hands, motion: Motion, op: FileOperation, blobs: set[FileState | None]) -> bool:

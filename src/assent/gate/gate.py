@@ -19,8 +19,9 @@ from assent.gate.always import always
 from assent.gate.fences import Fences
 from assent.gate.forms import forms
 from assent.gate.granted import granted
-from assent.gate.lines import line_matters, planning_matters, read_only
-from assent.gate.matter import NAMES, Matter, matter_of
+from assent.gate.lines import line_matters, planning_matters, read_only, staged_matters
+from assent.gate.matter import NAMES, Matter, matter_of, unstaged
+from assent.gate.no_file import NoFile
 from assent.gate.risk import risk
 from assent.gate.stacks import Stacks
 
@@ -144,7 +145,16 @@ class RuleGate:
         if posture.mode != "plan":
             return line_matters(request, posture, self._line(request.resource))
         text = request.resource
-        files = self._operands(text) if self._operands else read_only(self._line(text))
+        try:
+            files = self._operands(text) if self._operands else read_only(self._line(text))
+        except NoFile:
+            raise
+        except Refused as refused:
+            why = unstaged(posture)
+            if why is not None or not text.strip():
+                message = " ".join(filter(None, [refused.message, why]))
+                raise Refused(message, refused.next) from refused
+            return staged_matters(request, posture, self._line(text), refused.message)
         is_ruled = self._stacks.speak_of(request, posture.agents)
         return planning_matters(request, posture, self._commands(text) if is_ruled else (), files)
 
@@ -206,12 +216,13 @@ def _ruled(matter: Matter, said: Said, posture: Posture) -> Decision:
 
 
 def _stages(opinion: Opinion, matter: Matter, posture: Posture) -> bool:
-    """Tells whether staging does for the question: a plan's edits are all asked about later.
+    """Tells whether staging does for the question: all of a plan is asked about later.
 
-    Only a rule that names files wants to be asked about each of them while planning, too.
+    Only a rule that names files wants to be asked about each edit of them while planning, too.
     """
-    is_staged = posture.mode == "plan" and matter.request.action is Action.EDIT
-    return is_staged and opinion.rule.action == "ask" and is_bare(opinion.rule.pattern)
+    is_staged = posture.mode == "plan" and matter.default.verdict is Verdict.STAGE
+    asks_all = bool(matter.whole) or is_bare(opinion.rule.pattern)
+    return is_staged and opinion.rule.action == "ask" and asks_all
 
 
 def _is_free(posture: Posture) -> bool:

@@ -7,7 +7,14 @@ import msgspec
 from assent.core.command_line import CommandLine
 from assent.core.errors import Refused
 from assent.core.tool import Action, Decision, Posture, Request, Verdict, strictest
-from assent.gate.matter import Matter, asks, bounded, matter_of, unsure
+from assent.gate.matter import (
+    Matter,
+    asks,
+    bounded,
+    edit_floor,
+    matter_of,
+    unsure,
+)
 
 FAR = ("/", "~", "..")
 UNCERTAIN = Decision(Verdict.ASK, "Not every command in this line could be told apart.", "defaults")
@@ -20,6 +27,25 @@ def planning_matters(
     texts = commands or (request.resource,)
     yield from (Matter(_part(request, text), whole=request.resource) for text in texts)
     yield from _files(files, posture)
+
+
+def staged_matters(
+    request: Request, posture: Posture, line: CommandLine, why: str
+) -> Iterator[Matter]:
+    """Yields what is to be decided while planning about a line that may write: it is staged.
+
+    Nobody is asked about its parts: the person who approves the plan reads the whole line.
+    """
+    whole = request.resource
+    if line.danger:
+        yield bounded(Matter(request), line.danger, "defaults")
+        return
+    staged = Decision(Verdict.STAGE, f"Plan mode stages what does not only read. {why}")
+    for text in dict.fromkeys((*line.commands, whole)):
+        yield Matter(_part(request, text), staged, staged, whole=whole)
+    for path in (*line.writes, *line.perhaps):
+        edit = Request(Action.EDIT, path)
+        yield Matter(edit, staged, edit_floor(path, posture), whole=whole)
 
 
 def line_matters(request: Request, posture: Posture, line: CommandLine) -> Iterator[Matter]:

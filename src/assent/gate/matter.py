@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from assent.core.agent import Agent
 from assent.core.mode import Mode
 from assent.core.plan import Scope
 from assent.core.ruling import lacks, names_of
@@ -170,6 +171,23 @@ def _outside(request: Request, posture: Posture) -> Matter:
 
 def _loop(request: Request, posture: Posture) -> Matter:
     return Matter(request, LOOPS)
+
+
+def unstaged(posture: Posture) -> str | None:
+    """Says why no command is staged here, in no words if that is plain; None: one would be."""
+    if posture.child or not posture.staging or any(map(_edits_nothing, posture.agents)):
+        return ""
+    if lacks(posture.custom, ("write", "edit")):
+        return ""
+    limits = unsure(posture)
+    return limits.reason if limits else None
+
+
+def _edits_nothing(agent: Agent) -> bool:
+    """Tells whether an agent's file takes the tools away that change files."""
+    off = [name.lower() for name, on in agent.tools.items() if on is False]
+    off += [name.lower() for name, rule in agent.permission.items() if rule == "deny"]
+    return any(agent.denies(name) or name in off for name in ("write", "edit"))
 
 
 def unsure(posture: Posture) -> Decision | None:

@@ -1,9 +1,41 @@
 """The doors: what the floors above core ask of the world; a page of protocols for each part."""
 
-from assent.ports.files import Facts, Files, Hands, Journal, Looks, PlanFile, Projection
+from assent.ports.files import (
+    Checkout,
+    Facts,
+    Files,
+    Hands,
+    Journal,
+    Looks,
+    PlanFile,
+    Projection,
+    Sort,
+)
 from assent.ports.judging import Asker, Gate, Guard, Heard, Hooks
-from assent.ports.running import Answers, Fetch, Fetched, Model, Opened, Outside, Process, Shell
-from assent.ports.storing import WHOLE, Batch, Blobs, Checked, Clock, Locks, Signer, Store
+from assent.ports.running import (
+    Answers,
+    Commander,
+    Fetch,
+    Fetched,
+    Model,
+    Opened,
+    Outside,
+    Process,
+    Shell,
+)
+from assent.ports.storing import (
+    WHOLE,
+    Batch,
+    Blobs,
+    Checked,
+    Clock,
+    Collector,
+    Freed,
+    Keys,
+    Locks,
+    Signer,
+    Store,
+)
 from assent.ports.working import Driver, Turn
 
 __all__ = [
@@ -13,18 +45,23 @@ __all__ = [
     "Batch",
     "Blobs",
     "Checked",
+    "Checkout",
     "Clock",
+    "Collector",
+    "Commander",
     "Driver",
     "Facts",
     "Fetch",
     "Fetched",
     "Files",
+    "Freed",
     "Gate",
     "Guard",
     "Hands",
     "Heard",
     "Hooks",
     "Journal",
+    "Keys",
     "Locks",
     "Looks",
     "Model",
@@ -35,6 +72,7 @@ __all__ = [
     "Projection",
     "Shell",
     "Signer",
+    "Sort",
     "Store",
     "Turn",
 ]

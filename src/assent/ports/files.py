@@ -1,13 +1,15 @@
 """Doors to the workspace: the person's files, the hands that change them, and our own."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import BinaryIO, Protocol
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import BinaryIO, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from assent.core.journal import Entry
 from assent.core.motion import Fill, Layout, Seen
 from assent.core.operation import FileOperation
+
+Sort: TypeAlias = Literal["file", "link", "folder", "other"]
 
 
 class Facts(msgspec.Struct, frozen=True):
@@ -53,6 +55,16 @@ class Files(Looks, Protocol):
         """Returns what a change of each file would show in, without git's; None: too many."""
 
 
+class Checkout(Looks, Protocol):
+    """A folder elsewhere that the workspace is compared with; no symlink is ever followed."""
+
+    def entries(self, folder: bytes) -> dict[bytes, Sort]:
+        """Lists the names in a folder, sorted, and what each is."""
+
+    def open(self, path: bytes) -> BinaryIO:
+        """Opens a file's content; of a symlink, its target."""
+
+
 class Hands(Looks, Protocol):
     """The one pair of hands (law 1): what the executor does to the person's files.
 
@@ -79,13 +91,16 @@ class Hands(Looks, Protocol):
     def remove_folder(self, path: bytes) -> bool:
         """Removes a folder, and empty folders in it, if it holds no file; tells whether it went."""
 
-    def holds_files(self, folder: bytes) -> bool:
-        """Tells whether anything but folders lies below."""
+    def holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
+        """Tells whether anything lies below but folders and these files."""
 
     def remove(self, path: bytes) -> None: ...
 
-    def sync(self) -> None:
-        """Returns when everything done so far is on disk."""
+    def remove_all(self, paths: Sequence[bytes]) -> list[bytes]:
+        """Removes files, in any order; returns those that could not be, for another try."""
+
+    def sync(self, *, foreign: bool = False) -> None:
+        """Returns when everything done so far is on disk; with `foreign`, by whoever it was."""
 
 
 class Journal(Protocol):
@@ -130,6 +145,9 @@ class Projection(Protocol):
 
     def write_state(self, plan_id: str, files: Mapping[str, bytes]) -> None:
         """Writes readable copies under the state folder; they give nobody any power."""
+
+    def remove_state(self, plan_id: str, name: str) -> None:
+        """Removes one of those copies, if it is there."""
 
     def read_agent(self) -> bytes | None:
         """Returns the plan agent's definition as it stands in the workspace, if it does."""

@@ -5,8 +5,10 @@ from typing import Protocol
 
 import msgspec
 
+from assent.core.changes import Changes
 from assent.core.model import Answer, Prompt
-from assent.core.process import Chunk, Ended, Limits, Program, Standing
+from assent.core.operation import RunCommand
+from assent.core.process import Chunk, Ended, Errand, Limits, Program, Standing
 from assent.core.provider import Prices
 
 
@@ -40,13 +42,35 @@ class Process(Protocol):
         """Runs a pipeline and streams its output; `Ended` comes last. Closing it ends them all."""
 
     def perform(
-        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
+        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
-        """Runs a command line by the system's shell, which may write in the workspace.
+        """Runs a command that may write in the workspace, in the profile that it names.
 
-        Confined, it can write nowhere else, connect nowhere, and change neither git's nor Assent's
-        own files; raises Refused where no sandbox holds. Unconfined, it can do what the person can.
+        Confined, it can write nowhere else, connect nowhere unless it says so, and change neither
+        git's nor Assent's own files (to commit, not git's settings and hooks); raises Refused where
+        no sandbox holds. Unconfined, it can do what the person can.
         """
+
+
+class Commander(Protocol):
+    """Runs the commands of plans, and tells what they changed."""
+
+    def check(self, command: RunCommand) -> None:
+        """Raises Refused if the command could not run here as its plan says."""
+
+    def record(self) -> str:
+        """Keeps what stands in the workspace now; returns the blob that tells of it, flushed."""
+
+    def run(
+        self, command: RunCommand, digest: str, paths: Sequence[bytes]
+    ) -> Iterator[Chunk | Ended]:
+        """Runs a command of the plan with this digest; `Ended` comes last. Closing it ends it.
+
+        `paths` are the files that the run has changed so far, which is what a commit is about.
+        """
+
+    def changes(self, before: str) -> Changes:
+        """Returns what is other than in a record, every content kept that an undo would need."""
 
 
 class Shell(Protocol):

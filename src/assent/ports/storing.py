@@ -1,6 +1,6 @@
 """Doors to what is kept: the log, contents, the key, locks and time."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -75,6 +75,24 @@ class Blobs(Protocol):
         """Streams the content; raises StoreError at the end if it does not match its name."""
 
 
+class Freed(msgspec.Struct, frozen=True):
+    """What a collection removed; `later` are bytes that nobody needs and that are too young."""
+
+    contents: int = 0
+    size: int = 0
+    later: int = 0
+
+
+class Collector(Protocol):
+    """Removes contents that nothing names any more."""
+
+    def due(self) -> bool:
+        """Tells whether it is time to collect although nobody asked for it."""
+
+    def collect(self, needed: Callable[[str], bool]) -> Freed:
+        """Removes what is not needed, but nothing that was kept within the last hour."""
+
+
 class Signer(Protocol):
     """The key that says which machine's person approved; it never leaves the state directory."""
 
@@ -86,6 +104,16 @@ class Signer(Protocol):
 
     def verify(self, key: str, payload: bytes, signature: str) -> bool:
         """Tells whether this machine's key made the signature."""
+
+
+class Keys(Protocol):
+    """Whose signatures count besides this machine's own: those that its person or system lists."""
+
+    def trusted(self, key: str) -> bool:
+        """Tells whether a public key is listed and was not revoked."""
+
+    def verify(self, key: str, payload: bytes, signature: str) -> bool:
+        """Tells whether whoever holds this key made the signature, trusted or not."""
 
 
 class Locks(Protocol):

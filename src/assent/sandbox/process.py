@@ -4,21 +4,24 @@ import os
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from threading import Lock
+from typing import TypeGuard
 
 import msgspec
 
 from assent.core.errors import Refused
 from assent.core.fence import Fence
 from assent.core.paths import inside, one_line
-from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
+from assent.core.process import Chunk, Ended, Errand, Hold, Limits, Program, Standing
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.environment import FOLDERS
-from assent.sandbox.running.performing import SHELLS, Unconfined, personal, shell_program
+from assent.sandbox.running.gitsettings import ARGUMENTS, for_commit, setting_files, where
+from assent.sandbox.running.performing import SHELLS, Unconfined, errand_program, personal
 from assent.sandbox.running.plain import Plain
 from assent.sandbox.running.tool import find_tool
 from assent.sandbox.trial.standing import Standings
 from assent.sandbox.view.profile import Profile
 from assent.sandbox.view.programs import Programs
+from assent.sandbox.view.purposes import committing, networked
 from assent.sandbox.view.sight import Sight
 from assent.sandbox.view.toolchains import path_folders
 from assent.sandbox.view.trail import outermost, trail
@@ -85,21 +88,26 @@ class LocalProcess:
         return self._confined().run(pipeline, folder, limits)
 
     def perform(
-        self, line: str, folder: bytes, limits: Limits, *, confined: bool = True
+        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
-        """Runs a line by the system's shell; confined, only in a sandbox that holds (law 9)."""
+        """Runs a command; all but an unconfined one only in a sandbox that holds (law 9)."""
+        free = not confined or errand.profile == "unconfined"
         standing = self.standing()
-        if confined and standing.hold is not Hold.HELD:
+        if not free and standing.hold is not Hold.HELD:
             raise Refused(
                 f"The command did not run: it needs a sandbox. {standing.reason}", standing.next
             )
-        shell = self.program(SHELLS)
-        if shell is None or "\0" in line:
-            raise Refused("The command did not run: no shell takes it. Nothing was changed.")
-        program = shell_program(shell, line)
-        if confined:
-            return self._written(program, folder, limits)
-        return Unconfined(personal(self._environment, self._withheld)).run(program, folder, limits)
+        program = errand_program(errand, None if errand.argv else self.program(SHELLS))
+        if free:
+            own = personal(self._environment, self._withheld)
+            return Unconfined(own).run(program, folder, limits)
+        if errand.profile == "commit":
+            profile = committing(self._sight.profile(fence=self._fence))
+            return self._written(self._as_the_person(program), folder, limits, profile)
+        profile = self._sight.profile(writable=True, fence=self._fence)
+        if errand.network:
+            profile = networked(profile)
+        return self._written(program, folder, limits, profile)
 
     def showing(self, paths: Sequence[bytes]) -> Bubblewrap:
         """Returns what runs programs that see these files, too; raises Refused where none holds."""
@@ -118,10 +126,9 @@ class LocalProcess:
         return Bubblewrap(self._seen, _bubblewrap(), self._folders())
 
     def _written(
-        self, program: Program, folder: bytes, limits: Limits
+        self, program: Program, folder: bytes, limits: Limits, profile: Profile
     ) -> Generator[Chunk | Ended, None, None]:
-        """Runs a program that may write in the workspace, and nowhere else."""
-        profile = self._sight.profile(writable=True, fence=self._fence)
+        """Runs a program that may write where the profile says, and nowhere else."""
         runner = Bubblewrap(lambda: profile, _bubblewrap(), self._folders())
         with closing(runner.run((program,), folder, limits)) as parts:
             for part in parts:
@@ -129,6 +136,19 @@ class LocalProcess:
                     yield msgspec.structs.replace(part, closed=profile.closed())
                 else:
                     yield part
+
+    def _as_the_person(self, program: Program) -> Program:
+        """Returns a git that knows who the person is, and runs none of their programs."""
+        git = self.program(("git",))
+        if git is None:
+            raise Refused("There is no git here; nothing can be committed.")
+        seen = self._seen()
+        files = setting_files(seen.home, self._environment)
+        looks = Program((git, *ARGUMENTS), where(self._environment))
+        parts = self.showing(files).run((looks,), seen.root, Limits(seconds=10))
+        listed = b"".join(part.content for part in parts if _is_output(part))
+        told = for_commit(listed, self._environment)
+        return msgspec.structs.replace(program, environment=(*program.environment, *told))
 
     def _folders(self) -> list[bytes]:
         """Returns PATH as it is inside: the person's folders in sight, then the system's."""
@@ -145,6 +165,10 @@ class LocalProcess:
             profile = self._profile or self._sight.profile(fence=self._fence)
             self._profile = profile
         return profile
+
+
+def _is_output(part: Chunk | Ended) -> TypeGuard[Chunk]:
+    return isinstance(part, Chunk) and not part.error
 
 
 def _bubblewrap() -> bytes:

@@ -36,14 +36,7 @@ class FileSigner:
     def verify(self, key: str, payload: bytes, signature: str) -> bool:
         """Tells whether this machine's key made the signature; of garbage it did not."""
         pair = self._loaded()
-        if pair is None or key != pair[0].hex():
-            return False
-        try:
-            raw = bytes.fromhex(signature)
-            crypto_sign_open(raw + payload, pair[0])
-        except (ValueError, CryptoError):
-            return False
-        return len(raw) == _SIGNATURE and raw.hex() == signature  # one spelling only
+        return pair is not None and key == pair[0].hex() and made_by(key, payload, signature)
 
     def _loaded(self) -> tuple[bytes, bytes] | None:
         if self._pair is None:
@@ -81,6 +74,18 @@ class FileSigner:
                 "approved again.",
                 f"mv {quoted} {quoted}.damaged",
             )
+
+
+def made_by(key: str, payload: bytes, signature: str) -> bool:
+    """Tells whether whoever holds a public key made the signature; of garbage nobody did."""
+    try:
+        public, raw = bytes.fromhex(key), bytes.fromhex(signature)
+        if (public.hex(), raw.hex(), len(raw)) != (key, signature, _SIGNATURE):
+            return False  # one spelling only
+        crypto_sign_open(raw + payload, public)
+    except (ValueError, TypeError, CryptoError):
+        return False
+    return True
 
 
 def _create(path: str, seed: bytes) -> None:

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import msgspec
 
+from assent.app.commander import LateCommander
+from assent.app.shell import open_process_at
+from assent.config.places import Places
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
+from assent.engine.run.commanding import ProcessCommander
 from assent.execute.executor import Executor
-from assent.ports import Clock, Store
+from assent.ports import Blobs, Clock, Commander, Files, Store
 from assent.store.blob_disk import BlobDisk
 from assent.store.blobs import FileBlobs
 from assent.store.clock import SystemClock
@@ -45,15 +49,27 @@ def open_site(
     def disk(who: str) -> Disk:
         return watched(Disk(), who, listen)
 
+    files = LocalFiles(root, root, disk("files"))
+    place = Place(root, os.stat(root).st_ino, PLANS, "tester", expires_s)
     blobs = FileBlobs(site.state / "blobs", watched(BlobDisk(), "blobs", listen))
+    commander = _commander(site, files, blobs, place)
     doors = Doors(
         store=watched(store or SqliteStore(site.state / "log.db"), "store", listen),
         blobs=blobs,
         signer=FileSigner(site.state / "key"),
         locks=FileLocks(site.state / "locks"),
         clock=clock or SystemClock(),
-        files=LocalFiles(root, root, disk("files")),
+        files=files,
         projection=LocalProjection(root, PLANS, disk("projection")),
-        executor=partial(Executor, LocalHands(root, disk("hands")), blobs),
+        executor=partial(Executor, LocalHands(root, disk("hands")), blobs, commander=commander),
+        commander=commander,
     )
-    return Engine(doors, Place(root, os.stat(root).st_ino, PLANS, "tester", expires_s))
+    return Engine(doors, place)
+
+
+def _commander(site: Site, files: Files, blobs: Blobs, place: Place) -> Commander:
+    """Returns what runs the commands of plans, loaded with the first one."""
+    here = Places(site.state, site.state.parent / "config")
+    return LateCommander(
+        lambda: ProcessCommander(open_process_at(str(site.root), here), files, blobs, place)
+    )

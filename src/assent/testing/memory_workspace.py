@@ -1,14 +1,15 @@
 """A workspace in memory: the executor's hands with names, folders and what a power cut leaves."""
 
 import errno
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import msgspec
 
 from assent.core.digest import sha256
-from assent.core.motion import Fill, Layout, Seen
+from assent.core.motion import Fill, Layout, Seen, needed_folders
 from assent.core.operation import FileOperation, FileState, Kind
 from assent.core.paths import ancestors, inside, parent
+from assent.core.whole import brought, taken
 from assent.testing.fuse import Fuse
 
 
@@ -32,6 +33,7 @@ class MemoryHands:
         self.folders = {above for path in files for above in ancestors(path)}
         self.fuse = fuse or Fuse()
         self.exchanges = True
+        self.foreign: set[bytes] = set()  # paths that others wrote, and that are not on disk yet
         self._synced = (dict(self.files), set(self.folders))
 
     def lose_power(self) -> None:
@@ -43,7 +45,9 @@ class MemoryHands:
         return {path: self._seen(path) for path in paths}
 
     def layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
-        return Layout(run, exchange=self.exchanges)
+        missing = self.missing(needed_folders(operations))
+        whole = (*brought(operations, missing), *taken(operations, self._below))
+        return Layout(run, exchange=self.exchanges, whole=whole)
 
     def missing(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
         return tuple(folder for folder in folders if folder not in self.folders)
@@ -100,8 +104,8 @@ class MemoryHands:
         self.folders = {folder for folder in self.folders if not inside(folder, path)}
         return True
 
-    def holds_files(self, folder: bytes) -> bool:
-        return any(inside(path, folder) for path in self.files)
+    def holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
+        return any(path not in besides for path in self._below(folder))
 
     def remove(self, path: bytes) -> None:
         if path not in self.files:
@@ -109,9 +113,19 @@ class MemoryHands:
         self.fuse.burn()
         del self.files[path]
 
-    def sync(self) -> None:
+    def remove_all(self, paths: Sequence[bytes]) -> list[bytes]:
+        return list(paths)  # one by one, so that each is a moment of the fuse
+
+    def sync(self, *, foreign: bool = False) -> None:
         self.fuse.burn()
-        self._synced = (dict(self.files), set(self.folders))
+        late = set() if foreign else self.foreign
+        kept = {path: node for path, node in self._synced[0].items() if path in late}
+        files = {path: node for path, node in self.files.items() if path not in late}
+        self._synced = ({**files, **kept}, set(self.folders))
+        self.foreign = late
+
+    def _below(self, folder: bytes) -> list[bytes]:
+        return [path for path in self.files if inside(path, folder)]
 
     def _seen(self, path: bytes) -> Seen:
         if path in self.files:

@@ -1,4 +1,4 @@
-"""shell: a command line that only reads is run; any other is a wish, and refused in plan mode."""
+"""shell: a command line that only reads is run; any other is a wish, staged in plan mode."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -16,6 +16,7 @@ from assent.tools.tool import Around, Tool
 
 class Args(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command: str
+    network: bool = False
     folder: Annotated[str, UNOFFERED] = ""
     seconds: Annotated[float, UNOFFERED] = 0  # 0: as many as the person's settings allow
     subject: Annotated[str, UNOFFERED] = ""
@@ -35,11 +36,13 @@ def run(args: Args, around: Around) -> Outcome:
     try:
         return of_the_disk(gathered(around.shell.run(args.command, place), args.command), around)
     except MayWrite as refused:
-        if around.posture.mode == "plan":
+        if around.posture.mode == "plan" and not around.posture.staging:
             message = f"{refused.message} Only commands that read run here; nothing was run."
             raise Refused(f"{message} Change files with the editing tools.", refused.next) from None
-        command = Command(args.command, folder, max(0, args.seconds), args.subject)
-        return Outcome("", args.command, effect=command)
+        seconds = max(0, args.seconds)
+        command = Command(args.command, folder, seconds, args.subject, args.network)
+        text = refused.message if around.posture.mode == "plan" else ""
+        return Outcome(text, args.command, effect=command)
     except Refused as refused:
         raise Refused(f"{refused.message} Nothing was run.", refused.next) from None
 

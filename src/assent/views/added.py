@@ -3,12 +3,16 @@
 import re
 
 _PART = "\ndiff --git "
+_OTHERS = ("\n-", "\n ", "\n\\", "\n@")  # starts of lines that are not added
 _HUNK = re.compile(r"@@ -[\d,]+ \+(\d+)")
 
 
 def added_text(diff: str) -> str:
     """Returns the added lines of an operation's diff."""
     body = _body(diff)
+    lines = body.partition("\n")[2]
+    if lines.startswith("+") and not any(sign in lines for sign in _OTHERS):
+        return lines[1:].replace("\n+", "\n")  # all of a new file
     return "".join([f"{line[1:]}\n" for line in body.split("\n") if line.startswith("+")])
 
 

@@ -1,6 +1,7 @@
 """Ansi: lines as text for a terminal. Colour only repeats what words and signs already say."""
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 from assent.views.lines import Line, Style
 
@@ -15,10 +16,14 @@ _CODES: dict[Style, str] = {
     "digest": "\x1b[1;33m",
 }
 _RESET = "\x1b[0m"
+_text = attrgetter("text")
 
 
 def ansi(lines: Iterable[Line], color: bool) -> Iterator[str]:
     """Turns lines into text without line feeds; without colour no escape is written."""
-    for line in lines:
-        code = _CODES[line.style] if color and line.text else ""
-        yield f"{code}{line.text}{_RESET}" if code else line.text
+    return map(_colored, lines) if color else map(_text, lines)
+
+
+def _colored(line: Line) -> str:
+    code = _CODES[line.style] if line.text else ""
+    return f"{code}{line.text}{_RESET}" if code else line.text

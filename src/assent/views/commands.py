@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from shlex import quote
-from typing import assert_never
+from typing import Final, assert_never
 
 from assent.core.operation import DeleteFile, MoveFile, Operation, RunCommand, WriteFile
 from assent.core.paths import shown
+from assent.views.foreseen import Foreseen
 from assent.views.lines import Line, foreign, table, wrapped
 from assent.views.visible import visible_line, visible_path
+
+BRIEF: Final = 72  # characters of a command, where all of it stands nearby
 
 
 def subject(op: Operation) -> str:
@@ -21,6 +24,14 @@ def subject(op: Operation) -> str:
             return words(argv) if argv else visible_line(shown(script))
         case _:
             assert_never(op)
+
+
+def brief(op: Operation) -> str:
+    """Returns what an operation is about, where all of a long command stands nearby."""
+    line = subject(op)
+    if not isinstance(op, RunCommand) or len(line) <= BRIEF:
+        return line
+    return f"{line[:BRIEF]}…"
 
 
 def words(argv: tuple[bytes, ...]) -> str:
@@ -41,7 +52,54 @@ def command_lines(op: RunCommand) -> Iterator[Line]:
             ("folder", visible_path(op.cwd) or "."),
             *(("variable", variable) for variable in variables),
             ("at most", f"{op.timeout} s"),
-            ("network", "allowed" if op.network else "none"),
+            ("network", "allowed" if op.network or op.profile == "unconfined" else "none"),
             ("undo", f"$ {words(op.undo)}" if op.undo else "none"),
         ],
     )
+    yield from wrapped("risk" if op.profile == "unconfined" else "dim", confinement(op))
+
+
+def confinement(op: RunCommand) -> str:
+    """Says in words what a command can do while it runs."""
+    if op.profile == "unconfined":
+        return "WITHOUT THE SANDBOX: it can do whatever you can."
+    network = "may use the network" if op.network else "has no network"
+    if op.profile == "commit":
+        return (
+            "In the sandbox: it commits what this run changed. It may write git's objects, "
+            f"references and index, but not its settings and hooks, nor any file, and {network}."
+        )
+    return f"In the sandbox: it may write in the workspace, nowhere else, and {network}."
+
+
+def remarks(op: RunCommand, told: Foreseen, most_mb: int) -> tuple[str, ...]:
+    """Says what an undo cannot cover, and what will not work as the command is confined."""
+    danger = [f"No model gets to run this, whoever says yes: {told.danger}"] if told.danger else []
+    found = [*danger, *_of_undo(op, most_mb), *_elsewhere(op)]
+    if told.network and not op.network and op.profile != "unconfined":
+        found.append("It seems to need the network, which it does not get: it may fail.")
+    if told.outside and op.profile != "unconfined":
+        found.append("It seems to write outside the workspace, which the sandbox does not let it.")
+    return tuple(found)
+
+
+def _of_undo(op: RunCommand, most_mb: int) -> Iterator[str]:
+    if op.profile == "commit":
+        return
+    if op.undo:
+        yield "Undo runs its undo command, and leaves to that whatever this one changed."
+        return
+    large = f", files over {most_mb} MB" if most_mb else ""
+    yield (
+        "Undo puts back the files of the workspace that it changed. Files that git ignores"
+        f"{large}, and anything outside are not put back."
+    )
+
+
+def _elsewhere(op: RunCommand) -> Iterator[str]:
+    if op.profile == "commit":
+        yield "Undo leaves the commit that it makes."
+    elif op.profile == "unconfined":
+        yield "What it does outside the workspace is neither recorded nor put back."
+    elif op.network:
+        yield "What it does over the network cannot be taken back."

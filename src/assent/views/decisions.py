@@ -6,8 +6,12 @@ from typing import TypeAlias
 from assent.core.event import (
     CommandStarted,
     Event,
+    KeyRevoked,
+    KeyTrusted,
+    OperationsDeclined,
     PermitGiven,
     PlanApproved,
+    PlanDeclined,
     PlanRejected,
     Recorded,
     TrustGiven,
@@ -110,6 +114,11 @@ def _about_a_plan(event: Event) -> _Told | None:
             return who, f"plan {yes.plan_id}", yes.digest, "approved", yes.note
         case PlanRejected(digest=digest, note=note, user=user):
             return user, "the plan", digest, "rejected", note
+        case OperationsDeclined(digest=digest, declined=ids, followed=also, note=note, user=user):
+            what = f"operations {', '.join([*ids, *also])}"
+            return user, what, digest, "declined", note
+        case PlanDeclined(digest=digest, user=user, channel=channel):
+            return f"{user} ({channel})", "the plan", digest, "declined at the question", ""
         case _:
             return _remembered(event)
 
@@ -125,6 +134,9 @@ def _remembered(event: Event) -> _Told | None:
             return user or PERSON, path, content, "trusted", "; ".join(does)
         case TrustRevoked(path=path, user=user):
             return user or PERSON, path, "", "not trusted any more", ""
+        case KeyTrusted() | KeyRevoked():
+            counts = "trusted" if isinstance(event, KeyTrusted) else "not trusted any more"
+            return event.user or PERSON, f"key {event.name} {event.key}", "", counts, ""
         case _:
             return None
 

@@ -5,6 +5,7 @@ from hashlib import sha1
 from itertools import pairwise
 from typing import Final, TypeAlias, assert_never
 
+from assent.core.matching import Change, changes
 from assent.core.operation import (
     DeleteFile,
     FileState,
@@ -14,7 +15,6 @@ from assent.core.operation import (
     RunCommand,
     WriteFile,
 )
-from assent.views.matching import Change, changes
 
 LIMIT: Final = 8 * 1024 * 1024  # of a content or a diff; nobody reads more than that
 CONTEXT: Final = 3

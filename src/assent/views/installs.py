@@ -49,7 +49,7 @@ _FETCHERS = frozenset({"curl", "wget"})
 
 def installs(op: RunCommand) -> bool:
     """Tells whether a command installs something, or fetches a program and runs it."""
-    commands = list(_commands(op))
+    commands = list(pieces(op))
     programs = {command[0] for command in commands}
     if programs & _SHELLS and programs & _FETCHERS:
         return True
@@ -64,7 +64,7 @@ def _installs(command: list[str]) -> bool:
     return "*" in wanted or not wanted.isdisjoint(words or ["-"])
 
 
-def _commands(op: RunCommand) -> Iterator[list[str]]:
+def pieces(op: RunCommand) -> Iterator[list[str]]:
     """Splits a command line roughly: a word too many is a false alarm, one too few is worse."""
     argv = [_text(word) for word in op.argv]
     of_shell = bool(argv) and argv[0].rpartition("/")[2] in _SHELLS

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from assent.core.question import is_permission
 from assent.core.session_event import Question
 from assent.views.lines import BLANK, Line, foreign, wrapped
-from assent.views.review import diff_lines
+from assent.views.patch import diff_lines
 from assent.views.visible import visible_line
 
 ONE, SEVERAL, WORDS = "a number", "numbers with commas", "your own words"

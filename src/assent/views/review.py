@@ -20,11 +20,15 @@ from assent.core.operation import (
 )
 from assent.core.paths import ancestors, shown
 from assent.core.plan import ReliedOn, Scope
-from assent.views.commands import command_lines, subject
-from assent.views.lines import BLANK, Line, Style, foreign, table, wrapped
+from assent.views.changes import NEVER, Since, since_lines, since_row
+from assent.views.commands import brief, command_lines
+from assent.views.declined import LeftOut, declined_lines, declined_rows
+from assent.views.lines import BLANK, Line, foreign, table, wrapped
+from assent.views.noted import Noted, missing_lines, noted_lines, noted_rows
+from assent.views.patch import diff_lines
 from assent.views.risks import BY_A_MODEL, RISKS
 from assent.views.rows import Row, kind, operation_row, path_fields
-from assent.views.visible import LONG, fold_long, visible, visible_line, visible_path
+from assent.views.visible import visible_line, visible_path
 
 
 class OperationReview(msgspec.Struct, frozen=True):
@@ -35,6 +39,8 @@ class OperationReview(msgspec.Struct, frozen=True):
     reversible: Reversibility
     risks: tuple[str, ...] = ()
     diff: str | None = None
+    seen: bool = False  # by the person who reads, in this form
+    remarks: tuple[str, ...] = ()  # of a command: what an undo does not cover, what may fail
 
 
 class Review(msgspec.Struct, frozen=True):
@@ -55,6 +61,13 @@ class Review(msgspec.Struct, frozen=True):
     operations: tuple[OperationReview, ...] = ()
     risks: tuple[str, ...] = ()  # of the text, and of a model that carries it out
     prose: bool = False  # a model carries it out
+    next: str = ""  # what to type, where the state does not say it
+    expires_at: str = ""  # when the approval that a build would spend becomes void
+    declined: tuple[LeftOut, ...] = ()
+    unsure: bool = False  # something may rest on a command that was declined
+    notes: tuple[Noted, ...] = ()  # of those who approved it
+    missing: tuple[Noted, ...] = ()  # of earlier approvals, which its text had as items
+    since: Since | None = None  # the person read it last; None: they never did
 
 
 NEXT: Final[dict[State, str]] = {
@@ -68,21 +81,26 @@ COVERS_NOTHING: Final = (
     "A model carries this plan out, and it declares no `scope.files`: every single change will be "
     "asked about, and without a terminal refused."
 )
-_SIGNS: dict[str, Style] = {"+": "added", "-": "removed", "@": "hunk", "\\": "dim"}
+SHORT: Final = 12  # characters of an operation's id, enough to name it by
 _WIDEST: Final = max(map(len, RISKS))
 
 
 def review_lines(review: Review, *, asking: bool = False) -> Iterator[Line]:
     """Renders a review: risks, text, every operation in full, then the digest and what is next."""
     yield from _title(review)
+    if review.since is not None:
+        yield from since_lines(review.since)
     yield from _risks(review)
+    yield from declined_lines(review.declined, unsure=review.unsure)
+    yield from missing_lines(review.missing)
     yield Line("heading", "Text")
     yield from foreign(shown(review.text))
     yield BLANK
     yield from _declared(review)
     for number, operation in enumerate(review.operations, 1):
-        yield from _operation(number, operation)
+        yield from _operation(number, operation, _mark(review, operation))
         yield BLANK
+    yield from noted_lines(review.notes)
     yield from _end(review, asking=asking)
 
 
@@ -96,6 +114,7 @@ def review_json(review: Review) -> Row:
         "state": str(review.state),
         "digest": review.digest or None,
         "approved": review.approved,
+        **({"expires_at": review.expires_at} if review.expires_at else {}),
         "text": shown(review.text),
         "content_hash": review.content_hash,
         "operations_hash": review.operations_hash,
@@ -110,25 +129,36 @@ def review_json(review: Review) -> Row:
                 "reversible": operation.reversible,
                 "risks": list(operation.risks),
                 "diff": operation.diff,
+                "seen": operation.seen,
+                **({"remarks": list(operation.remarks)} if operation.remarks else {}),
             }
             for operation in review.operations
         ],
+        **declined_rows(review.declined),
+        "notes": noted_rows(review.notes),
+        "missing_notes": noted_rows(review.missing),
+        "since": since_row(review.since),
     }
 
 
-def diff_lines(diff: str) -> Iterator[Line]:
-    """Renders a diff in full. The sign at the start of each line says what the colour says."""
-    header = True
-    if not diff:
+def changes_lines(review: Review) -> Iterator[Line]:
+    """Renders only what is other than when the person last read the plan."""
+    yield from _title(review)
+    if review.since is None:
+        yield Line("plain", NEVER)
+        yield Line("plain", "Next: assent review")
         return
-    for line in visible(diff).removesuffix("\n").split("\n"):
-        # Content always has a sign before it, so these two can only be ours.
-        header = line.startswith("diff --git ") or (header and not line.startswith("@@ "))
-        style = "dim" if header else _SIGNS.get(line[:1], "plain")
-        if len(line) <= LONG:
-            yield Line(style, line)
-        else:
-            yield from [Line(style, piece) for piece in fold_long(line)]
+    yield from since_lines(review.since)
+    yield from _end(review, asking=False)
+
+
+def changes_json(review: Review) -> Row:
+    """Returns the difference with the plan that it is about."""
+    return {
+        "plan_id": review.plan_id,
+        "digest": review.digest or None,
+        "since": since_row(review.since),
+    }
 
 
 def standing(state: State, *, approved: bool) -> str:
@@ -151,6 +181,7 @@ def _title(review: Review) -> Iterator[Line]:
         ("session", visible_line(review.session) or "none"),
         ("file", visible_path(review.path) or "none"),
         ("state", standing(review.state, approved=review.approved)),
+        *([("expires", visible_line(review.expires_at))] if review.expires_at else []),
     ]
     yield from table("plain", rows)
     yield BLANK
@@ -163,7 +194,7 @@ def _risks(review: Review) -> Iterator[Line]:
         risky[code].append(_globs(review) if code in BY_A_MODEL else "the plan's text")
     for number, operation in enumerate(operations, 1):
         for code in operation.risks:
-            risky[code].append(f"{number}. {subject(operation.op)}")
+            risky[code].append(f"{number}. {brief(operation.op)}")
     count = sum(1 for operation in operations if operation.risks)
     found = f"{count} of {len(operations)}" if count else f"none found in {len(operations)}"
     text = ", and the plan's text" if set(review.risks) - set(BY_A_MODEL) else ""
@@ -204,10 +235,18 @@ def _globs(review: Review) -> str:
     return ", ".join(map(visible_line, review.scope.files))
 
 
-def _operation(number: int, operation: OperationReview) -> Iterator[Line]:
+def _mark(review: Review, operation: OperationReview) -> str:
+    """Says of an operation whether the person has read it; nothing if they read none so far."""
+    if review.since is None:
+        return ""
+    return ", seen before" if operation.seen else ", new to you"
+
+
+def _operation(number: int, operation: OperationReview, mark: str) -> Iterator[Line]:
     op = operation.op
-    title = f"{number}. {kind(op)} {subject(op)}"
-    yield from wrapped("heading", f"{title} ({operation.reversible})")
+    title = f"{number}. {kind(op)} {brief(op)}"
+    yield from wrapped("heading", f"{title} ({operation.reversible}{mark})")
+    yield Line("dim", f"id {operation.id[:SHORT]}")
     if operation.risks:
         yield Line("risk", f"risks: {', '.join(operation.risks)}")
     if isinstance(op, DeleteFile | MoveFile) and op.prune:
@@ -215,6 +254,8 @@ def _operation(number: int, operation: OperationReview) -> Iterator[Line]:
         yield from wrapped("plain", f"also removes, if left empty: {folders}")
     if isinstance(op, RunCommand):
         yield from command_lines(op)
+        for remark in operation.remarks:
+            yield from wrapped("plain", remark)
     elif operation.diff is not None:
         yield from diff_lines(operation.diff)
     else:
@@ -243,7 +284,7 @@ def _end(review: Review, *, asking: bool) -> Iterator[Line]:
     command = next_command(review.state, review.digest, approved=review.approved)
     if review.digest and not review.path:  # an undo plan has no file and its own verb
         command = f"assent undo --digest {review.digest}"
-    yield Line("plain", f"Next: {command}")
+    yield Line("plain", f"Next: {review.next or command}")
 
 
 def counted(operations: Iterable[Operation]) -> str:

@@ -1,11 +1,11 @@
 """Risks: what a reader should look at first, as documented codes in the order of their weight."""
 
-import re
 from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
+from assent.core.command_line import CommandLine
 from assent.core.operation import (
     DeleteFile,
     FileState,
@@ -22,7 +22,7 @@ from assent.core.protected import leads_away, protected
 from assent.core.secrets import secret
 from assent.ports import Facts
 from assent.views.added import added_numbers, added_text
-from assent.views.installs import installs
+from assent.views.foreseen import Foreseen, foreseen
 from assent.views.lookalike import NOBODY, Siblings, lookalike_path
 from assent.views.visible import BOM, hidden, hidden_path, mixed_endings
 
@@ -33,6 +33,7 @@ RISKS: Final[dict[str, str]] = {
     "deletes": "Removes a file.",
     "protected": "Touches a file that other programs obey or that holds secrets.",
     "irreversible": "Cannot be undone.",
+    "writes_outside": "Writes outside the workspace, or could: there nothing is put back.",
     "out_of_scope": "Lies outside the scope that the plan declares.",
     "secret": "Seems to contain a key or a password.",
     "hidden_text": "Contains characters or lines that do not show what they do.",
@@ -50,8 +51,6 @@ BY_A_MODEL: Final = ("any_file", "model_writes")  # of a plan that a model carri
 _ANY: Final = ("a", ".env", "Makefile", "src/main.py", "a/b/c.tar.gz", "\u00e9/Z-9", "_/_", "0")
 _SET_ID: Final = 0o6000
 _RUNNABLE: Final = 0o111
-# A script with one of these does more than its first words say.
-_COMPOUND = re.compile(rb"[;&|<>$`\n(){}]")
 
 
 class RiskInput(msgspec.Struct, frozen=True):
@@ -63,6 +62,8 @@ class RiskInput(msgspec.Struct, frozen=True):
     siblings: Siblings = NOBODY  # of the name that is written or moved to
     facts: Facts = Facts()
     scope: Scope = Scope()
+    line: CommandLine | None = None  # what a reader of shell lines found in a command
+    root: str = ""  # the workspace
 
 
 class _Case(msgspec.Struct, frozen=True):
@@ -73,6 +74,7 @@ class _Case(msgspec.Struct, frozen=True):
     paths: tuple[bytes, ...]
     new_path: bytes | None
     text: str  # that it brings: the added lines, or a whole command
+    told: Foreseen = Foreseen()  # of a command, by its text
 
 
 def risks(op: Operation, look: RiskInput) -> tuple[str, ...]:
@@ -80,7 +82,10 @@ def risks(op: Operation, look: RiskInput) -> tuple[str, ...]:
     steps = footprint(op)
     paths = tuple([path for path, _, _ in steps])
     created = [path for path, _, after in steps if after is not None]
-    case = _Case(op, look, paths, created[0] if created else None, _text(op, look))
+    told = Foreseen()
+    if isinstance(op, RunCommand):
+        told = foreseen(op, look.line, look.root, look.scope)
+    case = _Case(op, look, paths, created[0] if created else None, _text(op, look), told)
     return tuple([code for code, applies in _RULES.items() if applies(case)])
 
 
@@ -100,7 +105,7 @@ def scope_risks(scope: Scope) -> tuple[str, ...]:
 
 
 def _deletes(case: _Case) -> bool:
-    return isinstance(case.op, DeleteFile)
+    return isinstance(case.op, DeleteFile) or case.told.deletes
 
 
 def _protected(case: _Case) -> bool:
@@ -123,11 +128,11 @@ def _out_of_scope(case: _Case) -> bool:
     scope = case.look.scope
     if not isinstance(case.op, RunCommand):
         return bool(scope.files) and not all(scope.covers(shown(path)) for path in case.paths)
-    if not scope.commands:
-        return False
-    line = " ".join(map(shown, case.op.argv or (case.op.script,))) + " "
-    begins = any(line.startswith(f"{prefix} ") for prefix in scope.commands)
-    return not begins or bool(_COMPOUND.search(case.op.script))
+    return not case.told.covered
+
+
+def _writes_outside(case: _Case) -> bool:
+    return case.told.outside
 
 
 def _secret(case: _Case) -> bool:
@@ -165,11 +170,11 @@ def _metadata_lost(case: _Case) -> bool:
 
 
 def _installs(case: _Case) -> bool:
-    return isinstance(case.op, RunCommand) and installs(case.op)
+    return case.told.installs
 
 
 def _network(case: _Case) -> bool:
-    return isinstance(case.op, RunCommand) and case.op.network
+    return case.told.network or (isinstance(case.op, RunCommand) and case.op.network)
 
 
 def _unshown(case: _Case) -> bool:
@@ -180,6 +185,7 @@ _RULES: dict[str, Callable[[_Case], bool]] = {
     "deletes": _deletes,
     "protected": _protected,
     "irreversible": _irreversible,
+    "writes_outside": _writes_outside,
     "out_of_scope": _out_of_scope,
     "secret": _secret,
     "hidden_text": _hidden_text,

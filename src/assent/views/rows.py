@@ -1,7 +1,7 @@
 """Rows: plans, operations and runs as the plain objects that `--json` prints."""
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from assent.core.journal import Outcome, Result
@@ -14,7 +14,11 @@ Row: TypeAlias = dict[str, object]
 
 
 def plan_row(record: PlanRecord, *, approved: bool) -> Row:
-    """Returns a plan as one row; its digest is null while it is drafted."""
+    """Returns a plan as one row; its digest is null while it is drafted.
+
+    `expires_at` of its approval and `imported` are there only if they say something.
+    """
+    until = record.expires_at if approved else ""
     return {
         "plan_id": record.plan_id,
         "session": record.session or None,
@@ -23,6 +27,8 @@ def plan_row(record: PlanRecord, *, approved: bool) -> Row:
         "state": str(record.state),
         "digest": record.digest or None,
         "approved": approved,
+        **({"expires_at": until} if until else {}),
+        **({"imported": record.imported} if record.imported else {}),
     }
 
 
@@ -30,15 +36,48 @@ def operation_row(name: str, op: Operation) -> Row:
     """Returns an operation as one row; a command has its words in place of a path."""
     row: Row = {"id": name, "kind": kind(op)}
     if isinstance(op, RunCommand):
-        words = [shown(word) for word in op.argv]
-        return {**row, "path": None, "to": None, "argv": words, "script": shown(op.script)}
+        return {**row, "path": None, "to": None, **_command(op)}
     to = op.to if isinstance(op, MoveFile) else None
     return {**row, **path_fields("path", op.path), **path_fields("to", to)}
 
 
-def run_row(run: str, outcome: Outcome, results: Iterable[tuple[str, Result]]) -> Row:
-    """Returns a run as one object: what came of it, and of each operation."""
-    operations = [{"id": name, "result": result} for name, result in results]
+def _command(op: RunCommand) -> Row:
+    exact = {
+        f"{field}_b64": [b64encode(word).decode() for word in words]
+        for field, words in (("argv", op.argv), ("script", (op.script,)), ("undo", op.undo))
+        if not all(map(_is_text, words))
+    }
+    return {
+        "argv": [shown(word) for word in op.argv],
+        "script": shown(op.script),
+        "cwd": shown(op.cwd) or ".",
+        "env": {shown(key): shown(value) for key, value in op.env},
+        "timeout": op.timeout,
+        "network": op.network,
+        "undo": [shown(word) for word in op.undo],
+        "profile": op.profile,
+        **exact,
+    }
+
+
+def _is_text(word: bytes) -> bool:
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def run_row(
+    run: str,
+    outcome: Outcome,
+    results: Iterable[tuple[str, Result]],
+    exits: Sequence[int | None] = (),
+) -> Row:
+    """Returns a run as one object: what came of it, of each operation, and how commands ended."""
+    operations: list[Row] = [{"id": name, "result": result} for name, result in results]
+    for row, code in zip(operations, exits, strict=False):
+        row |= {} if code is None else {"exit": code}
     return {"run": run or None, "outcome": outcome, "operations": operations}
 
 

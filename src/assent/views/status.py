@@ -1,17 +1,18 @@
 """Status: where plans, drafts and runs stand, from the same rows that `--json` prints."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from shlex import quote
 from typing import Final
 
 from assent.core.event import CommandStarted
 from assent.core.journal import Outcome, Result
 from assent.core.lifecycle import State
-from assent.core.operation import Operation
-from assent.core.plan import Plan
+from assent.core.masking import masked
+from assent.core.operation import Operation, RunCommand
 from assent.core.record import Revision
-from assent.core.undo import Inversion
 from assent.views.commands import subject
-from assent.views.lines import BLANK, Line, Style, table, wrapped
+from assent.views.lines import Line, Style, table, wrapped
 from assent.views.review import next_command, standing
 from assent.views.rows import Row, kind, row_path
 from assent.views.visible import visible_line
@@ -42,8 +43,9 @@ def plan_lines(row: Row, command: str = "") -> Iterator[Line]:
         [
             ("plan", _text(row["name"])),
             ("session", _text(row["session"])),
-            ("file", row_path(row, "path") or "none"),
+            ("file", _file(row)),
             ("state", standing(State(str(row["state"])), approved=bool(row["approved"]))),
+            *([("expires", _text(row["expires_at"]))] if "expires_at" in row else []),
             ("digest", _text(row["digest"])),
             ("id", _text(row["plan_id"])),
         ],
@@ -121,19 +123,31 @@ def run_lines(
     outcome: Outcome,
     results: Iterable[tuple[Result, Operation]],
     notes: Iterable[str] = (),
+    exits: Sequence[int | None] = (),
 ) -> Iterator[Line]:
     """Renders what came of a run and of each operation, and what to type next."""
     style, sentence, command = _ENDINGS[outcome]
     rows = list(results)
-    yield Line(style, _done({result for result, _ in rows}) if outcome == "done" else sentence)
-    for result, op in rows:
+    told = list(notes)
+    if outcome == "done":
+        sentence = _done({result for result, _ in rows})
+    elif outcome == "rolled_back" and told and any(isinstance(op, RunCommand) for _, op in rows):
+        sentence = "Rolled back, except for what is named below. The approval is spent."
+    yield Line(style, sentence)
+    for (result, op), code in zip_longest(rows, exits[: len(rows)]):
         shade: Style = "plain" if result in _GOOD else "risk"
-        yield from wrapped(shade, f"{result:<11}  {kind(op):<6}  {subject(op)}")
-    for note in notes:
+        ended = "" if code is None else f" (exit {code})"
+        yield from wrapped(shade, f"{result:<11}  {kind(op):<6}  {_told(op)}{ended}")
+    for note in told:
         yield from wrapped("risk", visible_line(note))
     if run:
         yield Line("dim", f"run {visible_line(run)}")
     yield Line("plain", f"Next: {command}")
+
+
+def _told(op: Operation) -> str:
+    """Returns what an operation is about, where nobody decides on it any more (F92)."""
+    return masked(subject(op)) if isinstance(op, RunCommand) else subject(op)
 
 
 def _done(results: set[Result]) -> str:
@@ -145,24 +159,10 @@ def _done(results: set[Result]) -> str:
     return "Done, as far as the list says."
 
 
-def undo_lines(run: str, plan: Plan, ids: Sequence[str], inversion: Inversion) -> Iterator[Line]:
-    """Renders what an undo would do, what it would leave alone and why, and its digest."""
-    yield Line("heading", f"Undo of run {visible_line(run)}")
-    for index, op in inversion.operations:
-        yield from wrapped("plain", f"{ids[index][:SHORT]}  {kind(op):<6}  {subject(op)}")
-    for index, reason in inversion.conflicts:
-        yield from wrapped("risk", f"{ids[index][:SHORT]}  left alone: {visible_line(reason)}")
-    yield BLANK
-    if not inversion.operations:
-        yield Line("plain", "There is nothing left to undo.")
-        return
-    yield Line("heading", "Digest")
-    yield Line("digest", plan.digest)
-    yield Line("plain", f"Next: assent undo {visible_line(run)} --digest {plan.digest}")
-
-
 def _next(row: Row) -> str:
     state = State(str(row["state"]))
+    if row.get("imported") and row["approved"]:
+        return f"assent build --plan {_text(row['plan_id'])}"
     return next_command(state, str(row["digest"] or ""), approved=bool(row["approved"]))
 
 
@@ -173,15 +173,33 @@ def _listed(row: Row) -> tuple[str, ...]:
         _text(row["state"]),
         "yes" if row["approved"] else "no",
         _text(row["digest"])[:SHORT],
-        row_path(row, "path") or "none",
+        _file(row),
     )
+
+
+def _file(row: Row) -> str:
+    """Returns where a plan's text is: one from elsewhere has no file."""
+    return row_path(row, "path") or ("imported" if row.get("imported") else "none")
 
 
 def _what(row: Row) -> str:
     if row["kind"] == "run":
-        return _text(row["script"] or row["argv"])
+        return _command(row)
     to = row_path(row, "to")
     return row_path(row, "path") + (f" → {to}" if to else "")
+
+
+def _command(row: Row) -> str:
+    """Returns a command of a list, with what is unusual about how it runs."""
+    argv = row["argv"]
+    words = " ".join([quote(str(word)) for word in argv]) if isinstance(argv, list) else ""
+    odd = [
+        *([f"in {row['cwd']}"] if row["cwd"] != "." else []),
+        *(["with network"] if row["network"] else []),
+        *(["WITHOUT THE SANDBOX"] if row["profile"] == "unconfined" else []),
+    ]
+    how = f"  ({', '.join(odd)})" if odd else ""
+    return visible_line(f"{row['script'] or words}{how}")
 
 
 def _text(value: object) -> str:

@@ -1,8 +1,11 @@
 """Consent: proposing a frozen plan, and recording a person's yes or no to its digest."""
 
+from collections.abc import Callable, Sequence
+
 import msgspec
 
 from assent.core.approval import Approval, Approver, signed_bytes
+from assent.core.commit import commit_command, title_of, without_commit
 from assent.core.errors import (
     BadPlan,
     Expired,
@@ -12,26 +15,33 @@ from assent.core.errors import (
     OtherDigest,
     Spent,
 )
-from assent.core.event import PlanApproved, PlanProposed, PlanRejected
+from assent.core.event import PlanApproved, PlanDeclined, PlanProposed, PlanRejected
 from assent.core.front_matter import misspelt
 from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
 from assent.core.lifecycle import Moment, State, advance
-from assent.core.operation import FileState
-from assent.core.paths import normal, shown
+from assent.core.operation import FileState, Operation
+from assent.core.paths import GIT, normal, shown
 from assent.core.plan import Plan, ReliedOn, declared_reliance, declared_scope
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.hearing import plan_facts, session_facts, tell
 from assent.engine.plan.exports import Exports
+from assent.engine.plan.independence import check_independent
+from assent.engine.plan.notes import check_note
 from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
-from assent.execute.check import check_disk, file_operations
+from assent.execute.check import check_disk, first_files
+from assent.views.review import Review
 
 COVERS_NOTHING = (
     "It is a plan of prose whose front matter declares no `scope.files`, so whoever builds it is "
     "asked about every single change."
 )
+
+
+def _unread(record: PlanRecord) -> Review:
+    raise AssertionError("the engine says who reads plans")
 
 
 class Consents:
@@ -43,17 +53,23 @@ class Consents:
         self._plans = plans
         self._projections = projections
         self._exports = Exports(doors, place)
+        self.reviewed: Callable[[PlanRecord], Review] = _unread
 
-    def propose(self, record: PlanRecord, session: SessionRecord | None = None) -> PlanRecord:
+    def propose(
+        self, record: PlanRecord, session: SessionRecord | None = None, *, portable: bool = False
+    ) -> PlanRecord:
         """Freezes the draft and the live text into a plan with a digest.
 
-        `session` is the one whose model presents it; hooks hear of it.
+        `session` is the one whose model presents it; hooks hear of it. A portable plan is bound to
+        no workspace and rests on the contents it expects.
         """
         text, drafted = self._plans.taken_in(record)
         if not text.strip():
             raise BadPlan(f"{shown(record.path)} is empty.", "assent plan write FILE")
         plan = self.freeze(text, record)
-        self._check_files(plan)
+        if portable:
+            plan = msgspec.structs.replace(plan, workspace="")
+        self.check_plan(plan)
         events = (*drafted, self.proposal(plan))
         proposed = self._plans.ledger().append(record, record.plan_id, *events)
         self._plans.select(proposed)
@@ -62,14 +78,23 @@ class Consents:
         self._tell(PLAN_PROPOSED, proposed, session)
         return proposed
 
-    def freeze(self, text: bytes, record: PlanRecord) -> Plan:
-        """Returns the immutable plan that the text and the draft make."""
+    def freeze(
+        self, text: bytes, record: PlanRecord, staged: Sequence[Operation] | None = None
+    ) -> Plan:
+        """Returns the immutable plan that the text and the draft make, or other operations."""
         relied_on = sorted(map(self._relied_on, set(map(normal, declared_reliance(text)))))
         scope = declared_scope(text)
-        drafted = self._plans.ledger().operations(record)
+        known = self._plans.ledger().operations(record) if staged is None else tuple(staged)
+        drafted = without_commit(known)
         operations = self._exports.added(text, drafted)
         export = self._exports.path() if operations and not drafted else b""
+        if drafted and self._commits():
+            operations = (*operations, commit_command(title_of(text)))
         return Plan(text, operations, scope, tuple(relied_on), record.workspace, export)
+
+    def _commits(self) -> bool:
+        """Tells whether plans end with a commit here: where the person wants it, and git is."""
+        return self._place.commit and GIT in self._doors.files.names(b"")
 
     def proposal(self, plan: Plan) -> PlanProposed:
         """Keeps the plan as a blob and returns the event that names it."""
@@ -77,7 +102,15 @@ class Consents:
         self._doors.blobs.flush()
         return PlanProposed(plan.digest, plan.content_hash, plan.operations_hash, frozen)
 
-    def approve(self, record: PlanRecord, digest: str, note: str, channel: str) -> PlanRecord:
+    def approve(
+        self,
+        record: PlanRecord,
+        digest: str,
+        note: str,
+        channel: str,
+        *,
+        expires_s: int | None = None,
+    ) -> PlanRecord:
         """Records a person's yes to the digest that was shown, unless the plan changed since."""
         record = self._plans.ledger().load(record.plan_id)
         if digest != record.digest:
@@ -85,20 +118,32 @@ class Consents:
             raise OtherDigest(f"The plan changed: it {now}, not {digest}.", "assent review")
         advance(record.state, Moment.APPROVE)
         self._plans.check_live(record)
-        approval = self.sign(record.plan_id, self._plans.ledger().plan(record), note, channel)
+        self.check_independent(record)
+        plan = self._plans.ledger().plan(record)
+        approval = self.sign(record.plan_id, plan, note, channel, expires_s)
         approved = self._plans.ledger().append(record, record.plan_id, PlanApproved(approval))
         self._projections.plan(approved)
         self._tell(PLAN_APPROVED, approved)
         return approved
 
+    def check_independent(self, record: PlanRecord) -> None:
+        """Refuses whoever asked for a plan as the one who agrees, where another is wanted."""
+        if self._place.independent:
+            own = self._place.account or self._place.user
+            same = record.user in ("", own)  # of an old plan nobody knows it
+            check_independent(self._place.independent, self.reviewed(record), same=same)
+
     def check_files(self, record: PlanRecord) -> None:
         """Refuses a proposed plan whose files are not as it saw them."""
-        self._check_files(self._plans.ledger().plan(record))
+        self.check_plan(self._plans.ledger().plan(record))
 
-    def sign(self, plan_id: str, plan: Plan, note: str, channel: str) -> Approval:
-        """Makes the signed record of a yes."""
+    def sign(
+        self, plan_id: str, plan: Plan, note: str, channel: str, expires_s: int | None = None
+    ) -> Approval:
+        """Makes the signed record of a yes, with the setting's expiry unless another is wanted."""
         clock = self._doors.clock
-        expires_at = clock.later(self._place.expires_s) if self._place.expires_s else ""
+        seconds = self._place.expires_s if expires_s is None else expires_s
+        expires_at = clock.later(seconds) if seconds else ""
         approval = Approval(
             clock.new_id(),
             plan_id,
@@ -106,7 +151,7 @@ class Consents:
             plan.operations_hash,
             plan.digest,
             Approver(self._place.user, channel),
-            note,
+            check_note(note),
             clock.now(),
             expires_at,
             self._doors.signer.key(),
@@ -120,6 +165,13 @@ class Consents:
         changed = self._plans.ledger().append(record, record.plan_id, rejected)
         self._projections.plan(changed)
         return changed
+
+    def decline(self, record: PlanRecord, digest: str, channel: str) -> None:
+        """Records that a person was asked about a digest and did not say yes."""
+        current = self._plans.ledger().load(record.plan_id)
+        if current.digest == digest:
+            declined = PlanDeclined(digest, self._place.user, channel)
+            self._plans.ledger().append(current, current.plan_id, declined)
 
     def usable(self, record: PlanRecord) -> Approval:
         """Returns the approval that a build would spend, or says why there is none."""
@@ -147,10 +199,13 @@ class Consents:
         awaited = record.state is State.AWAITING_APPROVAL
         return awaited and record.usable(self._doors.clock.now()) is not None
 
-    def genuine(self, approval: Approval) -> bool:
-        """Tells whether this machine's key signed the approval."""
-        payload = signed_bytes(approval)
-        return self._doors.signer.verify(approval.key, payload, approval.signature)
+    def genuine(self, approval: Approval, *, imported: bool = False) -> bool:
+        """Tells whether this machine's key signed the approval; of an imported plan, a trusted."""
+        payload, keys = signed_bytes(approval), self._doors.keys
+        if self._doors.signer.verify(approval.key, payload, approval.signature):
+            return True
+        trusted = imported and keys.trusted(approval.key)
+        return trusted and keys.verify(approval.key, payload, approval.signature)
 
     def _tell(self, on: str, record: PlanRecord, session: SessionRecord | None = None) -> None:
         facts = {**plan_facts(record), **session_facts(session)}
@@ -162,8 +217,9 @@ class Consents:
         told = [f"In the front matter, `{key}` is not read; `{ours}` is." for key, ours in keys]
         return [*told, COVERS_NOTHING] if plan.covers_nothing else told
 
-    def _check_files(self, plan: Plan) -> None:
-        check_disk(plan, file_operations(plan), self._doors.files)
+    def check_plan(self, plan: Plan) -> None:
+        """Refuses a plan whose files are not as it saw them."""
+        check_disk(plan, first_files(plan), self._doors.files)
 
     def _relied_on(self, path: bytes) -> ReliedOn:
         seen = self._doors.files.look((path,))[path]

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from assent.core.draft import net
 from assent.core.errors import Drift, StoreError
 from assent.core.operation import FileState, MoveFile, Operation, RunCommand, footprint
 from assent.core.paths import shown
+from assent.core.succession import origins
 from assent.engine.doors import Doors
 from assent.tools.looking.overlay import Overlay
 
@@ -29,13 +29,15 @@ class Contents:
 
         The caller flushes, together with what names them.
         """
-        origin = {before: path for path, (before, _) in net(operations).items() if before}
-        for op in added:
-            if isinstance(op, MoveFile | RunCommand):
-                continue  # a rename needs no copy: its inverse is a rename
-            for state in [state for _, *states in footprint(op) for state in states]:
-                if state and not self._doors.blobs.has(state.digest):
-                    self._keep_from_disk(origin.get(state), state)
+        has = self._doors.blobs.has
+        changing = [op for op in added if not isinstance(op, MoveFile | RunCommand)]
+        # A rename needs no copy: its inverse is a rename.
+        states = [state for op in changing for _, *both in footprint(op) for state in both]
+        missing = [state for state in states if state and not has(state.digest)]
+        origin = origins(operations) if missing else {}
+        for state in missing:
+            if not has(state.digest):  # it may stand twice
+                self._keep_from_disk(origin.get(state), state)
 
     def _keep_from_disk(self, path: bytes | None, state: FileState) -> None:
         if path is None:

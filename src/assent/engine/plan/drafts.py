@@ -13,13 +13,16 @@ from assent.core.operation import (
     FileState,
     MoveFile,
     Operation,
+    RunCommand,
     WriteFile,
     footprint,
 )
 from assent.core.paths import folded, inside, name, parent, refuse_ours, shown
 from assent.core.record import PlanRecord
 from assent.core.search import matches, spliced
+from assent.core.succession import check_succession, without
 from assent.engine.doors import Doors, Place
+from assent.engine.plan.commands import checked, folder_of
 from assent.engine.plan.contents import Contents
 from assent.engine.plan.plans import Plans
 from assent.engine.plan.repositories import refuse_repositories
@@ -120,6 +123,14 @@ class Drafts:
             operations.append(MoveFile(file, goal, state, file.count(b"/") - path.count(b"/")))
         return self.stage(record, operations)
 
+    def run(self, record: PlanRecord, command: RunCommand, typed: bytes | None = None) -> Staged:
+        """Stages a command; `typed` is its folder in a person's words. Nothing is run."""
+        if typed is not None:
+            command = msgspec.structs.replace(command, cwd=folder_of(typed, self._doors))
+        if command.cwd:
+            refuse_ours(command.cwd, self._plan_dir, self._private)
+        return self.stage(record, [checked(command, self._drafted(record))])
+
     def remove(self, record: PlanRecord, reference: str) -> Staged:
         """Takes one operation out of the draft."""
         operations = self.operations(record)
@@ -130,9 +141,9 @@ class Drafts:
                 f"{reference!a} names {len(found)} operations; it must name one.",
                 "assent stage list",
             )
-        left = [o for o, op in zip(operations, ids, strict=True) if op != found[0]]
-        gone = operations[ids.index(found[0])]
-        return Staged(self._replace(record, left).record, ((found[0], gone),))
+        at = ids.index(found[0])
+        left = without(operations, at)
+        return Staged(self._replace(record, left).record, ((found[0], operations[at]),))
 
     def clear(self, record: PlanRecord) -> Staged:
         """Takes every operation out of the draft."""
@@ -160,6 +171,7 @@ class Drafts:
         return self._contents.overlay(self.operations(record))
 
     def _replace(self, record: PlanRecord, wanted: Sequence[Operation]) -> Staged:
+        check_succession(wanted)
         check_tree(wanted, self._doors.files.is_file, self._doors.files.below)
         old, new = operation_ids(self.operations(record)), operation_ids(wanted)
         known, kept = set(old), set(new)

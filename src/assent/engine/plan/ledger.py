@@ -58,10 +58,19 @@ class Ledger:
             head = fold(head, Recorded(0, stream, seq, at, event))
         return Batch(stream, after, at, events, msgspec.json.encode(head))
 
-    def append(self, record: PlanRecord | None, plan_id: str, *events: Event) -> PlanRecord:
-        """Appends events, if nobody else did meanwhile and the lifecycle allows them."""
+    def append(
+        self,
+        record: PlanRecord | None,
+        plan_id: str,
+        *events: Event,
+        beside: Sequence[Batch] = (),
+    ) -> PlanRecord:
+        """Appends events, if nobody else did meanwhile and the lifecycle allows them.
+
+        `beside` is recorded with them, or nothing is.
+        """
         batch = self.batch(record, plan_id, *events)
-        self._doors.store.append(batch)
+        self._doors.store.append(batch, *beside)
         assert batch.head is not None
         return _decode(batch.head)
 

@@ -1,7 +1,15 @@
 """Plans as documents: making, writing, finding, listing and deleting them."""
 
 from assent.core.digest import sha256
-from assent.core.errors import BadPlan, IllegalStep, LiveDiffers, NotFound, OtherWorkspace
+from assent.core.errors import (
+    BadPlan,
+    Busy,
+    IllegalStep,
+    LiveDiffers,
+    Moved,
+    NotFound,
+    OtherWorkspace,
+)
 from assent.core.event import (
     Event,
     PlanCreated,
@@ -17,9 +25,11 @@ from assent.core.plan import template
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
+from assent.engine.plan.notes import Notes
 from assent.engine.projections import Projections
 from assent.engine.workspaces import Workspaces
 from assent.ports import PlanFile
+from assent.views.noted import Noted, carried
 
 
 class Plans:
@@ -30,6 +40,7 @@ class Plans:
         self._workspaces = workspaces
         self._projections = projections
         self._ledger: Ledger | None = None
+        self._notes = Notes(workspaces)
 
     def new(self, name: str, session: str = "", goal: str = "") -> PlanRecord:
         """Makes a plan with its Markdown file and makes it the current one."""
@@ -43,10 +54,27 @@ class Plans:
         alive = [record for record in ledger.all() if record.state is not State.DISCARDED]
         self.delete([record for record in alive if record.path == path])  # its file was deleted
         self._doors.projection.prepare()
+        waiting = self._notes.waiting(ledger)
+        text = self._notes.with_items(template(name, goal), waiting, MAX_TEXT)
         # The file first: a crash in between leaves a plan file, which the next list takes in.
-        self._doors.projection.write_plan(path, template(name, goal))
-        record = self._create(ledger, PlanFile(session, name, path, 0), template(name, goal), goal)
+        self._doors.projection.write_plan(path, text)
+        record = self._create(ledger, PlanFile(session, name, path, 0), text, goal)
         return self.select(record)
+
+    def waiting_notes(self) -> tuple[Noted, ...]:
+        """Returns the notes of approvals that no plan has among its items yet."""
+        return self._notes.waiting(self.ledger())
+
+    def missing_notes(self, plan_id: str, text: bytes) -> tuple[Noted, ...]:
+        """Returns the notes that became items of a plan and are none of a text of it."""
+        notes = self._notes.of_plan(self.ledger(), plan_id)
+        there = carried(notes, text)
+        return tuple(noted for noted in notes if noted not in there)
+
+    def with_notes(self, record: PlanRecord, text: bytes) -> bytes:
+        """Returns a new text for a plan that still has the notes which are items of it."""
+        notes = self._notes.of_plan(self.ledger(), record.plan_id)
+        return self._notes.with_items(text, (*notes, *self.waiting_notes()), MAX_TEXT)
 
     def write(self, record: PlanRecord, text: bytes | None) -> PlanRecord:
         """Replaces the plan's text, or takes the live file in as a revision if none is given."""
@@ -75,6 +103,8 @@ class Plans:
 
     def live(self, record: PlanRecord) -> bytes | None:
         """Returns the text as it stands in the plan's file, or None if the file is gone."""
+        if record.imported:
+            return self.text(record.content_hash)  # it has no file that anybody could change
         return self._doors.projection.read_plan(record.path)
 
     def check_live(self, record: PlanRecord) -> None:
@@ -109,7 +139,9 @@ class Plans:
         ledger = Ledger(self._doors, (home or self._workspaces.open()).workspace)
         records = [record for record in ledger.all() if not record.undoes]
         shown_ones = [
-            r for r in records if everything or (r.path in found and r.state is not State.DISCARDED)
+            r
+            for r in records
+            if everything or ((r.path in found or r.imported) and r.state is not State.DISCARDED)
         ]
         known = {r.path for r in records if r.state is not State.DISCARDED}
         strangers = [file for path, file in found.items() if path not in known]
@@ -159,13 +191,15 @@ class Plans:
         for record in records:
             events = [*self._taken(record, self.live(record)), PlanDiscarded()]
             gone.append(self.ledger().append(record, record.plan_id, *events))
-            self._doors.projection.delete_plan(record.path)
+            if record.path:
+                self._doors.projection.delete_plan(record.path)
         return gone
 
     def _named(self, reference: str) -> PlanRecord:
         records = self.all(everything=True)
         exact = [r for r in records if reference in _names(r)]
         alive = [r for r in exact if r.state is not State.DISCARDED] or exact
+        alive = [r for r in alive if not r.imported] or alive  # what was made here comes first
         matches = alive or [r for r in records if r.plan_id.startswith(reference)]
         if len(matches) == 1:
             return matches[0]
@@ -193,11 +227,20 @@ class Plans:
 
     def _create(self, ledger: Ledger, file: PlanFile, text: bytes, goal: str = "") -> PlanRecord:
         plan_id = self._doors.clock.new_id()
-        created = PlanCreated(plan_id, ledger.workspace, file.session, file.name, file.path, goal)
+        created = PlanCreated(
+            plan_id, ledger.workspace, file.session, file.name, file.path, goal,
+            user=self._workspaces.user,
+        )  # fmt: skip
         revised = self._revision(text)
-        record = ledger.append(None, plan_id, created, revised)
-        self._projections.plan(record, text)
-        return record
+        for _ in range(TRIES):
+            beside = self._notes.carrying(ledger, plan_id, text)
+            try:
+                record = ledger.append(None, plan_id, created, revised, beside=beside)
+            except Moved:  # something else was recorded about the workspace meanwhile
+                continue
+            self._projections.plan(record, text)
+            return record
+        raise Busy("Others keep working on this workspace; no plan was made.", "assent status")
 
     def _adopt(self, ledger: Ledger, file: PlanFile) -> PlanRecord:
         """Takes in a plan file that somebody else put there."""
@@ -205,6 +248,10 @@ class Plans:
 
     def _begin(self, record: PlanRecord) -> list[Event]:
         """Returns what must happen first so that the plan may be drafted."""
+        if record.imported:
+            raise IllegalStep(
+                "The plan was made elsewhere and cannot be changed here.", "assent plan new NAME"
+            )
         if record.state is State.AWAITING_APPROVAL:
             return [PlanRevised()]
         advance(record.state, Moment.DRAFT)
@@ -228,12 +275,15 @@ class Plans:
     def _append(self, record: PlanRecord, text: bytes, *events: Event) -> PlanRecord:
         if not events:
             return record
-        changed = self.ledger().append(record, record.plan_id, *events)
+        revised = any(isinstance(event, TextRevised) for event in events)
+        beside = self._notes.carrying(self.ledger(), record.plan_id, text) if revised else ()
+        changed = self.ledger().append(record, record.plan_id, *events, beside=beside)
         self._projections.plan(changed, text)
         return changed
 
 
 MAX_TEXT = 1 << 20
+TRIES = 20  # at a workspace that others are working on, too
 
 
 def check_length(text: bytes) -> None:

@@ -5,6 +5,7 @@ import msgspec
 from assent.core.errors import AssentError, BadPlan
 from assent.core.lifecycle import State
 from assent.core.operation import (
+    FileOperation,
     FileState,
     MoveFile,
     Operation,
@@ -13,37 +14,47 @@ from assent.core.operation import (
     footprint,
     reversibility,
 )
-from assent.core.paths import name, parent
+from assent.core.paths import name, parent, shown
 from assent.core.plan import Plan, Scope, declared_scope
 from assent.core.record import PlanRecord
-from assent.engine.doors import Doors
+from assent.engine.doors import Doors, Place
 from assent.engine.plan.plans import Plans
 from assent.engine.run.undoing import Undo
 from assent.ports import Facts
+from assent.views.commands import remarks
 from assent.views.diff import LIMIT, operation_diff
+from assent.views.foreseen import foreseen, line_of
 from assent.views.lookalike import NOBODY, Siblings, skeletons
 from assent.views.review import OperationReview, Review
 from assent.views.risks import RiskInput, risks, scope_risks, text_risks
+
+OVER = (State.COMPLETED, State.DISCARDED)
 
 
 class Reviews:
     """The verbs that read a plan for a person. They change nothing."""
 
-    def __init__(self, doors: Doors, plans: Plans) -> None:
+    def __init__(self, doors: Doors, plans: Plans, place: Place) -> None:
         self._doors = doors
         self._plans = plans
+        self._place = place
 
     def review(self, record: PlanRecord) -> Review:
         """Returns the frozen plan as it will be approved, or the draft as it stands."""
         ledger = self._plans.ledger()
         plan = ledger.plan(record) if record.frozen else self._draft(record)
-        return self._review(record, plan, record.digest)
+        return self._review(record, plan, record.digest, over=record.state in OVER)
+
+    def show(self, record: PlanRecord, plan: Plan) -> Review:
+        """Returns a plan as it will be approved, whether it is in the log here or not."""
+        return self._review(record, plan, plan.digest)
 
     def undo_review(self, undo: Undo) -> Review:
         """Returns an undo plan as it will be approved."""
         review = self._review(undo.source, undo.plan, undo.plan.digest)
-        state = State.AWAITING_APPROVAL
-        return msgspec.structs.replace(review, name=f"undo of {review.name}", state=state, path=b"")
+        state, verb = State.AWAITING_APPROVAL, "redo" if undo.extent.again else "undo"
+        name = f"{verb} of {review.name}"
+        return msgspec.structs.replace(review, name=name, state=state, path=b"")
 
     def approved_text(self, record: PlanRecord) -> bytes:
         """Returns the text that was last approved, else proposed, else written."""
@@ -61,9 +72,9 @@ class Reviews:
         operations = self._plans.ledger().operations(record)
         return Plan(text, operations, _scope_if_readable(text), (), record.workspace)
 
-    def _review(self, record: PlanRecord, plan: Plan, digest: str) -> Review:
+    def _review(self, record: PlanRecord, plan: Plan, digest: str, *, over: bool = False) -> Review:
         ids = plan.ids
-        around = _Around(self._doors, plan)
+        around = _Around(self._doors, plan, self._place, over=over)
         prose = bool(digest) and plan.prose and not record.undoes
         awaited = record.state is State.AWAITING_APPROVAL
         approved = awaited and record.usable(self._doors.clock.now()) is not None
@@ -83,14 +94,18 @@ class Reviews:
             tuple(around.review(i, op) for i, op in zip(ids, plan.operations, strict=True)),
             (*(scope_risks(plan.scope) if prose else ()), *text_risks(plan.text)),
             prose,
+            f"assent build --plan {record.plan_id}" if record.imported and approved else "",
+            record.expires_at if approved else "",
         )
 
 
 class _Around:
     """What stands around the operations of one plan; folders are read once."""
 
-    def __init__(self, doors: Doors, plan: Plan) -> None:
+    def __init__(self, doors: Doors, plan: Plan, place: Place, *, over: bool = False) -> None:
         self._doors = doors
+        self._place = place
+        self._over = over
         self._scope = plan.scope
         self._siblings: dict[bytes, Siblings] = {}
         self._coming: dict[bytes, set[bytes]] = {}
@@ -102,18 +117,25 @@ class _Around:
                 self._coming.setdefault(parent(path), set()).add(name(path))
 
     def review(self, identity: str, op: Operation) -> OperationReview:
+        if isinstance(op, RunCommand):
+            return self._command(identity, op)
         before, after = self._contents(op)
         diff = operation_diff(op, before, after)
         look = RiskInput(diff, before, after, self._around(op), self._facts(op), self._scope)
         return OperationReview(identity, op, reversibility(op), risks(op, look), diff)
 
-    def _contents(self, op: Operation) -> tuple[bytes | None, bytes | None]:
+    def _command(self, identity: str, op: RunCommand) -> OperationReview:
+        read, root = self._doors.read_line, shown(self._place.root)
+        line = read(line_of(op)) if read else None
+        look = RiskInput(scope=self._scope, line=line, root=root)
+        told = remarks(op, foreseen(op, line, root), self._place.bounds.file >> 20)
+        return OperationReview(identity, op, reversibility(op), risks(op, look), remarks=told)
+
+    def _contents(self, op: FileOperation) -> tuple[bytes | None, bytes | None]:
         """Returns old and new content where they are small enough to be shown."""
         match op:
-            case RunCommand():
-                return None, None
             case MoveFile(path, _, state):
-                target = self._link_target(path) if state.kind == "link" else None
+                target = self._link_target(path, state) if state.kind == "link" else None
                 return None, target
             case _:
                 _, before, after = footprint(op)[0]
@@ -122,9 +144,13 @@ class _Around:
     def _content(self, state: FileState | None) -> bytes | None:
         if state is None or state.size > LIMIT:
             return None
+        if self._over and not self._doors.blobs.has(state.digest):
+            return None  # what a plan was about that is over may have been given up
         return self._doors.blobs.read(state.digest)
 
-    def _link_target(self, path: bytes) -> bytes | None:
+    def _link_target(self, path: bytes, state: FileState) -> bytes | None:
+        if self._doors.blobs.has(state.digest):  # an earlier segment may have brought it
+            return self._doors.blobs.read(state.digest)
         try:
             with self._doors.files.open(path) as stream:
                 return stream.read()

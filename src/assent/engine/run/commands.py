@@ -1,29 +1,31 @@
 """Commands: runs what a call may run outside plan mode, on record before and after (law 5).
 
 A command is the executor's declared exception (law 1): what it changes cannot be known before,
-so the files that are other than before are recorded.
+so what stands there is recorded before, and what is other after.
 """
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator
 from typing import Final
 
 import msgspec
 
+from assent.core.changes import Changes, encoded
 from assent.core.errors import AssentError, Refused
 from assent.core.event import CommandEnded, CommandStarted
 from assent.core.journal import finished
-from assent.core.paths import inside, normal, one_line, shown
+from assent.core.operation import FileState, footprint
+from assent.core.paths import normal, one_line, shown
 from assent.core.permit import PermitSource
-from assent.core.process import Chunk, Ended, Limits
+from assent.core.process import Chunk, Ended, Errand, Limits
 from assent.core.session import SessionRecord
 from assent.core.tool import Command, Outcome
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.ledger import Ledger
+from assent.engine.run.recording import Recorder, Snapshot
 from assent.engine.run.runs import Runs
 from assent.ports import Process
 from assent.tools.looking.commands import gathered
 
-MOST_FILES: Final = 50_000  # that are looked through before and after
 MOST_NAMED: Final = 100  # changed files that the record names
 _TOLD: Final = 20  # changed files that the model is told
 _PROCESSES, _MEMORY = 1024, 8 << 30  # builds and tests need more than looking around
@@ -43,7 +45,6 @@ UNKNOWN: Final = (
     "files before you run it again."
 )
 
-Listing = Mapping[bytes, tuple[int, ...]] | None
 Running = Generator[Chunk, None, Outcome]
 
 
@@ -73,6 +74,7 @@ class Commands:
         self._doors = doors
         self._place = place
         self._runs = runs
+        self._recorder = Recorder(doors.files, doors.blobs, place)
 
     def run(self, order: Order, process: Process) -> Running:
         """Runs a command while no build can; yields its output, and returns it with what changed.
@@ -98,7 +100,7 @@ class Commands:
             raise Refused(f"{shown(folder)} is no folder of the workspace. Nothing was run.")
 
     def _recorded(self, ledger: Ledger, order: Order, process: Process) -> Running:
-        before = self._listing()
+        before = self._recorder.take()
         begun = self._begun(order)
         self._append(ledger, begun)
         parts: list[Chunk] = []
@@ -114,9 +116,9 @@ class Commands:
             ended = _NOT_RUN
             raise
         finally:
-            after = before if ended is _NOT_RUN else self._listing()
-            changes = _changes(before, after)
-            self._append(ledger, _end(begun.id, ended, changes))
+            found = Changes() if ended is _NOT_RUN else self._found(before)
+            changes = _listed(found)
+            self._append(ledger, _end(begun.id, ended, changes, self._kept(found)))
         return _outcome(order, begun.id, (parts, ended), changes)
 
     def _parts(self, order: Order, process: Process) -> Iterator[Chunk | Ended]:
@@ -124,7 +126,8 @@ class Commands:
         folder = self._place.root + (b"/" + command.folder if command.folder else b"")
         seconds = min(command.seconds or order.seconds, order.seconds)
         limits = Limits(seconds=seconds, processes=_PROCESSES, memory=_MEMORY)
-        yield from process.perform(command.line, folder, limits, confined=order.confined)
+        errand = Errand(command.line)
+        yield from process.perform(errand, folder, limits, confined=order.confined)
 
     def _begun(self, order: Order) -> CommandStarted:
         return CommandStarted(
@@ -136,40 +139,49 @@ class Commands:
             order.source,
             order.detail,
             order.confined,
+            order.session.turns,
+            order.session.build,
         )
 
     def _append(self, ledger: Ledger, event: CommandStarted | CommandEnded) -> None:
         self._doors.store.append(ledger.permit_batch(ledger.book(), event))
 
-    def _listing(self) -> Listing:
-        found = self._doors.files.listing(MOST_FILES)
-        if found is None:
-            return None
-        ours = self._place.private
-        return {
-            path: state
-            for path, state in found.items()
-            if not any(inside(path, folder) for folder in ours)
-        }
+    def _found(self, before: Snapshot) -> Changes:
+        try:
+            return self._recorder.changes(before)
+        except AssentError:  # the end goes on record all the same
+            return Changes(known=False)
+
+    def _kept(self, found: Changes) -> str:
+        """Keeps what an undo rests on; returns its blob, if there is anything to undo or to say."""
+        if not found.known or not (found.operations or found.skipped):
+            return ""
+        digest, _ = self._doors.blobs.keep([encoded(found)])
+        self._doors.blobs.flush()
+        return digest
 
 
-def _changes(before: Listing, after: Listing) -> tuple[Change, ...] | None:
-    """Returns what is other than before; None if there are too many files to tell."""
-    if before is None or after is None:
+def _listed(found: Changes) -> tuple[Change, ...] | None:
+    """Returns every file that is other than before; None if there are too many files to tell."""
+    if not found.known:
         return None
-    other = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
-    return tuple(Change(path, _how(path in before, path in after)) for path in other)
+    kept = [
+        Change(path, _how(*states)) for op in found.operations for path, *states in footprint(op)
+    ]
+    skipped = [Change(each.path, each.how) for each in found.skipped]
+    return tuple(sorted((*kept, *skipped), key=lambda change: change.path))
 
 
-def _how(was: bool, there: bool) -> str:
-    return "changed" if was and there else "new" if there else "gone"
+def _how(before: FileState | None, after: FileState | None) -> str:
+    return "new" if before is None else "gone" if after is None else "changed"
 
 
-def _end(name: str, ended: Ended, changes: tuple[Change, ...] | None) -> CommandEnded:
+def _end(name: str, ended: Ended, changes: tuple[Change, ...] | None, kept: str) -> CommandEnded:
     if changes is None:
         return CommandEnded(name, ended.code, ended.cut)
     named = tuple(shown(change.path) for change in changes[:MOST_NAMED])
-    return CommandEnded(name, ended.code, ended.cut, named, len(changes) - len(named))
+    more = len(changes) - len(named)
+    return CommandEnded(name, ended.code, ended.cut, named, more, kept)
 
 
 def _outcome(

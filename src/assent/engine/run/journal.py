@@ -48,7 +48,12 @@ class StoreJournal:
             return self._for_the_permit(run, entry)
         record = self._ledger.load(first.plan_id)
         events = _plan_events(run, entry, record)
-        return [self._ledger.batch(record, record.plan_id, *events)] if events else []
+        batches = [self._ledger.batch(record, record.plan_id, *events)] if events else []
+        if isinstance(entry, Started) and record.imported:
+            # A yes that travelled is used up for every workspace of this machine.
+            at = self._doors.clock.now()
+            batches.append(Batch(spent_stream(entry.approval), 0, at, tuple(events)))
+        return batches
 
     def _for_the_permit(self, run: str, entry: Entry) -> list[Batch]:
         book = self._ledger.book()
@@ -66,6 +71,11 @@ class StoreJournal:
 
     def _stream(self, run: str) -> str:
         return f"run/{self._ledger.workspace}/{run}"
+
+
+def spent_stream(approval: str) -> str:
+    """Returns the stream that exists once an approval from elsewhere was used here (law 3)."""
+    return f"spent/{approval}"
 
 
 def _plan_events(run: str, entry: Entry, record: PlanRecord) -> list[Event]:

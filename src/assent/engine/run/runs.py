@@ -1,30 +1,28 @@
 """Runs: building an approved plan, recovering an unfinished run, and saying how it ended."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
+from functools import partial
 
 import msgspec
 
 from assent.core.approval import ApprovedPlan, approved
+from assent.core.course import well
 from assent.core.errors import IllegalStep, OtherWorkspace, Unsettled
 from assent.core.event import RunEnded, RunStarted
 from assent.core.hook import RUN_FINISHED
 from assent.core.journal import (
-    Aborted,
-    Entry,
     Finished,
-    Halted,
     Outcome,
     Progress,
+    Ran,
     Result,
+    Said,
     Way,
     finished,
-    results,
     started,
 )
 from assent.core.lifecycle import Moment, advance
-from assent.core.motion import motions
-from assent.core.operation import FileOperation
-from assent.core.paths import shown
+from assent.core.operation import Operation
 from assent.core.permit import permitted_plan
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord, RunNote
@@ -35,8 +33,9 @@ from assent.engine.plan.consents import Consents
 from assent.engine.plan.ledger import Ledger
 from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
+from assent.engine.run.account import account
 from assent.engine.run.journal import StoreJournal
-from assent.execute.check import check_disk, file_operations
+from assent.execute.check import check_disk, first_files
 from assent.execute.executor import Executor
 from assent.ports import Batch
 
@@ -48,12 +47,13 @@ class RunReport(msgspec.Struct, frozen=True):
     outcome: Outcome
     operations: tuple[tuple[str, Result], ...] = ()
     notes: tuple[str, ...] = ()
-    about: tuple[FileOperation, ...] = ()  # the operations that the ids name
+    about: tuple[Operation, ...] = ()  # the operations that the ids name
     left: tuple[str, ...] = ()  # of a model's build: steps that are not marked as done
+    exits: tuple[int | None, ...] = ()  # of the operations that are commands and ran
 
 
 NOTHING = RunReport("", "nothing")
-Working = Generator[Progress, None, RunReport]
+Working = Generator[Progress | Said, None, RunReport]
 
 
 class Runs:
@@ -106,7 +106,7 @@ class Runs:
             plan, approval = fitting.plan, fitting.approval
             if not plan.prose:
                 raise IllegalStep("The plan has operations of its own.", "assent build")
-            check_disk(plan, file_operations(plan), self._doors.files)
+            check_disk(plan, first_files(plan), self._doors.files)
             run = self._doors.clock.new_id()
             begun = RunStarted(run, approval.id, plan.digest, session)
             record = ledger.append(record, plan_id, begun)
@@ -164,30 +164,30 @@ class Runs:
             return None
         return "", RunNote(left.run, left.permit.digest, "", left.outcome, left.halted)
 
+    def stands_still(self) -> bool:
+        """Tells whether the unfinished run's command was interrupted, so that a person decides."""
+        found = self.unfinished()
+        if found is None:
+            return False
+        last = StoreJournal(self._doors, self.ledger()).read(found[1].run)[-1]
+        return isinstance(last, Ran) and not well(last)
+
     def report(self, ledger: Ledger, run: str, plan: Plan) -> RunReport:
         """Says from the journal how a run stands, and lists what can be restored."""
         entries = StoreJournal(self._doors, ledger).read(run)
-        operations = file_operations(plan)
         first, last = started(entries), entries[-1]
         if first.plan_id:
             self._projections.plan(ledger.load(first.plan_id))
-        if isinstance(last, Finished):
-            if last.outcome == "done" and first.plan_id:
-                self._projections.backups(first.plan_id, run, operations, last)
-            found, outcome = last.results, last.outcome
-            notes = tuple(f"Kept, because it exists nowhere else: {shown(p)}" for p in last.kept)
-        else:
-            found = results(entries, motions(operations, first.layout), len(operations))
-            outcome, notes = "needs_you", _ways_on(entries)
-        aborts = [entry for entry in entries if isinstance(entry, Aborted)]
-        told = tuple(f"{shown(abort.path)}: {abort.reason}." for abort in aborts)
-        rows = tuple(zip(plan.ids, found, strict=True))
-        return RunReport(run, outcome, rows, (*told, *notes), operations)
+        if isinstance(last, Finished) and last.outcome == "done" and first.plan_id:
+            self._projections.backups(first.plan_id, run, plan.operations, last)
+        told = account(plan, entries, self._doors.blobs)
+        rows = tuple(zip(plan.ids, told.results, strict=True))
+        return RunReport(run, told.outcome, rows, told.notes, plan.operations, exits=told.exits)
 
     def ledger(self) -> Ledger:
         return self._plans.ledger()
 
-    def settle(self) -> Generator[Progress, None, None]:
+    def settle(self) -> Generator[Progress | Said, None, None]:
         """Recovers an unfinished run, or says that it waits for a person."""
         if self.unfinished() is None:
             return
@@ -195,7 +195,7 @@ class Runs:
         with self._doors.locks.hold(ledger.workspace, "assent recover"):
             yield from self.settle_under(ledger)
 
-    def settle_under(self, ledger: Ledger) -> Generator[Progress, None, RunReport | None]:
+    def settle_under(self, ledger: Ledger) -> Generator[Progress | Said, None, RunReport | None]:
         """Recovers an unfinished run; the caller holds the workspace's lock."""
         found = self.unfinished()
         if found is None:
@@ -234,7 +234,8 @@ class Runs:
         plan = ledger.plan(record)
         if plan.workspace and plan.workspace != ledger.workspace:
             raise OtherWorkspace("The plan was made for another workspace.", "assent plan list")
-        return approved(plan, approval, self._doors.clock.now(), self._consents.genuine)
+        genuine = partial(self._consents.genuine, imported=bool(record.imported))
+        return approved(plan, approval, self._doors.clock.now(), genuine)
 
     def _plan(self, ledger: Ledger, note: RunNote) -> Plan:
         """Returns what an unfinished run applies: a frozen plan, or what its permit covers."""
@@ -247,13 +248,3 @@ class Runs:
 
     def _executor(self, ledger: Ledger) -> Executor:
         return self._doors.executor(StoreJournal(self._doors, ledger))
-
-
-def _ways_on(entries: Sequence[Entry]) -> tuple[str, ...]:
-    """Names every place that waits, and where the bytes are that were to stand there."""
-    halts = [entry for entry in entries if isinstance(entry, Halted)]
-    return tuple(
-        (f"{shown(c.path)}: {c.reason}" if c.path else c.reason)
-        + (f"; what was to stand there is kept in {shown(c.kept)}." if c.kept else ".")
-        for c in (halts[-1].conflicts if halts else ())
-    )

@@ -1,37 +1,27 @@
-"""What an undo can be about: one run, all permits of a build, or those of a session's turn."""
+"""What an undo can be about: one run or one operation of it, a build, or a session's turn."""
 
-from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import msgspec
 
-from assent.core.draft import stage
-from assent.core.errors import Impossible, NotFound, Unsettled
-from assent.core.event import PermitGiven, RunStarted
-from assent.core.journal import Finished
-from assent.core.operation import FileOperation, Operation
+from assent.core.deeds import Deed
+from assent.core.errors import NotFound, Unsettled
+from assent.core.event import CommandStarted, PermitGiven, Recorded, RunsDeleted, RunStarted
 from assent.core.permit_book import PermitRun
-from assent.core.record import PlanRecord
+from assent.core.record import PlanRecord, RunNote
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
-from assent.engine.run.journal import StoreJournal
-
-COUNTS = ("done", "unknown")  # results of operations that may have changed something
+from assent.engine.run.deeds import Command, Deeds
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Runs that are taken back as one, oldest first, and the name that a person gives them."""
+    """Runs and commands that are taken back as one, oldest first, and what a person calls them."""
 
     name: str
     runs: tuple[str, ...]
     record: PlanRecord  # their plan; of a turn without one, only a name for it
     whole: str = ""  # a run of prose that they are all of
-
-
-class Applied(msgspec.Struct, frozen=True):
-    """What runs did: their operations as one list, the names of those, and the folders made."""
-
-    operations: tuple[FileOperation, ...]
-    made: tuple[bytes, ...]
+    only: str = ""  # the one deed that is meant, by its token
 
 
 class Takeback:
@@ -40,16 +30,13 @@ class Takeback:
     def __init__(self, doors: Doors, ledger: Ledger) -> None:
         self._doors = doors
         self._ledger = ledger
-        self._records = ledger.all()
-        self._permits = ledger.permit_runs()
+        self.deeds = Deeds(doors, ledger)
 
     def find(self, reference: str, plan_id: str) -> Target:
         """Finds by a run's id or its start; or the newest that changed files and still counts."""
         if reference:
             return self._named(reference)
-        undone = self._undone()
-        began = self._began()
-        left = [self._without(target, undone) for target in self._targets()]
+        left = [self._without(target, self.undone) for target in self.targets()]
         fitting = [t for t in left if t.runs and plan_id in ("", t.record.plan_id)]
         wanted = [target for target in fitting if self._over(target)]
         if fitting and not wanted:
@@ -58,94 +45,189 @@ class Takeback:
                 "taken back with the build.",
                 "assent recover --roll-back",
             )
-        if not wanted:
-            raise NotFound("There is no run to undo here.", "assent log")
-        return max(wanted, key=lambda target: began[target.runs[-1]])
+        for target in sorted(wanted, key=lambda one: self.began[one.runs[-1]], reverse=True):
+            if self._changed_files(target):
+                return target
+        raise NotFound("There is no run to undo here.", "assent log")
 
-    def applied(self, target: Target) -> Applied:
-        """Returns what the runs did; of a file that a person changed in between, the later part."""
-        ends = [(run, self._end(run)) for run in target.runs]
-        done = [
-            tuple(
-                op
-                for op, result in zip(self._operations(run), end.results, strict=True)
-                if result in COUNTS
-            )
-            for run, end in ends
+    def undone_by(self, reference: str) -> Target:
+        """Finds an undo that still counts: the newest that nothing followed, or a named one.
+
+        A run that was taken back names the undo that did it.
+        """
+        counting = [note for note in self._undos(odd=True) if note[1].run not in self.undone]
+        counting = [note for note in counting if note[1].run not in self.given_up]
+        if reference:
+            return self._undo_named(reference, counting)
+        others = [note.run for record, note in self._notes if not record.undoes]
+        others += [permit.run for permit in self.deeds.permits]
+        others += [_id(one) for one in self._by_calls()]
+        newest = max((self.began[run] for run in others), default=0)
+        for record, note in reversed(counting):
+            if self.began[note.run] > newest:
+                return Target(note.run, (note.run,), record)
+        more = " Name the undone run that you mean." if counting else ""
+        raise NotFound(f"Nothing was undone last, so nothing is redone.{more}", "assent runs list")
+
+    def done(self, target: Target) -> tuple[Deed, ...]:
+        """Returns what the runs of a target did and nobody took back one by one, in order."""
+        deeds = [deed for run in target.runs for deed in self.deeds.of(run)]
+        return tuple(deed for deed in deeds if deed.token not in self.undone)
+
+    def built(self, build: str) -> tuple[Deed, ...]:
+        """Returns what was done in a build by a model, in order."""
+        runs = [_id(one) for one in self._by_calls() if _origin(one)[1] == build]
+        return tuple(deed for run in runs for deed in self.deeds.of(run))
+
+    def targets(self) -> list[Target]:
+        """Returns everything that can be undone as one, but undo plans and what was given up."""
+        plain = [
+            Target(note.run, (note.run,), record)
+            for record, note in self._notes
+            if not note.session and not record.undoes and self._counts(note)
         ]
-        made = tuple(dict.fromkeys(folder for _, end in ends for folder in end.made))
-        return Applied(composed(done), made)
+        found = [*plain, *self._groups()]
+        return [target for target in found if self.given_up.keys().isdisjoint(target.runs)]
 
-    def _end(self, run: str) -> Finished:
-        last = StoreJournal(self._doors, self._ledger).read(run)[-1]
-        assert isinstance(last, Finished), "only a run that is over can be found"
-        return last
+    def units(self) -> list[Target]:
+        """Returns everything that was run, as a person undoes it, oldest first."""
+        plain = [Target(n.run, (n.run,), record) for record, n in self._notes if not n.session]
+        left = [self._single(one) for one in self.deeds.permits if one.outcome != "done"]
+        return sorted([*plain, *self._groups(), *left], key=lambda one: self.began[one.runs[-1]])
 
-    def _operations(self, run: str) -> tuple[FileOperation, ...]:
-        for permit in self._permits:
-            if permit.run == run:
-                return permit.operations
-        notes = [note for record in self._records for note in record.runs if note.run == run]
-        return tuple(
-            op for op in self._ledger.plan(notes[0]).operations if isinstance(op, FileOperation)
-        )
+    def is_redo(self, target: Target) -> bool:
+        """Tells whether a unit took back an undo."""
+        return bool(target.record.undoes) and not self._is_undo(target.record)
+
+    def _groups(self) -> list[Target]:
+        groups: dict[str, list[PermitRun | Command]] = {}
+        for one in self._by_calls():
+            groups.setdefault(_group(one), []).append(one)
+        return [self._grouped(name, group) for name, group in groups.items()]
+
+    @cached_property
+    def undone(self) -> set[str]:
+        """The runs and deeds that were taken back; an undo that was undone counts no more."""
+        undone: set[str] = set()
+        for record, note in reversed(self._undos()):
+            if note.run not in undone:
+                undone.update(record.undoes.split())
+        return undone
+
+    @cached_property
+    def given_up(self) -> dict[str, str]:
+        """The runs whose contents were given up, with the words that say when."""
+        home = self._doors.store.read(f"workspace/{self._ledger.workspace}")
+        return {
+            run: f"on {one.at[:10]}{f' by {one.event.user}' if one.event.user else ''}"
+            for one in home
+            if isinstance(one.event, RunsDeleted)
+            for run in one.event.runs
+        }
+
+    @cached_property
+    def began(self) -> dict[str, int]:
+        """Where in the log each run began: a clock may be set back, the log grows."""
+        return {run: one.position for run, one in self._starts.items()}
+
+    @cached_property
+    def at(self) -> dict[str, str]:
+        """When each run began, for people."""
+        return {run: one.at for run, one in self._starts.items()}
+
+    @cached_property
+    def _starts(self) -> dict[str, Recorded]:
+        streams = [f"plan/{self._ledger.workspace}/", self._ledger.permits]
+        found: dict[str, Recorded] = {}
+        for one in self._doors.store.read_all(streams):
+            match one.event:
+                case RunStarted(run=run) | PermitGiven(run=run) | CommandStarted(id=run):
+                    found[run] = one
+                case _:
+                    pass
+        return found
 
     def _named(self, reference: str) -> Target:
-        targets = self._targets()
+        targets = self.targets()
         exact = [target for target in targets if target.name == reference]
-        single = [self._single(permit) for permit in self._permits if permit.outcome == "done"]
+        single = [self._single(one) for one in self._by_calls() if _id(one) not in self.given_up]
         undos = [
             Target(note.run, (note.run,), record)
-            for record in self._records
-            for note in record.runs
-            if record.undoes and note.outcome == "done"
+            for record, note in self._undos()
+            if note.run not in self.given_up
         ]
         known = {target.name: target for target in (*targets, *single, *undos)}
         found = exact or [t for name, t in known.items() if name.startswith(reference)]
         if len(found) != 1:
+            self._refuse_given_up(reference)
             raise NotFound(f"{reference!a} names {len(found)} runs that were done.", "assent log")
-        return found[0] if found[0].name in self._undone() else self._fresh(found[0])
+        return found[0] if found[0].name in self.undone else self._fresh(found[0])
+
+    def _refuse_given_up(self, reference: str) -> None:
+        for run, when in self.given_up.items():
+            if run.startswith(reference):
+                raise NotFound(
+                    f"What run {run} kept for an undo was given up {when}; it cannot be taken "
+                    "back any more. Nothing was changed.",
+                    "assent runs list",
+                )
+
+    def _undo_named(self, reference: str, undos: list[tuple[PlanRecord, RunNote]]) -> Target:
+        """Finds an undo by its own id, or the newest one of a run that was taken back."""
+        means: dict[str, tuple[PlanRecord, RunNote]] = {}
+        for record, note in undos:
+            taken = [token.partition(":")[0] for token in record.undoes.split()]
+            means |= dict.fromkeys((*taken, note.run), (record, note))
+        found = {note.run: (record, note) for run, (record, note) in means.items()
+                 if run.startswith(reference)}  # fmt: skip
+        if len(found) != 1:
+            raise NotFound(f"{reference!a} names {len(found)} undone runs.", "assent runs list")
+        record, note = next(iter(found.values()))
+        return Target(note.run, (note.run,), record)
 
     def _fresh(self, target: Target) -> Target:
         """Leaves out what was undone already, unless that is all there is."""
-        left = self._without(target, self._undone())
+        left = self._without(target, self.undone)
         return left if left.runs else target
 
-    def _targets(self) -> list[Target]:
-        """Returns everything that can be undone as one, but undo plans."""
-        plain = [
-            Target(note.run, (note.run,), record)
-            for record in self._records
-            for note in record.runs
-            if note.outcome == "done" and not note.session and not record.undoes
-        ]
-        groups: dict[str, list[PermitRun]] = {}
-        for permit in self._permits:
-            if permit.outcome == "done":
-                groups.setdefault(_group(permit), []).append(permit)
-        return [*plain, *[self._grouped(name, permits) for name, permits in groups.items()]]
+    def _by_calls(self) -> list[PermitRun | Command]:
+        """Returns what calls of sessions did, in the order of the log."""
+        done = [permit for permit in self.deeds.permits if permit.outcome == "done"]
+        ran = [one for one in self.deeds.commands if one.ended and one.ended.changed != ()]
+        return sorted([*done, *ran], key=lambda one: self.began[_id(one)])
 
-    def _grouped(self, name: str, permits: Sequence[PermitRun]) -> Target:
-        build = permits[0].permit.build
-        if len(permits) == 1 and not build:
-            return self._single(permits[0])
-        runs = tuple(permit.run for permit in permits)
-        return Target(name, runs, self._source(permits[0]), build)
+    def _grouped(self, name: str, group: list[PermitRun | Command]) -> Target:
+        build = _origin(group[0])[1]
+        if len(group) == 1 and not build:
+            return self._single(group[0])
+        return Target(name, tuple(_id(one) for one in group), self._source(group[0]), build)
 
-    def _single(self, permit: PermitRun) -> Target:
-        return Target(permit.run, (permit.run,), self._source(permit))
+    def _single(self, one: PermitRun | Command) -> Target:
+        return Target(_id(one), (_id(one),), self._source(one))
 
-    def _source(self, permit: PermitRun) -> PlanRecord:
-        build, given = permit.permit.build, permit.permit
-        for record in self._records:
-            if build and any(note.run == build for note in record.runs):
+    def _source(self, one: PermitRun | Command) -> PlanRecord:
+        session, build, turn = _origin(one)
+        for record, note in self._notes:
+            if build and note.run == build:
                 return record
-        words = f"turn {given.turn}"
-        return PlanRecord("", self._ledger.workspace, given.session, words, b"", "", "", "", 0)
+        words = f"turn {turn}"
+        return PlanRecord("", self._ledger.workspace, session, words, b"", "", "", "", 0)
 
     def _over(self, target: Target) -> bool:
         """Tells whether no build is still going on in it."""
-        return not any(r.building and r.building.run == target.whole for r in self._records)
+        records = self.deeds.records
+        return not any(r.building and r.building.run == target.whole for r in records)
+
+    def _counts(self, note: RunNote) -> bool:
+        """Tells whether a run is over and did something; one that was put back may have, too."""
+        if note.outcome == "rolled_back":
+            return bool(self.deeds.of(note.run))
+        return note.outcome == "done"
+
+    def _changed_files(self, target: Target) -> bool:
+        """Tells whether there is anything to take back; commands often change nothing of that."""
+        deeds = self.done(target)
+        return any(deed.operations or self.deeds.command(deed.run) is None for deed in deeds)
 
     def _without(self, target: Target, undone: set[str]) -> Target:
         if target.whole in undone:
@@ -153,57 +235,40 @@ class Takeback:
         left = tuple(run for run in target.runs if run not in undone)
         return msgspec.structs.replace(target, runs=left)
 
-    def _undone(self) -> set[str]:
-        """Returns the runs that were taken back; an undo that was undone counts no more."""
-        began = self._began()
-        undos = [
-            (note.run, record.undoes.split())
-            for record in self._records
-            for note in record.runs
+    def _undos(self, *, odd: bool = False) -> list[tuple[PlanRecord, RunNote]]:
+        """Returns the runs that took others back, oldest first; `odd`: none that did so again."""
+        found = [
+            (record, note)
+            for record, note in self._notes
             if record.undoes and note.outcome == "done"
         ]
-        undone: set[str] = set()
-        for run, runs in sorted(undos, key=lambda undo: began[undo[0]], reverse=True):
-            if run not in undone:
-                undone.update(runs)
-        return undone
+        found.sort(key=lambda one: self.began[one[1].run])
+        return [one for one in found if not odd or self._is_undo(one[0])]
 
-    def _began(self) -> dict[str, int]:
-        """Returns where in the log each run began: a clock may be set back, the log grows."""
-        streams = [f"plan/{self._ledger.workspace}/", self._ledger.permits]
-        events = self._doors.store.read_all(streams)
-        return {
-            one.event.run: one.position
-            for one in events
-            if isinstance(one.event, RunStarted | PermitGiven)
-        }
+    def _is_undo(self, record: PlanRecord) -> bool:
+        """Tells an undo from a redo, which takes back an undo."""
+        taken = self._plans.get(record.undoes.split()[0].partition(":")[0])
+        return taken is None or not taken.undoes or not self._is_undo(taken)
 
+    @cached_property
+    def _notes(self) -> list[tuple[PlanRecord, RunNote]]:
+        return [(record, note) for record in self.deeds.records for note in record.runs]
 
-def composed(runs: Sequence[tuple[FileOperation, ...]]) -> tuple[FileOperation, ...]:
-    """Makes one list of what runs did one after another.
-
-    Where somebody else changed a file in between, only what came after that can be taken back.
-    """
-    if len(runs) == 1:
-        return runs[0]  # as it was approved, in its own order
-    every = [op for operations in runs for op in operations]
-    try:
-        return _files(stage((), every))
-    except Impossible:
-        pass
-    chain: tuple[FileOperation, ...] = ()
-    for op in reversed(every):
-        try:
-            chain = _files(stage((op,), chain))
-        except Impossible:
-            continue
-    return chain
+    @cached_property
+    def _plans(self) -> dict[str, PlanRecord]:
+        return {note.run: record for record, note in self._notes}
 
 
-def _files(operations: Iterable[Operation]) -> tuple[FileOperation, ...]:
-    return tuple(op for op in operations if isinstance(op, FileOperation))
+def _id(one: PermitRun | Command) -> str:
+    return one.run if isinstance(one, PermitRun) else one.started.id
 
 
-def _group(permit: PermitRun) -> str:
-    given = permit.permit
-    return given.build or f"{given.session}.{given.turn}"
+def _origin(one: PermitRun | Command) -> tuple[str, str, int]:
+    """Returns the session, the build and the turn that something was done in."""
+    given = one.permit if isinstance(one, PermitRun) else one.started
+    return given.session, given.build, given.turn
+
+
+def _group(one: PermitRun | Command) -> str:
+    session, build, turn = _origin(one)
+    return build or f"{session}.{turn}"

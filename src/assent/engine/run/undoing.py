@@ -1,20 +1,21 @@
 """Undoing: makes the inverse plan of a run, shows it, and applies it on the same road."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from assent.core.deeds import Deed, Gap, barred, gaps, together
 from assent.core.digest import operation_ids
-from assent.core.errors import AssentError
+from assent.core.errors import AssentError, NotFound
 from assent.core.event import DraftChanged, PlanApproved, PlanCreated, PlanDiscarded, TextRevised
 from assent.core.journal import Result
 from assent.core.lifecycle import State
 from assent.core.motion import Seen
-from assent.core.operation import FileOperation, FileState, footprint
-from assent.core.paths import ancestors
+from assent.core.operation import FileOperation, FileState, Operation, footprint
+from assent.core.paths import ancestors, one_line
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord
-from assent.core.undo import Inversion, invert, undo_text
+from assent.core.undo import FILES_ONLY, Extent, Ground, Inversion, invert, undo_text
 from assent.engine.doors import Doors
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.contents import Contents
@@ -30,6 +31,8 @@ class Undo(msgspec.Struct, frozen=True):
     originals: tuple[FileOperation, ...]
     ids: tuple[str, ...]  # of the originals
     inversion: Inversion
+    extent: Extent = FILES_ONLY
+    compensated: tuple[Deed, ...] = ()  # commands that commands of the plan take back
 
     @property
     def run(self) -> str:
@@ -41,7 +44,13 @@ class Undo(msgspec.Struct, frozen=True):
         return self.target.record
 
 
+SHORT = 12  # characters of an operation's id that people type
+LONGEST = 7  # digits; fewer are a number, and no start of an id
+NOT_AGAIN = "it is not run again; the files that it had changed are restored"
 ODD = FileState("", 0, 0)  # what no run leaves: a pipe, say, or something behind a symlink
+
+
+_CONFLICT: Result = "conflict"
 
 
 class Undoing:
@@ -52,28 +61,20 @@ class Undoing:
         self._runs = runs
         self._consents = consents
 
-    def preview(self, reference: str = "", plan_id: str = "") -> Undo:
-        """Makes the inverse plan of a run, or of all runs of a turn; nothing is recorded."""
-        ledger = self._runs.ledger()
-        back = Takeback(self._doors, ledger)
+    def preview(self, reference: str = "", plan_id: str = "", operation: str = "") -> Undo:
+        """Makes the inverse plan of a run, a turn, or one operation; nothing is recorded."""
+        back = Takeback(self._doors, self._runs.ledger())
         target = back.find(reference, plan_id)
-        # In a run that a person accepted half-done, only what was done can be taken back.
-        applied = back.applied(target)
-        operations, ids = applied.operations, operation_ids(applied.operations)
-        seen = self._seen(operations)
-        there = {state.digest for state in seen.values() if isinstance(state, FileState)}
-        blobs = self._doors.blobs
-        inversion = invert(
-            operations,
-            applied.made,
-            seen,
-            self._doors.files.below,
-            lambda digest: digest in there or blobs.has(digest),
-        )
-        text = undo_text(" ".join(target.runs), target.record.name, inversion, ids)
-        inverses = tuple(op for _, op in inversion.operations)
-        inverse = Plan(text, inverses, workspace=ledger.workspace)
-        return Undo(target, inverse, operations, ids, inversion)
+        return self._inverse(back, chosen(back, target, operation) if operation else target)
+
+    def redo(self, reference: str = "") -> Undo:
+        """Makes the plan that takes back an undo; a command is not run again by it."""
+        back = Takeback(self._doors, self._runs.ledger())
+        target = back.undone_by(reference)
+        undone = [token.partition(":")[0] for token in target.record.undoes.split()]
+        ran = [deed.ordered for run in undone for deed in back.deeds.of(run) if deed.ordered]
+        gaps = tuple(Gap(ordered.words, NOT_AGAIN) for ordered in ran)
+        return self._inverse(back, target, Extent(gaps=tuple(dict.fromkeys(gaps)), again=True))
 
     def apply(self, undo: Undo, channel: str, note: str = "") -> Working:
         """Records the yes to an undo plan and builds it; a file that changed since stops it."""
@@ -83,7 +84,52 @@ class Undoing:
         except AssentError:
             self._discard(record)
             raise
-        return _in_terms_of_originals(undo, report)
+        return self._in_terms_of_originals(undo, report)
+
+    def _inverse(self, back: Takeback, target: Target, extent: Extent = FILES_ONLY) -> Undo:
+        """Inverts what was done: only that, and of each path what all of it came to."""
+        deeds = back.done(target)
+        taken = [deed for deed in deeds if target.only in ("", deed.token)]
+        plain = [deed for deed in taken if deed.undo is None]
+        operations = self._other_by_now(plain)
+        ids = _ids(plain, operations)
+        made = {folder for run in target.runs for folder in back.deeds.made(run)}
+        made.update(folder for deed in taken for folder in deed.made)
+        inversion = invert(operations, made, self._ground(operations, deeds, taken))
+        compensated = tuple(deed for deed in reversed(taken) if deed.undo)
+        commands = tuple(deed.undo for deed in compensated if deed.undo)
+        only = taken[0].id[:SHORT] if target.only and taken else ""
+        extent = Extent(commands, (*gaps(taken), *extent.gaps), extent.again, only)
+        named = " ".join(target.runs)
+        text = undo_text(named, target.record.name, inversion, ids, extent)
+        inverses: tuple[Operation, ...] = (*commands, *[op for _, op in inversion.operations])
+        plan = Plan(text, inverses, workspace=self._runs.ledger().workspace)
+        return Undo(target, plan, operations, ids, inversion, extent, compensated)
+
+    def _other_by_now(self, deeds: Sequence[Deed]) -> tuple[FileOperation, ...]:
+        """Returns what all of it came to; what a command did may be back already, by whomever."""
+        operations = together(deeds)
+        if not any(deed.ordered for deed in deeds):
+            return operations
+        seen = self._seen(operations)
+        return tuple(
+            op
+            for op in operations
+            if any(seen[path] != before for path, before, _ in footprint(op))
+        )
+
+    def _ground(
+        self, operations: Sequence[FileOperation], deeds: Sequence[Deed], taken: Sequence[Deed]
+    ) -> Ground:
+        seen = self._seen(operations)
+        there = {state.digest for state in seen.values() if isinstance(state, FileState)}
+        blobs = self._doors.blobs
+        return Ground(
+            seen,
+            self._doors.files.below,
+            lambda digest: digest in there or blobs.has(digest),
+            barred(operations, deeds, taken),
+        )
 
     def _discard(self, record: PlanRecord) -> None:
         """Gives up an undo plan that was refused, and with it the yes that nobody used."""
@@ -114,7 +160,8 @@ class Undoing:
         Contents(self._doors).keep_all(undo.plan.operations, undo.plan.operations)
         plan_id = self._doors.clock.new_id()
         text, size = blobs.keep([undo.plan.text])
-        runs = " ".join(filter(None, (undo.target.whole, *undo.target.runs)))
+        target = undo.target
+        runs = target.only or " ".join(filter(None, (target.whole, *target.runs)))
         created = PlanCreated(
             plan_id, ledger.workspace, source.session, source.name, b"", undoes=runs
         )
@@ -129,14 +176,96 @@ class Undoing:
             PlanApproved(self._consents.sign(plan_id, undo.plan, note, channel)),
         )
 
+    def _in_terms_of_originals(self, undo: Undo, report: RunReport) -> RunReport:
+        """Names the original operations: what was taken back, and what was left as it is.
 
-def _in_terms_of_originals(undo: Undo, report: RunReport) -> RunReport:
-    """Names the original operations: what was taken back, and what was left because it changed."""
-    undone: dict[str, Result] = {"done": "undone", "undone": "done"}
-    found: dict[int, Result] = dict.fromkeys(range(len(undo.ids)), "not_started")
-    found.update({index: "conflict" for index, _ in undo.inversion.conflicts})
-    pairs = zip(undo.inversion.operations, report.operations, strict=True)
-    found.update({index: undone.get(result, result) for (index, _), (_, result) in pairs})
-    rows = tuple((undo.ids[index], found[index]) for index in sorted(found))
-    left = tuple(f"Left alone: {reason}." for _, reason in undo.inversion.conflicts)
-    return RunReport(report.run, report.outcome, rows, (*report.notes, *left), undo.originals)
+        A redo names its own: to take back an undo is to do it again.
+        """
+        notes = (*report.notes, *_told(undo), *self._still_other(undo))
+        if undo.extent.again:
+            left = [index for index, _ in undo.inversion.conflicts]
+            rows = (*report.operations, *[(undo.ids[i], _CONFLICT) for i in left])
+            about = (*undo.plan.operations, *[undo.originals[i] for i in left])
+            return _report(report, rows, notes, about)
+        undone: dict[str, Result] = {"done": "undone", "undone": "done"}
+        found: dict[int, Result] = dict.fromkeys(range(len(undo.ids)), "not_started")
+        found.update({index: "conflict" for index, _ in undo.inversion.conflicts})
+        count = len(undo.compensated)
+        pairs = zip(undo.inversion.operations, report.operations[count:], strict=True)
+        found.update({index: undone.get(result, result) for (index, _), (_, result) in pairs})
+        ran = zip(undo.compensated, report.operations[:count], strict=True)
+        commands = [(deed, undone.get(result, result)) for deed, (_, result) in ran]
+        rows = (
+            *[(deed.id, result) for deed, result in commands],
+            *[(undo.ids[index], found[index]) for index in sorted(found)],
+        )
+        about = (*[_command(deed) for deed, _ in commands], *undo.originals)
+        return _report(report, rows, notes, about)
+
+    def _still_other(self, undo: Undo) -> Iterable[str]:
+        """Names the files that a command changed, and that its own undo did not put back."""
+        operations = [op for deed in undo.compensated for op in deed.operations]
+        seen = self._seen(operations)
+        first: dict[bytes, FileState | None] = {}
+        for path, before, _ in [step for op in reversed(operations) for step in footprint(op)]:
+            first[path] = before
+        for path, before in sorted(first.items()):
+            if seen[path] != before:
+                yield f"Still other than before the command: {one_line(path)}."
+
+
+def _report(
+    report: RunReport,
+    rows: tuple[tuple[str, Result], ...],
+    notes: tuple[str, ...],
+    about: tuple[Operation, ...],
+) -> RunReport:
+    """Returns a report with other operations; the exits of commands stand first in both."""
+    return msgspec.structs.replace(report, operations=rows, notes=notes, about=about)
+
+
+def chosen(back: Takeback, target: Target, operation: str) -> Target:
+    """Returns the target that is one operation of another, by its number or the start of its id."""
+    deeds = [deed for run in target.runs for deed in back.deeds.of(run)]
+    every = [
+        (run, index, name) for run in target.runs for index, name in enumerate(back.deeds.ids(run))
+    ]
+    if operation.isdecimal() and len(operation) < LONGEST:
+        found = every[int(operation) - 1 : int(operation)] if int(operation) else []
+    else:
+        found = [one for one in every if one[2].startswith(operation)]
+    if len(found) != 1:
+        raise NotFound(
+            f"{operation!a} names {len(found)} operations of run {target.name}.",
+            f"assent runs show {target.name}",
+        )
+    run, index, name = found[0]
+    token = f"{run}:{index}"
+    if token not in [deed.token for deed in deeds]:
+        raise NotFound(
+            f"Operation {name[:12]} of run {target.name} was not done, or is put back already.",
+            f"assent runs show {target.name}",
+        )
+    return msgspec.structs.replace(target, only=token)
+
+
+def _ids(deeds: Sequence[Deed], operations: Sequence[FileOperation]) -> tuple[str, ...]:
+    """Returns the ids of the originals; what was composed of several has one of its own."""
+    if tuple(op for deed in deeds for op in deed.operations) != tuple(operations) or any(
+        deed.ordered for deed in deeds
+    ):
+        return operation_ids(operations)
+    return tuple(deed.id for deed in deeds)
+
+
+def _command(deed: Deed) -> Operation:
+    assert deed.ordered is not None
+    assert deed.ordered.command is not None, "only a plan's command has an undo of its own"
+    return deed.ordered.command
+
+
+def _told(undo: Undo) -> Iterable[str]:
+    for _, reason in undo.inversion.conflicts:
+        yield f"Left alone: {reason}."
+    for gap in undo.extent.gaps:
+        yield f"Not covered: {gap.line}."

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 
 import msgspec
 
+from assent.core.deeds import together
 from assent.core.digest import operation_ids
 from assent.core.errors import Busy, IllegalStep, LiveDiffers, Moved
 from assent.core.event import Event, Recorded
@@ -31,7 +32,7 @@ from assent.core.session_event import (
 from assent.core.tool import Edit
 from assent.engine.projections import tasks
 from assent.engine.run.runs import RunReport
-from assent.engine.run.takeback import composed
+from assent.engine.run.takeback import Takeback
 from assent.engine.session.desk import Desk
 from assent.engine.session.diary import TRIES, Diary
 from assent.engine.session.reminders import Switch, mode_events
@@ -133,9 +134,9 @@ class Building:
         """Says what a build by a model changed so far, if anything, and which steps it left."""
         note = _note(plan)
         ledger = self._desk.plans.ledger()
-        runs = [one for one in ledger.permit_runs() if one.permit.build == note.run]
-        done = [one.operations for one in runs if one.outcome == "done"]
-        operations = composed(done) if done else ()
+        deeds = Takeback(self._desk.doors, ledger).built(note.run)
+        done = [deed for deed in deeds if deed.operations]
+        operations = together(done)
         result: Result = "done" if kept else "undone"
         rows = tuple((name, result) for name in operation_ids(operations))
         outcome: Outcome = "rolled_back" if not kept else "done" if done else "nothing"

@@ -1,6 +1,7 @@
 """Effects: carries out what a call wished for, as far as the gate's verdict goes (law 1)."""
 
 from collections.abc import Generator
+from math import ceil
 
 import msgspec
 
@@ -8,6 +9,7 @@ from assent.core.digest import sha256
 from assent.core.errors import AssentError
 from assent.core.message import Call
 from assent.core.model import Delta
+from assent.core.operation import RunCommand
 from assent.core.paths import one_line
 from assent.core.permit import PermitSource
 from assent.core.process import LEAST_S
@@ -30,6 +32,7 @@ from assent.core.tool import (
     TodoList,
     Verdict,
 )
+from assent.engine.plan.commands import LONGEST_S
 from assent.engine.plan.consents import COVERS_NOTHING
 from assent.engine.plan.plans import check_length
 from assent.engine.run.commands import Order
@@ -49,6 +52,17 @@ MOST = 20  # operations that a result names
 UNANSWERED = (
     "Nobody answered. Decide yourself what is most likely wanted, and write the assumption into "
     "the plan."
+)
+STAGED = (
+    "Staged in the plan as command {number}, not run: it runs when a person has approved the plan. "
+    "Nothing on disk changed; its results are not visible to you now."
+)
+AGAIN = (
+    "It is the last operation of the plan already, staged and not run; it was not added once more."
+)
+KEPT_NOTES = (
+    "What the person noted at earlier approvals stands at its end as open items, because your text "
+    "did not have it: read them there, and plan for them."
 )
 PRESENTED = (
     "The plan is frozen under the digest {digest} and was presented. You cannot approve your own "
@@ -127,7 +141,8 @@ class Effects:
             case EnterPlan(reason):
                 return (yield from self._enter_plan(wish, reason))
             case Command() as command:
-                return (yield from self._run(wish, command))
+                work = self._stage_command if wish.planning else self._run
+                return (yield from work(wish, command))
             case other:
                 return self._do(wish, other)
 
@@ -193,6 +208,23 @@ class Effects:
         metadata = {"operations": ids, "plan": plan.plan_id, **shaped.metadata}
         return Done(Carried(text, metadata=metadata), changed=True, draft=staged.record.draft)
 
+    def _stage_command(self, wish: Wish, wanted: Command) -> Doing:
+        """Stages what may change something, where the gate, or a person it asked, meant that."""
+        meant = wish.decision.verdict in (Verdict.STAGE, Verdict.ASK)
+        if not meant or wish.record.parent or not self._tooling.staging:
+            return _failed("In plan mode only commands that read run. Nothing was run.")
+        command = planned_command(wanted, self._tooling.shell_s)
+        plan = yield from self.authoring.plan(wish.record)
+        before = self._desk.drafts.operations(plan)
+        if before[-1:] == (command,):
+            return Done(Carried(AGAIN, metadata={"plan": plan.plan_id}))
+        staged = self._desk.drafts.run(plan, command)
+        number = sum(isinstance(op, RunCommand) for op in before) + 1
+        metadata = {"operations": [name for name, _ in staged.added], "plan": plan.plan_id}
+        text = f"{STAGED.format(number=number)} Why it did not run now: {wish.text}"
+        carried = Carried(text, metadata=metadata)
+        return Done(carried, changed=True, draft=staged.record.draft)
+
     def _apply(self, wish: Wish, wanted: Edit) -> Done:
         shaped = self.shaping.shaped(wanted)
         source, detail = _consent(wish)
@@ -203,8 +235,6 @@ class Effects:
 
     def _run(self, wish: Wish, command: Command) -> Doing:
         """Runs a command outside plan mode; its output is shown as it comes."""
-        if wish.planning:
-            return _failed("In plan mode only commands that read run. Nothing was run.")
         confined = not (wish.unconfined or self._tooling.unconfined)
         left, most = self._tooling.left(), self._tooling.shell_s
         seconds = most if left is None else min(most, max(left, LEAST_S))
@@ -225,12 +255,14 @@ class Effects:
         text = wanted.text.encode("utf-8", "backslashreplace")
         check_length(text)
         plan = yield from self.authoring.plan(wish.record, wanted.name)
-        plan = self._desk.plans.write(plan, text)
+        whole = self._desk.plans.with_notes(plan, text)
+        plan = self._desk.plans.write(plan, whole)
         staged = len(self._desk.drafts.operations(plan))
         has = f" {staged} operation{'' if staged == 1 else 's'} staged in it." if staged else ""
-        told = f"{wish.text} It is in {one_line(plan.path)}.{has}"
+        kept = f" {KEPT_NOTES}" if whole != text else ""
+        told = f"{wish.text} It is in {one_line(plan.path)}.{has}{kept}"
         carried = Carried(told, metadata={"plan": plan.plan_id})
-        return Done(carried, changed=True, wrote=sha256(text), draft=plan.draft)
+        return Done(carried, changed=True, wrote=sha256(whole), draft=plan.draft)
 
     def _present(self, record: SessionRecord) -> Done:
         if record.mode != "plan":
@@ -246,6 +278,17 @@ class Effects:
             text = f"{text} {COVERS_NOTHING}"
         metadata = {"plan": proposed.plan_id, "digest": proposed.digest}
         return Done(Carried(text, ends=True, metadata=metadata), changed=True)
+
+
+def planned_command(wanted: Command, most_s: float) -> RunCommand:
+    """Returns the operation that a command of a planning model becomes."""
+    seconds = ceil(wanted.seconds or most_s)
+    return RunCommand(
+        script=wanted.line.encode("utf-8", "surrogateescape"),
+        cwd=wanted.folder,
+        timeout=min(max(seconds, 1), LONGEST_S),
+        network=wanted.network,
+    )
 
 
 LATER = Done(Carried("Nobody has answered yet."), later=True)

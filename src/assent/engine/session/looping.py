@@ -121,6 +121,8 @@ class LoopGuard:
         if reached is Stage.BLOCK:
             why = f"{_repeats(repeat)} It is refused. {ELSE}"
             return Decision(Verdict.DENY, why, LAYER)
+        if _stages_command(attempt):
+            return None  # the person who approves the plan is asked about it
         if reached is Stage.ASK:
             return self._asked(attempt, _repeats(repeat))
         return self._troubled(attempt)
@@ -155,6 +157,11 @@ class LoopGuard:
 
 def _is_edit(attempt: Attempt) -> bool:
     return any(request.action is Action.EDIT for request in attempt.requests)
+
+
+def _stages_command(attempt: Attempt) -> bool:
+    staged = attempt.decision.verdict is Verdict.STAGE
+    return staged and any(request.action is Action.SHELL for request in attempt.requests)
 
 
 def _is_unread(attempt: Attempt) -> bool:

@@ -5,12 +5,16 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from assent.core.digest import operation_ids, sha256
+from assent.core.errors import StoreError
 from assent.core.event import (
     DraftChanged,
     Event,
+    OperationsDeclined,
     PlanApproved,
     PlanCreated,
     PlanDiscarded,
+    PlanProposed,
+    PlanRebased,
     PlanRejected,
     PlanSelected,
     Recorded,
@@ -23,9 +27,10 @@ from assent.core.lifecycle import State
 from assent.core.message import Text
 from assent.core.mode import agent_of
 from assent.core.operation import Operation
-from assent.core.record import PlanRecord
+from assent.core.record import PlanRecord, RunNote
 from assent.core.session import SessionRecord
 from assent.core.session_event import MessageAdded, PlanLinked, SessionEvent
+from assent.engine.run.deeds import Deeds
 from assent.engine.run.journal import StoreJournal
 from assent.engine.session import telling
 from assent.engine.session.desk import Desk
@@ -112,10 +117,16 @@ class News:
     ) -> Iterable[Told]:
         if text := self._edited(plan, events, own):
             yield text
+        said = [one for one in events if isinstance(one.event, OperationsDeclined | PlanRebased)]
+        partly = {one.seq - 1 for one in said}
         for recorded in events:
             match recorded.event:
+                case DraftChanged() if recorded.seq in partly:
+                    pass  # what comes next says it better
                 case DraftChanged() as change if own is None or change.draft != own.draft:
                     yield self._draft(recorded, change)
+                case OperationsDeclined() as partial:
+                    yield "declined", self._partly(recorded, partial)
                 case RunEnded(run, outcome):
                     yield "run", self._ran(plan, run, outcome)
                 case RunHalted(run):
@@ -145,10 +156,27 @@ class News:
         plan_id = recorded.stream.rpartition("/")[2]
         history = self._history(plan_id, recorded.seq)
         drafts = [event.draft for event in history if isinstance(event, DraftChanged)]
-        operations = self._ledger.drafted(drafts[-1]) if drafts else ()
+        # The versions of a draft are not kept for ever once its plan is over.
+        known = drafts and self._desk.doors.blobs.has(drafts[-1])
+        operations = self._ledger.drafted(drafts[-1]) if known else ()
         ids = operation_ids(operations)
         gone = [op for name, op in zip(ids, operations, strict=True) if name in change.removed]
         return "declined", telling.declined(gone)
+
+    def _partly(self, recorded: Recorded, event: OperationsDeclined) -> str:
+        """Says which operations a person left out when they approved the rest."""
+        history = self._history(recorded.stream.rpartition("/")[2], recorded.seq)
+        frozen = [
+            e.frozen for e in history if isinstance(e, PlanProposed) and e.digest == event.digest
+        ]
+        try:
+            was = self._ledger.plan(RunNote("", event.digest, frozen[-1]))
+        except StoreError:  # it is long ago, and that plan is not kept any more
+            return telling.PARTLY
+        named = dict(zip(was.ids, was.operations, strict=True))
+        return telling.partly(
+            [named[i] for i in event.declined], [named[i] for i in event.followed]
+        )
 
     def _history(self, plan_id: str, seq: int) -> list[Event]:
         """Returns what happened to a plan before one of its events."""
@@ -156,7 +184,7 @@ class News:
         return [one.event for one in events if one.seq < seq]
 
     def _ran(self, plan: PlanRecord, run: str, outcome: Outcome) -> str:
-        spent = [c.approval.approver for c in plan.consents if c.run == run]
+        spent = [c.approval for c in plan.consents if c.run == run]
         return telling.ran(outcome, self._results(plan, run), spent[0] if spent else None)
 
     def _results(self, plan: PlanRecord, run: str) -> list[tuple[Result, Operation]]:
@@ -174,16 +202,29 @@ class News:
             if not isinstance(recorded.event, RunEnded) or recorded.event.outcome != "done":
                 continue
             undo = self._ledger.load(recorded.stream.rpartition("/")[2])
-            if not self._runs(record).isdisjoint(undo.undoes.split()):
+            taken, again = self._taken_back(undo)
+            if not self._runs(record).isdisjoint(taken):
                 results = self._results(undo, recorded.event.run)
-                yield "run", telling.undone(undo.undoes, results)
+                tell = telling.redone if again else telling.undone
+                yield "run", tell(" ".join(sorted(taken)), results)
 
     def _runs(self, record: SessionRecord) -> set[str]:
         """Returns the runs of the session's plan, and of its calls."""
         plan = self._desk.plan_of(record)
         own = {note.run for note in plan.runs} if plan else set()
-        permits = self._ledger.permit_runs()
-        return own | {one.run for one in permits if one.permit.session == record.session}
+        deeds = Deeds(self._desk.doors, self._ledger)
+        own |= {one.started.id for one in deeds.commands if one.started.session == record.session}
+        return own | {one.run for one in deeds.permits if one.permit.session == record.session}
+
+    def _taken_back(self, undo: PlanRecord) -> tuple[set[str], bool]:
+        """Returns the runs that an undo is about in the end, and whether they are done again."""
+        undos = {note.run: one for one in self._ledger.all() if one.undoes for note in one.runs}
+        again = False
+        taken = {token.partition(":")[0] for token in undo.undoes.split()}
+        while earlier := [undos[run] for run in taken if run in undos]:
+            again = not again
+            taken = {token.partition(":")[0] for token in earlier[0].undoes.split()}
+        return taken, again
 
     def _of_home(
         self, link: PlanLinked, events: Sequence[Recorded]
@@ -210,6 +251,8 @@ def _decided(plan: PlanRecord, event: Event) -> Iterable[Told]:
             yield "rejected", telling.rejected(no)
         case PlanApproved() as yes:
             yield "approved", telling.approved(yes)
+        case PlanRebased(paths=paths):
+            yield "rebased", telling.rebased(paths)
         case PlanDiscarded():
             yield "deleted", telling.deleted(plan)
         case _:

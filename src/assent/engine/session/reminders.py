@@ -14,8 +14,9 @@ from assent.core.session import SessionRecord
 from assent.core.session_event import MessageAdded, ModeChanged, SessionEvent
 
 _STAGED = (
-    "You plan; nothing changes on disk. Writes are staged as exact operations of the plan, and "
-    "present_plan offers it to the person, who alone can approve it."
+    "You plan; nothing changes on disk. Writes, and commands that do not only read, are staged as "
+    "exact operations of the plan, and present_plan offers it to the person, who alone can approve "
+    "it."
 )
 _PROSE = (
     "You plan; nothing changes on disk, and nothing can be staged here: write_plan writes a plan "

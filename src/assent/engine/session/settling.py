@@ -25,7 +25,7 @@ from assent.core.session_event import (
     TurnEnded,
     Why,
 )
-from assent.core.tool import Action, Carried, Decision, Edit, Outcome, Task, Verdict
+from assent.core.tool import Action, Carried, Command, Decision, Edit, Outcome, Task, Verdict
 from assent.core.transcript import LOST
 from assent.engine.doors import NoHooks
 from assent.engine.session.asking import drained
@@ -372,7 +372,8 @@ def _can_wait(settled: Settled) -> bool:
     in between, the model is told of it as news.
     """
     staged = settled.decision is not None and settled.decision.verdict is Verdict.STAGE
-    return settled.outcome.effect is None or (staged and isinstance(settled.outcome.effect, Edit))
+    effect = settled.outcome.effect
+    return effect is None or (staged and isinstance(effect, Edit | Command))
 
 
 def _batches(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from assent.core.approval import Approver
+from assent.core.approval import Approval
 from assent.core.event import PlanApproved, PlanRejected
 from assent.core.journal import Outcome, Result
 from assent.core.operation import Operation
@@ -13,6 +13,9 @@ from assent.views.rows import kind
 
 MOST_FILES = 50  # that one message names
 MOST_DIFF = 4000  # characters
+
+PARTLY = "The person declined operations and approved the plan without them; that is a no to them."
+NOTED = "They approved with a note, which becomes an item of the next plan."
 
 _OUTCOMES: dict[Outcome, str] = {
     "done": "Everything in it was applied",
@@ -34,22 +37,31 @@ def rejected(event: PlanRejected) -> str:
 def approved(event: PlanApproved) -> str:
     """Passes on a person's yes."""
     note = event.approval.note
-    said = f" Their words:\n\n{note}" if note.strip() else ""
+    said = f" {NOTED} Their words:\n\n{note}" if note.strip() else ""
     return (
         f"The person approved the plan with the digest {event.approval.digest}. Exactly that is "
         f"carried out when they build it; until then there is nothing for you to do.{said}"
     )
 
 
-def ran(outcome: Outcome, results: Sequence[tuple[Result, Operation]], who: Approver | None) -> str:
-    """Reports a run of the plan, operation by operation."""
-    by = f", approved by {who.user} ({who.channel})" if who else ""
-    return f"The plan was built{by}. {_OUTCOMES[outcome]}.{_listed(results)}"
+def ran(outcome: Outcome, results: Sequence[tuple[Result, Operation]], yes: Approval | None) -> str:
+    """Reports a run of the plan, operation by operation, with the note of who approved it."""
+    by = f", approved by {yes.approver.user} ({yes.approver.channel})" if yes else ""
+    noted = f"\n\n{NOTED} Their words:\n\n{yes.note}" if yes and yes.note.strip() else ""
+    return f"The plan was built{by}. {_OUTCOMES[outcome]}.{_listed(results)}{noted}"
 
 
 def undone(run: str, results: Sequence[tuple[Result, Operation]]) -> str:
     """Reports that a run was taken back."""
     return f"The person took run {run} back; the files are as they were before.{_listed(results)}"
+
+
+def redone(run: str, results: Sequence[tuple[Result, Operation]]) -> str:
+    """Reports that an undo was taken back; commands did not run again."""
+    return (
+        f"The person took the undo of run {run} back; its files are as the run left them, and no "
+        f"command ran again.{_listed(results)}"
+    )
 
 
 def declined(gone: Sequence[Operation]) -> str:
@@ -61,10 +73,29 @@ def declined(gone: Sequence[Operation]) -> str:
     )
 
 
+def partly(gone: Sequence[Operation], followed: Sequence[Operation]) -> str:
+    """Says which operations a person left out when they approved the rest of the plan."""
+    rows = "\n".join(f"- {kind(op)} {subject(op)}" for op in gone[:MOST_FILES])
+    told = f"{PARTLY} Do not stage these again unless they ask for it.\n{rows}{_more(gone)}"
+    if not followed:
+        return told
+    rest = "\n".join(f"- {kind(op)} {subject(op)}" for op in followed[:MOST_FILES])
+    return f"{told}\n\nThese could not stay without them and went too:\n{rest}{_more(followed)}"
+
+
 def staged(added: Sequence[Operation]) -> str:
     """Says which operations joined the draft without a result that the model has seen."""
     rows = "\n".join(f"- {kind(op)} {subject(op)}" for op in added[:MOST_FILES])
     return f"These operations were staged in the plan meanwhile:\n{rows}{_more(added)}"
+
+
+def rebased(paths: Sequence[bytes]) -> str:
+    """Says that files changed under the plan, which fits them again."""
+    rows = "\n".join(f"- {one_line(path)}" for path in paths[:MOST_FILES])
+    return (
+        "These files changed meanwhile, and the plan was made to fit them as they are now; what "
+        f"they hold already left it. Read them again before you change them.\n{rows}{_more(paths)}"
+    )
 
 
 def edited(plan: PlanRecord, diff: str | None) -> str:

@@ -8,6 +8,7 @@ from assent.core.errors import Refused
 from assent.core.process import Errors
 from assent.core.shell import Command, Joint, Pipeline, parse
 from assent.core.shell_words import Word
+from assent.gate.no_file import NoFile
 from assent.gate.readonly.instead import instead
 from assent.gate.readonly.options import descend, sort_out
 from assent.gate.readonly.places import check_places, is_everything, leaves
@@ -108,7 +109,7 @@ def _opened(spec: Spec, arguments: Arguments) -> list[Word]:
 def _refuse_everything(spec: Spec, arguments: Arguments) -> None:
     for word in arguments.reads:
         if is_everything(word.text):
-            raise Refused(f"`{word.text}` is the whole machine; tell `{spec.name}` a folder in it.")
+            raise NoFile(f"`{word.text}` is the whole machine; tell `{spec.name}` a folder in it.")
 
 
 def _work(line: Pipeline, *, sandboxed: bool, away: bool) -> tuple[Reading, ...] | Enter:
@@ -121,7 +122,7 @@ def _work(line: Pipeline, *, sandboxed: bool, away: bool) -> tuple[Reading, ...]
     if len(words) != 1 or words[0].pattern or not words[0].text or words[0].text.startswith("-"):
         raise Refused("`cd` needs exactly one folder, written out: `cd DIR && ...`.")
     if is_everything(words[0].text):
-        raise Refused(f"`cd {words[0].text}` leads to the whole machine; name a folder in it.")
+        raise NoFile(f"`cd {words[0].text}` leads to the whole machine; name a folder in it.")
     check_places(words, away=away)
     return Enter(words[0].text, command.errors)
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from posixpath import normpath
 
-from assent.core.errors import Refused
 from assent.core.shell_words import WILD, Word
+from assent.gate.no_file import NoFile
 from assent.gate.readonly.spec import listed
 
 SPECIAL = ("dev", "proc", "sys")
@@ -15,7 +15,7 @@ HARMLESS = listed(
 
 
 def check_places(words: Iterable[Word], *, away: bool) -> None:
-    """Raises Refused for a word that names a device or process, however it is spelled.
+    """Raises NoFile for a word that names a device or process, however it is spelled.
 
     `away` says that a `cd` before may have left the workspace. Symlinks are not seen here.
     """
@@ -50,4 +50,4 @@ def _check(text: str, *, at_root: bool) -> None:
         first = stack[0] if stack else ""
         wild = at_root and any(sign in first for sign in WILD)
         if wild or ((at_root or climbed) and first in SPECIAL):
-            raise Refused(f"`{text}` could be a device or a process, not a file; name a file.")
+            raise NoFile(f"`{text}` could be a device or a process, not a file; name a file.")

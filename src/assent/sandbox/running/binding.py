@@ -72,6 +72,7 @@ def bindings(profile: Profile, look: Look = look) -> Mounts:
     for path in sorted(entries):
         arguments += entries[path]
     arguments += _kept(profile, look)
+    arguments += _opened(profile, look)
     visible = {path for path, made in entries.items() if _binds(made)}
     for mask in _masks(profile, visible, look):
         arguments += _hidden(mask, look(mask).kind)
@@ -141,6 +142,13 @@ def _kept(profile: Profile, look: Look) -> Mounts:
     binds = [[b"--bind", path, path] for path in sorted(above) if look(path).kind is Kind.FOLDER]
     closed = [_closed(path, look(path).kind) for path in sorted(ends)]
     return [argument for made in (*binds, *closed) for argument in made]
+
+
+def _opened(profile: Profile, look: Look) -> Mounts:
+    """Returns the mounts that let git write in its own folders, but not in these parts of them."""
+    opened = [[b"--bind", path, path] for path in profile.opened]
+    sealed = [_closed(path, look(path).kind) for path in profile.sealed]
+    return [argument for made in (*opened, *sealed) for argument in made]
 
 
 def _closed(path: bytes, kind: Kind) -> Mounts:

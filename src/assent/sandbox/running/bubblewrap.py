@@ -25,9 +25,10 @@ from assent.sandbox.view.profile import Profile
 
 OLDEST: Final = (0, 8)  # the first that can forbid further user namespaces
 
+ALONE: Final = b"--unshare-net"
 ALWAYS: Final = (
     b"--unshare-user",
-    b"--unshare-net",
+    ALONE,
     b"--unshare-pid",
     b"--unshare-ipc",
     b"--unshare-uts",
@@ -71,12 +72,20 @@ class Bubblewrap:
         view = [*bindings(profile), *_in_place(stack, indexes(profile))]
         front = (*capped(limits), self._tool)
         place = Place(profile.home, scratch(profile), self._folders, _user())
-        code = filter_for(os.uname().machine, writable=profile.writable)
+        # Who shares the machine's network could talk to whoever listens on a socket without a file.
+        code = filter_for(
+            os.uname().machine,
+            writable=profile.writable or bool(profile.opened),
+            unix=profile.writable and not profile.network,
+        )
 
         def prepare(program: Program, briefly: ExitStack, throughout: ExitStack) -> Command:
             report, status = _pipe(throughout, briefly)
             ends = Ends(_holding(code, briefly), status)
-            argv = (*front, *arguments(view, program, folder, place, ends))
+            told = arguments(view, program, folder, place, ends)
+            if profile.network:
+                told.remove(ALONE)  # the first; what is run comes far behind
+            argv = (*front, *told)
             return Command(argv, {}, b"/", msgspec.structs.astuple(ends), report)
 
         with stack:

@@ -1,4 +1,4 @@
-"""Command lines by the system's shell: what it is started with, and as whom it runs unconfined."""
+"""Errands: which program carries one out, what it is started with, and as whom unconfined."""
 
 import os
 import re
@@ -6,7 +6,11 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
 from typing import Final
 
-from assent.core.process import Chunk, Ended, Limits, Program
+import msgspec
+
+from assent.core.errors import Refused
+from assent.core.process import Chunk, Ended, Errand, Limits, Program
+from assent.core.variables import refuse_variables
 from assent.sandbox.running.environment import ALWAYS
 from assent.sandbox.running.pipeline import Command, run
 from assent.sandbox.running.rlimits import capped
@@ -18,6 +22,27 @@ _QUIET: Final = {b"bash": (b"--noprofile", b"--norc")}
 # Ours, the keys of models, and files that a shell would run before the line.
 _WITHHELD: Final = re.compile(r"ASSENT_\w*|\w*_API_KEY|ANTHROPIC_AUTH_TOKEN|BASH_ENV|ENV")
 _KEPT: Final = (b"LANG", b"LC_ALL", b"PYTHONDONTWRITEBYTECODE")  # these stay the person's own
+
+
+def errand_program(errand: Errand, shell: bytes | None) -> Program:
+    """Returns the program of an errand; refuses what no program can be given."""
+    refuse_variables(errand.environment)
+    if bool(errand.line) == bool(errand.argv):
+        raise Refused("The command did not run: it is either a line or a list of words.")
+    if errand.argv:
+        program = _plain(errand.argv)
+    elif shell is None or "\0" in errand.line:
+        raise Refused("The command did not run: no shell takes it. Nothing was changed.")
+    else:
+        program = shell_program(shell, errand.line)
+    own = tuple((os.fsdecode(name), os.fsdecode(value)) for name, value in errand.environment)
+    return msgspec.structs.replace(program, environment=own, stdin=errand.stdin)
+
+
+def _plain(argv: tuple[bytes, ...]) -> Program:
+    if not argv[0] or any(b"\0" in word for word in argv):
+        raise Refused("The command did not run: its words name no program. Nothing was changed.")
+    return Program(argv)
 
 
 def shell_program(shell: bytes, line: str) -> Program:
@@ -46,6 +71,7 @@ class Unconfined:
         front = capped(limits)
 
         def prepare(program: Program, briefly: ExitStack, throughout: ExitStack) -> Command:
-            return Command((*front, *program.argv), self._variables, folder)
+            own = {os.fsencode(name): os.fsencode(value) for name, value in program.environment}
+            return Command((*front, *program.argv), self._variables | own, folder)
 
         return run([program], prepare, unconfined, limits)

@@ -147,9 +147,13 @@ def known(machine: str) -> bool:
     return machine in _MACHINES
 
 
-def filter_for(machine: str, *, writable: bool = False) -> bytes:
-    """Returns the filter as the kernel takes it; calls of another kind of machine are fatal."""
+def filter_for(machine: str, *, writable: bool = False, unix: bool | None = None) -> bytes:
+    """Returns the filter as the kernel takes it; calls of another kind of machine are fatal.
+
+    Without `unix`, which comes with a writable workspace, no Unix socket can be had.
+    """
     column, mark = _MACHINES[machine]
+    unix = writable if unix is None else unix
     refusals = ALWAYS if writable else (*ALWAYS, *READ_ONLY)
     steps: list[_Step] = [
         (_LOAD, 0, 0, _MACHINE),
@@ -162,9 +166,9 @@ def filter_for(machine: str, *, writable: bool = False) -> bytes:
     for refusal in refusals:
         numbers = [NUMBERS[call][column] for call in refusal.calls.split()]
         steps += _refuse([n for n in numbers if n is not None], refusal.error)
-    families = (*FAMILIES, UNIX) if writable else FAMILIES
+    families = (*FAMILIES, UNIX) if unix else FAMILIES
     steps += _only_if(NUMBERS["socket"][column], _families(families))
-    if not writable:
+    if not unix:
         steps += _only_if(NUMBERS["socketpair"][column], _pairs())
     steps += _only_if(NUMBERS["ioctl"][column], _terminal())
     steps.append((_RETURN, 0, 0, _ALLOW))

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from stat import S_ISDIR, S_ISREG
 from typing import Final
 
+import msgspec
+
 from assent.sandbox.view.peek import text_of
 
 _NAMES: Final = re.compile(rb"gitdir: ([^\0\n]+)\n?")
@@ -21,20 +23,44 @@ _PARTS: Final[tuple[tuple[bytes, Callable[[int], bool]], ...]] = (
 )
 
 
+class GitDir(msgspec.Struct, frozen=True):
+    """The folder of one checkout's own state, and the one that all checkouts share."""
+
+    own: bytes
+    common: bytes
+
+
 def gitdirs(root: bytes) -> tuple[bytes, ...]:
     """Returns what git needs to see of the repository around a workspace, beyond it."""
+    mark = _mark(root)
+    found = _behind(mark) if mark else ()
+    if os.path.dirname(mark) == root or not found:
+        return found
+    return tuple(dict.fromkeys((mark, *found)))
+
+
+def own_gitdir(root: bytes) -> GitDir | None:
+    """Returns the folders that a commit writes to; None for a `.git` that proves nothing."""
+    mark = _mark(root)
+    found = _behind(mark) if mark else ()
+    if not found:
+        return None
+    if _is(mark, S_ISDIR):
+        return GitDir(mark, mark)
+    named = _named(mark)
+    return GitDir(named, found[0])
+
+
+def _mark(root: bytes) -> bytes:
+    """Returns the nearest `.git` at or above a folder; nothing if there is none."""
     folder = root
     while True:
         mark = folder.rstrip(b"/") + b"/.git"
         if os.path.lexists(mark):
-            break
+            return mark
         if folder in (b"", b"/"):
-            return ()
+            return b""
         folder = os.path.dirname(folder)
-    found = _behind(mark)
-    if folder == root or not found:
-        return found
-    return tuple(dict.fromkeys((mark, *found)))
 
 
 def is_gitdir(path: bytes) -> bool:
@@ -46,14 +72,19 @@ def _behind(mark: bytes) -> tuple[bytes, ...]:
     """Returns the folders behind a `.git`; nothing for one that proves nothing, or a symlink."""
     if _is(mark, S_ISDIR):
         return (mark,) if is_gitdir(mark) else ()
-    named = _NAMES.fullmatch(text_of(mark))
-    if named is None:
+    gitdir = _named(mark)
+    if not gitdir:
         return ()
-    gitdir = os.path.realpath(os.path.join(os.path.dirname(mark), named[1]))
     common = _owner_of_worktree(gitdir, mark)
     if common:
         return (common,)
     return (gitdir,) if is_gitdir(gitdir) and _leads_back(gitdir, mark) else ()
+
+
+def _named(mark: bytes) -> bytes:
+    """Returns the folder that a file `.git` names, as it really lies; nothing if it names none."""
+    named = _NAMES.fullmatch(text_of(mark))
+    return os.path.realpath(os.path.join(os.path.dirname(mark), named[1])) if named else b""
 
 
 def _owner_of_worktree(gitdir: bytes, mark: bytes) -> bytes | None:

@@ -33,7 +33,9 @@ def indexes(profile: Profile) -> dict[bytes, bytes]:
     """Returns the index of the workspace's repository, by its path, if it must look different."""
     below = [mask for mask in profile.masks if inside(mask, profile.root)]
     path = _path(profile.root)
-    if profile.writable or not below or not path or not profile.visible(path):
+    if profile.writable or profile.opened or not below:
+        return {}
+    if not path or not profile.visible(path):
         return {}
     hidden = frozenset(mask[len(profile.root) + 1 :] for mask in below)
     changed = unchanged(_content(path), hidden)

@@ -27,6 +27,10 @@ class Profile(msgspec.Struct, frozen=True):
     # folder between the root and an entry of `kept` or `masks` is mounted on itself first.
     kept: tuple[bytes, ...] = ()
     ruled: frozenset[bytes] = frozenset()  # entries of `masks` and `kept` that a rule put there
+    # To commit, without a writable workspace: git's own folders, and what in them stays as it is.
+    opened: tuple[bytes, ...] = ()
+    sealed: tuple[bytes, ...] = ()
+    network: bool = False  # that of the machine, with its names and certificates
 
     def visible(self, path: bytes) -> bool:
         """Tells whether a program inside could read what a path leads to."""

@@ -1,6 +1,7 @@
 """Ignore rules: what `.gitignore` and `.ignore` leave out, where no program can tell us."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Container, Iterator
 
 import msgspec
 
@@ -10,6 +11,7 @@ from assent.tools.looking.overlay import Overlay
 from assent.tools.looking.patterns import Pattern
 
 FILES = (b".gitignore", b".ignore")
+EXCLUDE = b".git/info/exclude"  # of one person's own
 LARGEST = 1 << 18  # bytes of a file with rules
 
 
@@ -21,35 +23,50 @@ class Rule(msgspec.Struct, frozen=True):
     only_folders: bool
 
 
+class Rules(msgspec.Struct, frozen=True):
+    """The rules of one folder, the last first; `names` says quickly that none of them fits."""
+
+    rows: list[Rule]
+    names: re.Pattern[str] | None = None
+
+    def may_fit(self, name: str) -> bool:
+        return bool(self.rows) and (self.names is None or self.names.fullmatch(name) is not None)
+
+
 class Ignored:
     """The rules on the way from the root to a folder; those nearer to a file count more."""
 
-    def __init__(self, overlay: Overlay) -> None:
+    def __init__(self, overlay: Overlay, present: Container[bytes] | None = None) -> None:
+        """Whoever knows which files there are can spare it looking for rules in each folder."""
         self._overlay = overlay
-        self._rules: dict[bytes, list[Rule]] = {}
+        self._present = present
+        self._rules: dict[bytes, Rules] = {}
 
     def covers(self, path: bytes, *, folder: bool) -> bool:
         """Tells whether a name is left out; a folder above it that is left out does not count."""
         if name(path) == b".git":
             return True
         above = parent(path)
+        last = name(path).decode("utf-8", "surrogateescape")
         while True:
+            rules = self._of(above)
             below = path[len(above) + 1 :] if above else path
-            for rule in reversed(self._of(above)):
+            for rule in rules.rows if rules.may_fit(last) else ():
                 if (folder or not rule.only_folders) and rule.pattern.matches(below):
                     return rule.out
             if not above:
                 return False
             above = parent(above)
 
-    def _of(self, folder: bytes) -> list[Rule]:
+    def _of(self, folder: bytes) -> Rules:
         if folder not in self._rules:
-            self._rules[folder] = [*self._read(folder)]
+            self._rules[folder] = _rules([*self._read(folder)][::-1])
         return self._rules[folder]
 
     def _read(self, folder: bytes) -> Iterator[Rule]:
-        for file in FILES:
-            path = folder + b"/" + file if folder else file
+        found = [folder + b"/" + file if folder else file for file in FILES]
+        present = [path for path in found if self._present is None or path in self._present]
+        for path in present if folder else (EXCLUDE, *present):
             try:
                 text = self._overlay.content(path, LARGEST)
             except AssentError:
@@ -57,6 +74,13 @@ class Ignored:
             for line in text.decode("utf-8", "surrogateescape").splitlines():
                 if rule := _rule(line.rstrip()):
                     yield rule
+
+
+def _rules(rows: list[Rule]) -> Rules:
+    lasts = [row.pattern.last for row in rows]
+    known = [last for last in lasts if last is not None]
+    whole = len(known) == len(rows)
+    return Rules(rows, re.compile("|".join(known), re.DOTALL) if whole and rows else None)
 
 
 def _rule(line: str) -> Rule | None:

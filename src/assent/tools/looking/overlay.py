@@ -6,6 +6,7 @@ from assent.core.errors import AssentError, NotFound, Refused
 from assent.core.motion import Seen, prunable
 from assent.core.operation import FileState, Operation, RunCommand, footprint
 from assent.core.paths import STATE, ancestors, inside, one_line, parent, shown
+from assent.core.succession import origins
 from assent.ports import Blobs, Files
 
 CHUNK = 1 << 20
@@ -33,10 +34,8 @@ class Overlay:
         self._blobs = blobs
         self._own = (OUTPUT, *readable_own)
         self._drafted: dict[bytes, FileState | None] = {}
-        self._origins: dict[FileState, bytes] = {}  # where a moved file's content still lies
-        for path, before, after in [step for op in operations for step in footprint(op)]:
-            if before is not None and path not in self._drafted:
-                self._origins.setdefault(before, path)
+        self._origins = origins(operations)  # where a moved file's content still lies
+        for path, _, after in [step for op in operations for step in footprint(op)]:
             self._drafted[path] = after
         # Folders that the draft makes, and those that go if it leaves them empty.
         coming = [path for path, after in self._drafted.items() if after]

@@ -31,6 +31,13 @@ class Pattern:
         names = path.decode("utf-8", "surrogateescape").split("/")
         return any(_fits(names, parts) for parts in self._parts)
 
+    @property
+    def last(self) -> str | None:
+        """The expression that the last name of a path has to match; None if any may."""
+        ends = [parts[-1] for parts in self._parts]
+        found = [end.pattern for end in ends if end is not None]
+        return "|".join(f"(?:{one})" for one in found) if len(found) == len(ends) else None
+
     def covers(self, path: bytes) -> bool:
         """Tells whether a path or a folder above it is meant."""
         names = path.split(b"/")

@@ -1,0 +1,128 @@
+"""`assent runs …`: what was done here, what is kept of it for an undo, and giving that up."""
+
+import click
+
+from assent.cli.call import Call, examples, named, takes_call
+from assent.cli.terminal import reply
+from assent.core.errors import Declined, UsageError
+from assent.engine.run.keeping import GivenUp
+from assent.engine.run.past import Item, Kept
+from assent.views.commands import subject
+from assent.views.masks import masked_row
+from assent.views.past import command_row, freed_lines, item_row, past_lines, past_list_lines
+from assent.views.rows import Row
+
+YES = "yes"
+
+
+@click.group()
+def runs() -> None:
+    """List, show and give up past runs: what `assent undo` can take back."""
+
+
+@runs.command("list", epilog=examples("assent runs list\nassent runs list --json"))
+@takes_call
+def list_runs(call: Call) -> None:
+    """List everything that was run, newest first.
+
+    KEPT is the size of what only this run needs for an undo, SHARED of what others need, too.
+    """
+    rows = [_row(kept) for kept in reversed(call.engine.past.all())]
+    call.output.answer({"runs": rows}, past_list_lines(rows))
+
+
+@runs.command(epilog=examples("assent runs show 01k9\nassent runs show add-login.3 --json"))
+@click.argument("run", callback=named)
+@takes_call
+def show(call: Call, run: str) -> None:
+    """Show what became of each operation of a run.
+
+    Of commands it shows how they ended, what they said and which files they changed.
+    """
+    kept = call.engine.past.find(run)
+    operations = [_item(item) for item in call.engine.past.items(kept)]
+    row = _row(kept)
+    call.output.answer({**row, "operations": operations}, past_lines(row, operations))
+
+
+@runs.command(
+    epilog=examples(
+        "assent runs delete 01k9\nassent runs delete 01k9 01kb --force\nassent runs delete --unused"
+    )
+)
+@click.argument("run", nargs=-1)
+@click.option("--unused", is_flag=True, help="Only remove contents that nothing needs any more.")
+@click.option("--force", is_flag=True, help="Do not ask.")
+@takes_call
+def delete(call: Call, run: tuple[str, ...], unused: bool, force: bool) -> None:
+    """Give up what runs keep for an undo.
+
+    Files stay as they are, and the runs can no longer be undone. Contents are removed that no other
+    run, plan or session needs; those of the last hour later.
+    """
+    if unused == bool(run):
+        raise UsageError("Give runs, or --unused.", "assent runs delete --help")
+    if unused:
+        _answer(call, GivenUp((), call.engine.keeping.collect()))
+        return
+    units = call.engine.keeping.check(run)
+    if not force and not _agreed(call, units):
+        raise Declined(
+            "Nothing was given up. It needs a yes on a terminal, or --force.",
+            f"assent runs delete {' '.join(run)} --force",
+        )
+    _answer(call, call.engine.keeping.delete(units))
+
+
+def _agreed(call: Call, units: list[Kept]) -> bool:
+    names = ", ".join(kept.unit.name for kept in units)
+    question = f"Give up for good that {names} can be undone? Type {YES}: "
+    return not call.no_input and reply(question) == YES
+
+
+def _answer(call: Call, given_up: GivenUp) -> None:
+    runs, freed = given_up.runs, given_up.freed
+    row = {
+        "runs": list(runs),
+        "contents": freed.contents,
+        "freed": freed.size,
+        "later": freed.later,
+    }
+    call.output.answer(row, freed_lines(runs, freed.contents, freed.size, freed.later))
+
+
+def _row(kept: Kept) -> Row:
+    unit = kept.unit
+    return masked_row(
+        {
+            "run": unit.name,
+            "kind": kept.how,
+            "plan": unit.record.name,
+            "plan_id": unit.record.plan_id or None,
+            "session": unit.record.session or None,
+            "runs": list(unit.runs),
+            "at": kept.at,
+            "outcome": kept.outcome,
+            "operations": kept.operations,
+            "own": kept.own,
+            "shared": kept.shared,
+            "undone": kept.undone,
+            "given_up": kept.given_up or None,
+        }
+    )
+
+
+def _item(item: Item) -> Row:
+    row = item_row(item.number, item.id, item.operation, item.line)
+    about = subject(item.operation) if item.operation is not None else item.line
+    row |= masked_row({"result": item.result, "run": item.run, "about": about})
+    if item.told is None:
+        return row
+    told = item.told
+    when: dict[str, object] = {
+        "began": told.began or None,
+        "ended": told.ended or None,
+        "code": told.code,
+        "cut": told.cut,
+    }
+    return {**row, "command": command_row(when, told.changes, told.output)}

@@ -1,0 +1,175 @@
+"""The way back: what takes a run back, against the disk as it is, with nobody's change lost."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import msgspec
+
+from assent.core.course import Back
+from assent.core.journal import Conflict
+from assent.core.motion import Seen
+from assent.core.operation import (
+    DeleteFile,
+    FileOperation,
+    FileState,
+    MoveFile,
+    RunCommand,
+    WriteFile,
+    footprint,
+    inverse,
+)
+from assent.core.paths import inside
+from assent.core.undo import Ground, invert
+
+CHANGED = "it was changed after the run wrote it"
+BETWEEN = "something else changed it while the run went on; only what came after that is back"
+
+
+class Trace(msgspec.Struct, frozen=True):
+    """One thing that a run did to files: by operation `index` itself, or by its command.
+
+    What a command did that has an undo of its own, and what that undo did, is `compensated`.
+    """
+
+    index: int
+    operation: FileOperation
+    compensated: bool = False
+
+
+class _Touch(msgspec.Struct, frozen=True):
+    """What a trace tells to one path."""
+
+    index: int
+    before: FileState | None
+    after: FileState | None
+    compensated: bool = False
+
+
+class _Path(msgspec.Struct, frozen=True):
+    """A path on its way back: what is to stand there, what does now, and whose work that is.
+
+    The work of the operations in `stuck` lies behind somebody else's change.
+    """
+
+    before: FileState | None
+    now: FileState | None
+    about: tuple[int, ...] = ()
+    stuck: tuple[int, ...] = ()
+
+
+def commands_back(commands: Sequence[tuple[int, RunCommand]]) -> Back:
+    """Returns the commands that undo commands, newest first."""
+    backs = [(index, inverse(op)) for index, op in reversed(commands)]
+    operations = tuple(op for _, op in backs if op is not None)
+    return Back(operations, tuple((index,) for index, op in backs if op is not None))
+
+
+def files_back(
+    traces: Iterable[Trace],
+    made: Iterable[bytes],
+    seen: Mapping[bytes, Seen],
+    kept: Callable[[str], bool],
+) -> Back:
+    """Returns one segment that puts back what traces tell of; what changed since is left and named.
+
+    `seen` says what stands under every path of a trace, and in the folders above. A path that only
+    compensated commands touched is theirs.
+    """
+    every = _steps(traces)
+    steps = {p: taken for p, taken in every.items() if not all(s.compensated for s in taken)}
+    paths = {path: _on_the_way(seen[path], taken) for path, taken in steps.items()}
+    left = [
+        Conflict(index, path, b"", CHANGED if found is None else BETWEEN)
+        for path, found in paths.items()
+        for index in (_indices(steps[path]) if found is None else found.stuck)
+    ]
+    due = {path: found for path, found in paths.items() if found and found.before != found.now}
+    there = [path for path, found in due.items() if found.now is not None]
+    ground = Ground(
+        seen,
+        lambda path: [p for p in there if inside(p, path)] if seen.get(path) == "folder" else [],
+        kept,
+    )
+    inversion = invert(forward := _operations(due), made, ground)
+    for at, reason in inversion.conflicts:
+        path = forward[at].path
+        left += [Conflict(index, path, b"", reason) for index in _about(forward[at], due)]
+    operations = tuple(op for _, op in inversion.operations)
+    return Back(operations, tuple(_about(op, due) for op in operations), (), tuple(left))
+
+
+def _steps(traces: Iterable[Trace]) -> dict[bytes, list[_Touch]]:
+    """Returns what was done to each path, oldest first."""
+    found: dict[bytes, list[_Touch]] = {}
+    for trace in traces:
+        for path, before, after in footprint(trace.operation):
+            touch = _Touch(trace.index, before, after, trace.compensated)
+            found.setdefault(path, []).append(touch)
+    return found
+
+
+def _on_the_way(seen: Seen, steps: Sequence[_Touch]) -> _Path | None:
+    """Finds how far back a path is, and how far it can go; None if nobody here left it so."""
+    if _is(seen, steps[0].before):
+        return _Path(steps[0].before, steps[0].before)
+    marks = [at for at, step in enumerate(steps) if _is(seen, step.before)]
+    marks += [at for at, step in enumerate(steps, 1) if _is(seen, step.after)]
+    if not marks and seen is not None:
+        return None
+    now = None if seen == "folder" else seen
+    # Where somebody took the file away, what stood there before is in nobody's way.
+    low = top = max(marks, default=len(steps))
+    state = now if marks else steps[-1].after
+    while low and steps[low - 1].after == state:
+        low -= 1
+        state = steps[low].before
+    while low < top and steps[low].compensated:  # its undo had its say: that is how it stays
+        state = steps[low].after
+        low += 1
+    return _Path(state, now, _indices(steps[low:top]), _indices(steps[:low]))
+
+
+def _indices(steps: Sequence[_Touch]) -> tuple[int, ...]:
+    return tuple(step.index for step in steps if not step.compensated)
+
+
+def _is(seen: Seen, state: FileState | None) -> bool:
+    """A folder where nothing should be is looked at later: it may be the run's own and go away."""
+    return seen == state or (state is None and seen == "folder")
+
+
+def _operations(due: Mapping[bytes, _Path]) -> tuple[FileOperation, ...]:
+    """Returns what leads from how things were to how they are.
+
+    A content that left one name and came under another is a move: no copy of it may be kept.
+    """
+    moved = _moved(due)
+    sources = set(moved.values())
+    return tuple(
+        _operation(path, found, moved.get(path))
+        for path, found in due.items()
+        if path not in sources
+    )
+
+
+def _operation(path: bytes, found: _Path, source: bytes | None) -> FileOperation:
+    if found.now is None:
+        assert found.before is not None, "a path that is due differs"
+        return DeleteFile(path, found.before)
+    if source is not None:
+        return MoveFile(source, path, found.now)
+    return WriteFile(path, found.before, found.now)
+
+
+def _moved(due: Mapping[bytes, _Path]) -> dict[bytes, bytes]:
+    """Pairs each new name with an old one that the same content left."""
+    gone: dict[FileState, list[bytes]] = {}
+    for path, found in due.items():
+        if found.now is None and found.before is not None:
+            gone.setdefault(found.before, []).append(path)
+    fresh = [(path, found.now) for path, found in due.items() if found.before is None and found.now]
+    return {path: gone[now].pop(0) for path, now in fresh if gone.get(now)}
+
+
+def _about(op: FileOperation, due: Mapping[bytes, _Path]) -> tuple[int, ...]:
+    indices = {index for path, *_ in footprint(op) for index in due[path].about}
+    return tuple(sorted(indices))

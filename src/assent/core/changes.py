@@ -1,0 +1,56 @@
+"""What a command did to the files of a workspace, as operations that can be taken back."""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from assent.core.operation import FileOperation
+
+How: TypeAlias = Literal["new", "changed", "gone"]
+Why: TypeAlias = Literal["ignored", "large", "too many", "odd", "git"]
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A file that a command changed and whose old content was not kept, and why it was not."""
+
+    path: bytes
+    how: How
+    why: Why
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """The files that are other than before. Not `known`: there were too many to look through."""
+
+    operations: tuple[FileOperation, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    known: bool = True
+    made: tuple[bytes, ...] = ()  # folders with new files, in which no file lay before
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """How much is kept so that what a command does can be taken back; 0: no limit."""
+
+    file: int = 16 << 20  # bytes of one file
+    total: int = 1 << 30  # and of all
+    files: int = 100_000  # that are looked through
+
+    def may_keep(self, size: int) -> bool:
+        """Tells whether a file of this size is kept."""
+        return not self.file or size <= self.file
+
+    def has_room(self, taken: int) -> bool:
+        """Tells whether so many bytes may be kept together."""
+        return not self.total or taken <= self.total
+
+
+_decode = msgspec.json.Decoder(Changes).decode
+
+
+def encoded(changes: Changes) -> bytes:
+    """Returns the blob that a journal, or a command's record, names as its changes."""
+    return msgspec.json.encode(changes)
+
+
+def decoded(content: bytes) -> Changes:
+    """Reads such a blob."""
+    return _decode(content)

@@ -1,0 +1,163 @@
+"""Deeds: what runs and commands did to files, in order, and what an undo of it cannot cover."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from assent.core.changes import Changes, Skipped, Why
+from assent.core.draft import stage
+from assent.core.errors import Impossible
+from assent.core.operation import FileOperation, Operation, RunCommand, footprint
+from assent.core.paths import one_line
+
+_WHYS: Final[dict[Why, str]] = {
+    "ignored": "git ignores it, so its old content was not kept",
+    "large": "it is larger than undo.file_mb, so its old content was not kept",
+    "too many": "more changed than undo.total_mb and undo.files let be kept",
+    "odd": "it is neither a file nor a symlink",
+    "git": "it is git's own",
+}
+
+
+class Ordered(msgspec.Struct, frozen=True):
+    """A command that ran, as far as an undo has to know it."""
+
+    words: str
+    command: RunCommand | None = None  # None: a session ran a line of text
+    skipped: tuple[Skipped, ...] = ()
+    known: bool = True  # not: nobody knows what it changed
+    confined: bool = True
+
+
+class Deed(msgspec.Struct, frozen=True):
+    """One operation that was done, or one command, with what became of files by it."""
+
+    run: str
+    index: int
+    id: str
+    operations: tuple[FileOperation, ...]
+    ordered: Ordered | None = None
+    made: tuple[bytes, ...] = ()  # by a command: folders in which no file lay before
+
+    @property
+    def token(self) -> str:
+        """The name under which the log remembers that this alone was taken back."""
+        return f"{self.run}:{self.index}"
+
+    @property
+    def undo(self) -> RunCommand | None:
+        """The command that takes it back, where its plan names one."""
+        command = self.ordered.command if self.ordered else None
+        if command is None or not command.undo:
+            return None
+        return msgspec.structs.replace(command, argv=command.undo, script=b"", undo=())
+
+    @property
+    def paths(self) -> frozenset[bytes]:
+        return frozenset(path for op in self.operations for path, *_ in footprint(op))
+
+
+class Gap(msgspec.Struct, frozen=True):
+    """Something that an undo does not cover: of which command, at which path if one, and why."""
+
+    command: str
+    why: str
+    path: bytes | None = None
+
+    @property
+    def line(self) -> str:
+        """The gap in one line of text."""
+        what = f"{one_line(self.path)}: {self.why}" if self.path is not None else self.why
+        return f"{what} ($ {self.command})"
+
+
+def merged(parts: Sequence[Changes]) -> Changes:
+    """Returns what several attempts at one command changed, as one."""
+    return Changes(
+        tuple(op for part in parts for op in part.operations),
+        tuple(dict.fromkeys(left for part in parts for left in part.skipped)),
+        all(part.known for part in parts),
+        tuple(dict.fromkeys(folder for part in parts for folder in part.made)),
+    )
+
+
+def gaps(deeds: Iterable[Deed]) -> tuple[Gap, ...]:
+    """Returns what cannot be taken back of what commands did, each thing once."""
+    found = [gap for deed in deeds if deed.ordered for gap in _of(deed.ordered)]
+    return tuple(dict.fromkeys(found))
+
+
+def _of(ordered: Ordered) -> Iterable[Gap]:
+    words, command = ordered.words, ordered.command
+    if not ordered.known:
+        yield Gap(words, "what it changed is not known, or was not kept")
+    for left in ordered.skipped:
+        yield Gap(words, f"{_WHYS[left.why]} ({left.how})", left.path)
+    if command is not None and command.profile == "commit":
+        yield Gap(words, "a commit that it made stays")
+    elif not ordered.confined:
+        yield Gap(words, "it ran without the sandbox: what it did outside the workspace stays")
+    elif command is not None and command.network:
+        yield Gap(words, "it could reach the network: what it did elsewhere stays")
+
+
+def together(deeds: Sequence[Deed]) -> tuple[FileOperation, ...]:
+    """Makes one list of what was done to files, each path once; of one segment, as approved."""
+    if len({deed.run for deed in deeds}) <= 1 and not any(deed.ordered for deed in deeds):
+        return tuple(op for deed in deeds for op in deed.operations)
+    return composed([deed.operations for deed in deeds])
+
+
+def composed(steps: Sequence[tuple[FileOperation, ...]]) -> tuple[FileOperation, ...]:
+    """Makes one list of what was done step by step.
+
+    Where somebody else changed a file in between, only what came after that can be taken back.
+    """
+    every = [op for operations in steps for op in operations]
+    try:
+        return _files(stage((), every))
+    except Impossible:
+        pass
+    chain: tuple[FileOperation, ...] = ()
+    for op in reversed(every):
+        try:
+            chain = _files(stage((op,), chain))
+        except Impossible:
+            continue
+    return chain
+
+
+def barred(
+    operations: Sequence[FileOperation], deeds: Sequence[Deed], taken: Sequence[Deed]
+) -> dict[int, str]:
+    """Finds operations that may not be taken back by themselves, and says why.
+
+    `deeds` are all that was done, `taken` those that are to be taken back. What a command changed
+    that has an undo of its own is left to that; and what was done later needs what it stands on.
+    """
+    own = {path for deed in taken if deed.undo for path in deed.paths}
+    later = _later(deeds, {deed.token for deed in taken})
+    found: dict[int, str] = {}
+    for number, op in enumerate(operations):
+        for path, *_ in footprint(op):
+            if path in own:
+                found[number] = f"{one_line(path)} is left to a command's own undo"
+            elif after := later.get(path):
+                what = "a command" if after.ordered else f"operation {after.id[:12]}"
+                found[number] = f"{one_line(path)} was changed again by {what}"
+    return found
+
+
+def _later(deeds: Sequence[Deed], taken: set[str]) -> dict[bytes, Deed]:
+    """Returns the first deed after all that are taken back that touches a path, by path."""
+    last = max((at for at, deed in enumerate(deeds) if deed.token in taken), default=-1)
+    later: dict[bytes, Deed] = {}
+    for deed in deeds[last + 1 :]:
+        for path in deed.paths:
+            later.setdefault(path, deed)
+    return later
+
+
+def _files(operations: Iterable[Operation]) -> tuple[FileOperation, ...]:
+    return tuple(op for op in operations if isinstance(op, FileOperation))

@@ -1,0 +1,169 @@
+"""Partial approval: a person declines some operations and approves the plan that is left."""
+
+from collections.abc import Sequence, Set
+
+import msgspec
+
+from assent.core.digest import operation_ids
+from assent.core.draft import check_tree
+from assent.core.errors import IllegalStep, Impossible, OtherDigest, StoreError
+from assent.core.event import (
+    DraftChanged,
+    Event,
+    OperationsDeclined,
+    PlanApproved,
+    PlanProposed,
+    PlanRevised,
+)
+from assent.core.hook import PLAN_APPROVED, PLAN_PROPOSED
+from assent.core.lifecycle import Moment, advance
+from assent.core.operation import Operation, RunCommand, WriteFile
+from assent.core.partial import Smaller, chosen, smaller
+from assent.core.plan import Plan
+from assent.core.record import PlanRecord, RunNote
+from assent.engine.doors import Doors, Place
+from assent.engine.hearing import plan_facts, tell
+from assent.engine.plan.consents import Consents
+from assent.engine.plan.contents import Contents
+from assent.engine.plan.plans import Plans
+from assent.engine.projections import Projections
+from assent.views.declined import LeftOut
+
+REJECT = "assent reject --note 'WORDS'"
+
+
+class Partial(msgspec.Struct, frozen=True):
+    """The smaller plan that a person is about to decide on; nothing of it is on record yet."""
+
+    record: PlanRecord
+    was: Plan
+    plan: Plan
+    smaller: Smaller
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """What the person declined, and what could not stay then."""
+        return _left_out(self.was, self.smaller)
+
+
+class Partials:
+    """The verbs of a yes to a part. Only a person's channel may call approve (law 9)."""
+
+    def __init__(
+        self, doors: Doors, place: Place, plans: Plans, consents: Consents, copies: Projections
+    ) -> None:
+        self._doors = doors
+        self._place = place
+        self.plans = plans
+        self._consents = consents
+        self._copies = copies
+
+    def preview(self, record: PlanRecord, references: Sequence[str]) -> Partial:
+        """Returns what is left of a proposed plan without some operations; records nothing."""
+        advance(record.state, Moment.APPROVE)
+        if record.imported:
+            raise IllegalStep("The plan was made elsewhere and cannot be changed here.", REJECT)
+        was = self.plans.ledger().plan(record)
+        left = smaller(was.operations, chosen(was.ids, references))
+        self._refuse_empty(was, left)
+        files = self._doors.files
+        check_tree(left.kept, files.is_file, files.below)
+        known = set(was.operations)
+        composed = [op for op in left.kept if op not in known]
+        Contents(self._doors).keep_all(left.kept, composed)
+        plan = msgspec.structs.replace(was, operations=left.kept)
+        self._consents.check_plan(plan)
+        return Partial(record, was, plan, left)
+
+    def approve(
+        self, partial: Partial, note: str, channel: str, expires_s: int | None = None
+    ) -> PlanRecord:
+        """Records the no to some operations and the yes to the rest, all of it or nothing."""
+        ledger = self.plans.ledger()
+        record, plan = ledger.load(partial.record.plan_id), partial.plan
+        if record.digest != partial.was.digest:
+            raise OtherDigest("The plan changed meanwhile; nothing was approved.", "assent review")
+        self.plans.check_live(record)
+        self._consents.check_independent(record)
+        self._consents.check_plan(plan)
+        ids, left = partial.was.ids, partial.smaller
+        declined = tuple(ids[index] for index in left.declined)
+        followed = tuple(ids[index] for index, _ in left.followed)
+        user = self._place.user
+        approved = ledger.append(
+            record,
+            record.plan_id,
+            PlanRevised(),
+            *self._redrafted(record, plan),
+            OperationsDeclined(partial.was.digest, declined, followed, note, user),
+            self._consents.proposal(plan),
+            PlanApproved(self._consents.sign(record.plan_id, plan, note, channel, expires_s)),
+        )
+        self._copies.plan(approved)
+        self._copies.draft(approved, ledger.operations(approved))
+        for on in (PLAN_PROPOSED, PLAN_APPROVED):
+            tell(self._doors, self._copies, on, plan_facts(approved))
+        return approved
+
+    def left_out(self, record: PlanRecord) -> tuple[tuple[LeftOut, ...], bool]:
+        """Returns what people declined of a plan so far, and whether something may rest on it."""
+        ledger, found, unsure = self.plans.ledger(), list[LeftOut](), False
+        if not record.declined:
+            return (), False
+        now = set(ledger.plan(record).ids) if record.frozen else set[str]()
+        events = [one.event for one in self._doors.store.read(ledger.stream(record.plan_id))]
+        frozen = {e.digest: e.frozen for e in events if isinstance(e, PlanProposed)}
+        for event in record.declined:
+            try:
+                was = ledger.plan(RunNote("", event.digest, frozen[event.digest]))
+            except StoreError:  # it is only said in the log, then
+                continue
+            left = smaller(was.operations, chosen(was.ids, event.declined))
+            found += _left_out(was, left, now)
+            unsure = unsure or any(was.ids[index] in now for index in left.unsure)
+        return tuple(found), unsure
+
+    def _refuse_empty(self, was: Plan, left: Smaller) -> None:
+        if not left.declined:
+            raise IllegalStep("Nothing is declined.", "assent approve")
+        if not left.kept:
+            also = " and what cannot stay without it" if left.followed else ""
+            raise Impossible(f"That{also} is the whole plan: nothing would be left.", REJECT)
+        if all(self._by_a_setting(op, was) for op in left.kept):
+            raise Impossible(
+                "Only what your settings add to a plan would be left: its commit, or the export of "
+                "its text.",
+                REJECT,
+            )
+
+    def _redrafted(self, record: PlanRecord, plan: Plan) -> list[Event]:
+        """Returns how the draft becomes what the smaller plan holds of it."""
+        ledger = self.plans.ledger()
+        drafted = ledger.operations(record)
+        known = set(drafted)
+        wanted = [op for op in plan.operations if op in known or not self._by_a_setting(op, plan)]
+        old, new = operation_ids(drafted), operation_ids(wanted)
+        if old == new:
+            return []
+        before, after = set(old), set(new)
+        added = tuple(op for name, op in zip(new, wanted, strict=True) if name not in before)
+        removed = tuple(name for name in old if name not in after)
+        return [DraftChanged(ledger.keep_draft(wanted), removed, added)]
+
+    def _by_a_setting(self, op: Operation, plan: Plan) -> bool:
+        """Tells whether freezing added an operation: it is in no draft."""
+        match op:
+            case RunCommand(profile="commit"):
+                return True
+            case WriteFile(path, after=after):
+                return path == self._place.export and after.digest == plan.content_hash
+            case _:
+                return False
+
+
+def _left_out(was: Plan, left: Smaller, now: Set[str] = frozenset()) -> tuple[LeftOut, ...]:
+    reasons = {**dict.fromkeys(left.declined, ""), **dict(left.followed)}
+    return tuple(
+        LeftOut(was.ids[index], was.operations[index], reasons[index], was.ids[index] in now)
+        for index in sorted(reasons)
+    )

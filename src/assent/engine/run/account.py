@@ -1,0 +1,150 @@
+"""What a run's journal says to a person: each operation, why it stopped, and the ways on."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from assent.core.changes import Changes
+from assent.core.course import UNKNOWN, Course, course, ran, turned_at, well
+from assent.core.deeds import Deed, Ordered, gaps
+from assent.core.errors import AssentError
+from assent.core.journal import Aborted, Conflict, Entry, Finished, Halted, Outcome, Ran, Result
+from assent.core.masking import masked
+from assent.core.operation import Operation, RunCommand
+from assent.core.paths import one_line, shown
+from assent.core.plan import Plan
+from assent.core.results import run_results
+from assent.engine.run.deeds import command_words
+from assent.execute.turning import read_backs, read_changes
+from assent.ports import Blobs
+
+TAIL: Final = 5  # lines of a failed command's output that are told
+WIDTH: Final = 200
+NAMED: Final = 20  # files that are told
+
+
+class Account(msgspec.Struct, frozen=True):
+    """How a run stands, operation by operation, and what a person should know about it."""
+
+    outcome: Outcome
+    results: tuple[Result, ...]
+    notes: tuple[str, ...]
+    exits: tuple[int | None, ...] = ()  # of the operations that are commands and ran
+
+
+def account(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Account:
+    """Says from the journal how a run stands."""
+    last = entries[-1]
+    aborts = [entry for entry in entries if isinstance(entry, Aborted)]
+    told = [f"{shown(abort.path)}: {abort.reason}." for abort in aborts]
+    if isinstance(last, Finished):
+        kept = [f"Kept, because it exists nowhere else: {shown(p)}" for p in last.kept]
+        more = _uncovered(plan, entries, blobs) if last.outcome == "rolled_back" else ()
+        notes = _once(*told, *kept, *more)
+        return Account(last.outcome, last.results, notes, _exits(plan, entries))
+    backs = read_backs(entries, blobs)
+    found = run_results(plan.operations, entries, backs)
+    now = course(plan.operations, entries, backs)
+    notes = _once(*told, *_stops(plan.operations, entries, now))
+    if any(isinstance(op, RunCommand) for op in plan.operations):
+        said = _said(entries, blobs)
+        taken = _taken_for_its_work(entries, blobs)
+        notes = (*notes, *said, *taken, *_uncovered(plan, entries, blobs), *_ways(now))
+    return Account("needs_you", found, notes, _exits(plan, entries))
+
+
+def _exits(plan: Plan, entries: Sequence[Entry]) -> tuple[int | None, ...]:
+    """Returns the exit code of each operation that is a command and ran, the last one of each."""
+    ends = ran(entries)
+    if not ends:
+        return ()
+    return tuple(ends[at][-1].code if at in ends else None for at in range(len(plan.operations)))
+
+
+def _stops(operations: Sequence[Operation], entries: Sequence[Entry], now: Course) -> Iterator[str]:
+    """Names every place that waits, and where the bytes are that were to stand there."""
+    halts = [entry for entry in entries if isinstance(entry, Halted)]
+    for conflict in halts[-1].conflicts if halts else ():
+        where = _where(conflict, operations, now)
+        kept = f"; what was to stand there is kept in {shown(conflict.kept)}"
+        yield f"{where}{conflict.reason}{kept if conflict.kept else ''}."
+
+
+def _where(conflict: Conflict, operations: Sequence[Operation], now: Course) -> str:
+    if conflict.path:
+        return f"{shown(conflict.path)}: "
+    op = operations[conflict.index] if now.phase != "files" else None
+    return f"$ {command_words(op)}: " if isinstance(op, RunCommand) else ""
+
+
+def _said(entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
+    """Repeats the last words of the command that stopped the run."""
+    ends = [entry for entry in entries if isinstance(entry, Ran)]
+    if not ends or well(ends[-1]) or not ends[-1].output:
+        return
+    try:
+        content = blobs.read(ends[-1].output)
+    except AssentError:
+        return
+    for line in content.decode("utf-8", "replace").splitlines()[-TAIL:]:
+        if line.strip():
+            yield f"It said: {masked(line.strip())[:WIDTH]}"
+
+
+def _taken_for_its_work(entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
+    """Names what a roll-back would put back of a command whose end nobody saw.
+
+    Whoever changed a file before the run was taken up again cannot be told from the command.
+    """
+    unseen = [end for ends in ran(entries).values() for end in ends if end.cut == UNKNOWN]
+    paths = {op.path for end in unseen for op in _changes(end, blobs).operations}
+    if paths:
+        named = ", ".join(one_line(path) for path in sorted(paths)[:NAMED])
+        more = f", and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
+        yield f"Changed since that command began, and taken for its work: {named}{more}."
+
+
+def _uncovered(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
+    """Says what commands did that a roll-back cannot put back, and which undo it does not run."""
+    turned = turned_at(entries) < len(entries)
+    for index, ends in ran(entries).items():
+        op = plan.operations[index]
+        assert isinstance(op, RunCommand), "only commands run"
+        if op.undo and turned and not well(ends[-1]):
+            undo = one_line(b" ".join(op.undo))
+            yield f"Not run, because the command may not have done its work: $ {undo}."
+        for gap in gaps([_deed(index, op, _changes(end, blobs)) for end in ends]):
+            yield f"Not covered by a roll-back: {gap.line}."
+
+
+def _changes(ended: Ran, blobs: Blobs) -> Changes:
+    try:
+        return read_changes(blobs)(ended)
+    except AssentError:
+        return Changes(known=False)
+
+
+def _deed(index: int, op: RunCommand, changes: Changes) -> Deed:
+    confined = op.profile != "unconfined"
+    ordered = Ordered(command_words(op), op, changes.skipped, changes.known, confined)
+    return Deed("", index, "", (), ordered)
+
+
+def _ways(now: Course) -> tuple[str, ...]:
+    """Names the three ways on, each as what can be typed."""
+    if now.back is not None:
+        resume = "goes on taking it back, as far as nobody else's change is in the way"
+    elif now.phase != "files" and now.span.command:
+        resume = f"runs the command{' again' if now.phase == 'failed' else ''} and goes on"
+    else:
+        resume = "checks the files again and goes on"
+    return (
+        f"assent recover --resume: {resume}.",
+        "assent recover --roll-back: takes back what this run did and is recorded.",
+        "assent recover --accept: keeps everything as it stands now.",
+    )
+
+
+def _once(*notes: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(notes))

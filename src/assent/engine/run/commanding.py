@@ -1,0 +1,109 @@
+"""Commanding: carries out the commands of plans as the plan says, and tells what they changed."""
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from assent.core.changes import Changes
+from assent.core.commit import commit_words, is_commit
+from assent.core.errors import Refused
+from assent.core.operation import RunCommand
+from assent.core.paths import ancestors, normal, one_line
+from assent.core.process import Chunk, Ended, Errand, Hold, Limits
+from assent.core.variables import refuse_variables
+from assent.engine.doors import Place
+from assent.engine.plan.commands import LONGEST_S
+from assent.engine.run.committing import Committing
+from assent.engine.run.recording import Recorder
+from assent.ports import Blobs, Files, Process
+
+PROCESSES, MEMORY = 1024, 8 << 30  # builds and tests need more than looking around
+OUTPUT: Final = 1 << 30  # what is kept of it is bounded elsewhere
+
+
+class ProcessCommander:
+    """Implements ports.Commander for one workspace."""
+
+    def __init__(self, process: Process, files: Files, blobs: Blobs, place: Place) -> None:
+        self._process = process
+        self._files = files
+        self._root = place.root
+        self._recorder = Recorder(files, blobs, place)
+        self._committing = Committing(process, files, place.root)
+
+    def check(self, command: RunCommand) -> None:
+        """Refuses a command that could not run as its plan says, before anything is done."""
+        _check_words(command)
+        refuse_variables(command.env)
+        self._check_folder(command.cwd)
+        if command.profile == "unconfined":
+            return
+        standing = self._process.standing()
+        if standing.hold is not Hold.HELD:
+            raise Refused(
+                f"The plan's command needs a sandbox, and none holds here. {standing.reason} "
+                "Nothing was changed.",
+                standing.next or "assent doctor",
+            )
+        if command.profile == "commit":
+            self._check_commit(command)
+
+    def record(self) -> str:
+        return self._recorder.keep(self._recorder.take())
+
+    def run(
+        self, command: RunCommand, digest: str, paths: Sequence[bytes]
+    ) -> Iterator[Chunk | Ended]:
+        self._check_folder(command.cwd)
+        limits = Limits(command.timeout, OUTPUT, PROCESSES, MEMORY)
+        if command.profile == "commit":
+            self._check_form(command)
+            return self._committing.run(commit_words(command, digest), paths, limits)
+        errand = Errand(
+            os.fsdecode(command.script),
+            command.argv,
+            command.env,
+            command.profile,
+            command.network,
+        )
+        folder = self._root + (b"/" + command.cwd if command.cwd else b"")
+        return self._process.perform(errand, folder, limits)
+
+    def changes(self, before: str) -> Changes:
+        return self._recorder.changes(self._recorder.kept(before))
+
+    def _check_folder(self, folder: bytes) -> None:
+        """Refuses what is no folder of the workspace: the sandbox would follow a symlink."""
+        if not folder:
+            return
+        if normal(folder) != folder:
+            raise Refused(f"{one_line(folder)} is no folder of the workspace.")
+        for path in (*reversed(ancestors(folder)), folder):
+            if self._files.target(path) is not None:
+                raise Refused(
+                    f"{one_line(path)} is a symbolic link; a command runs in a real folder.",
+                    "assent stage run --cwd DIR -- PROGRAM",
+                )
+        if self._files.is_file(folder):
+            raise Refused(f"{one_line(folder)} is a file; a command runs in a folder.")
+
+    def _check_commit(self, command: RunCommand) -> None:
+        self._check_form(command)
+        self._committing.check()
+
+    def _check_form(self, command: RunCommand) -> None:
+        if not is_commit(command):
+            raise Refused(
+                "Only the commit that Assent itself adds may write into the repository.",
+                "assent unstage OPERATION",
+            )
+
+
+def _check_words(command: RunCommand) -> None:
+    words = (*command.argv, command.script)
+    if bool(command.argv) == bool(command.script):
+        raise Refused("A command is either words or a script.", "assent stage list")
+    if any(b"\0" in word for word in words) or (command.argv and not command.argv[0]):
+        raise Refused("A command without a name, or with a zero byte, runs nowhere.")
+    if not 0 < command.timeout <= LONGEST_S:
+        raise Refused(f"A command's time limit is 1 to {LONGEST_S} seconds.", "assent stage list")

@@ -1,0 +1,212 @@
+"""Committing: what of a run's files goes into its commit, and git's steps to get it there.
+
+Only these files are committed, as they stand in the workspace; what a person has staged or changed
+elsewhere stays as it is. New files are made known to git first, because a commit of paths knows no
+others. No filter of git's runs, so files that need one are left to the person.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from assent.core.errors import Refused
+from assent.core.paths import GIT, ancestors, one_line
+from assent.core.process import Chunk, Ended, Errand, Limits, Program
+from assent.gate.readonly.hardening import GIT_ENVIRONMENT
+from assent.ports import Files, Process
+
+IDENTITY: Final = 'git config --global user.name "NAME"; git config --global user.email EMAIL'
+UNDER_WAY: Final = {
+    b"MERGE_HEAD": "a merge",
+    b"CHERRY_PICK_HEAD": "a cherry-pick",
+    b"REVERT_HEAD": "a revert",
+    b"rebase-merge": "a rebase",
+    b"rebase-apply": "a rebase",
+    b"sequencer": "a cherry-pick or revert",
+}
+NOTHING: Final = b"Nothing to commit: git sees no change in the files of this run.\n"
+
+_BY_STDIN: Final = (b"--pathspec-from-file=-", b"--pathspec-file-nul")
+_GIT: Final = (b"git", b"--literal-pathspecs")
+_SUBMODULE: Final = b"160000"
+_NO_FILTER: Final = (b"unspecified", b"unset", b"set")
+_LOOKING: Final = Limits(seconds=60, output=256 << 20)
+_NAMED: Final = 10  # files in a message
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """What a step of git said, and how it ended."""
+
+    output: bytes
+    errors: bytes
+    ended: Ended
+
+    def parts(self) -> Iterator[Chunk | Ended]:
+        if self.output:
+            yield Chunk(self.output)
+        if self.errors:
+            yield Chunk(self.errors, error=True)
+        yield self.ended
+
+
+class _Chosen(msgspec.Struct, frozen=True):
+    """The files of a run as git sees them. Of `hidden` ones no program gets to see the content."""
+
+    known: tuple[bytes, ...]
+    new: tuple[bytes, ...]
+    hidden: tuple[bytes, ...]
+    filtered: tuple[bytes, ...]
+
+
+class Committing:
+    """Commits files of one workspace, in the sandbox; git's settings and hooks cannot change."""
+
+    def __init__(self, process: Process, files: Files, root: bytes) -> None:
+        self._process = process
+        self._files = files
+        self._root = root
+
+    def check(self) -> None:
+        """Raises Refused where no commit can be made: no repository, nobody's name, no rest."""
+        said = self._done((b"git", b"var", b"GIT_COMMITTER_IDENT"))
+        if said.ended.code:
+            why = one_line(said.errors.strip().splitlines()[-1]) if said.errors.strip() else ""
+            raise Refused(f"Git does not know who commits, so nothing is. {why}".strip(), IDENTITY)
+        folder = self._looked((b"rev-parse", b"--absolute-git-dir")).output.rstrip(b"\n")
+        names = self._process.entries(folder)
+        for name, what in UNDER_WAY.items():
+            if name in names:
+                raise Refused(
+                    f"The repository is in the middle of {what}; a commit there is the person's.",
+                    "git status",
+                )
+
+    def run(
+        self, argv: Sequence[bytes], paths: Iterable[bytes], limits: Limits
+    ) -> Iterator[Chunk | Ended]:
+        """Commits what git sees of these paths; `Ended` comes last. Nothing to commit is fine."""
+        chosen = self._chosen(sorted(set(paths)))
+        if chosen.hidden:
+            yield Chunk(
+                f"Left out, because programs may not read it: {_names(chosen.hidden)}\n".encode()
+            )
+        if chosen.filtered:
+            yield Chunk(
+                f"Nothing was committed: a filter of git's belongs to {_names(chosen.filtered)} "
+                "The sandbox runs none, so this commit is the person's to make.\n".encode(),
+                error=True,
+            )
+            yield Ended(1)
+        elif not (*chosen.known, *chosen.new):
+            yield Chunk(NOTHING)
+            yield Ended(0)
+        else:
+            yield from self._committed(tuple(argv), chosen, limits)
+
+    def _committed(
+        self, argv: tuple[bytes, ...], chosen: _Chosen, limits: Limits
+    ) -> Iterator[Chunk | Ended]:
+        paths = _lines((*chosen.known, *chosen.new))
+        if chosen.new:
+            added = self._done((*_GIT, b"add", b"--intent-to-add", *_BY_STDIN), _lines(chosen.new))
+            if added.ended.code:
+                yield from added.parts()
+                return
+        tried = self._done((*argv, b"--dry-run"), paths)
+        if tried.ended.code == 1 and tried.output:  # it tells what there is; an error does not
+            yield Chunk(NOTHING)
+            yield Ended(0)
+            return
+        ended = Ended(126, "start")
+        errand = Errand(argv=argv, profile="commit", stdin=paths)
+        for part in self._process.perform(errand, self._root, limits):
+            if isinstance(part, Ended):
+                ended = part
+            else:
+                yield part
+        if chosen.new and (ended.code or ended.cut):  # nothing shall look half staged
+            self._done((*_GIT, b"reset", b"--quiet", *_BY_STDIN), _lines(chosen.new))
+        yield ended
+
+    def _chosen(self, paths: Sequence[bytes]) -> _Chosen:
+        tracked, submodules = self._tracked()
+        foreign = dict.fromkeys(submodules, True)
+        ours = [path for path in paths if not self._is_foreign(path, foreign)]
+        seen = [path for path in ours if self._process.visible(self._root + b"/" + path)]
+        known = [path for path in seen if path in tracked]
+        new = [path for path in seen if path not in tracked and self._files.is_file(path)]
+        new = self._unignored(new)
+        gone = [path for path in ours if path in tracked and path not in seen]
+        return _Chosen(tuple(known), tuple(new), tuple(gone), tuple(self._filtered([*known, *new])))
+
+    def _tracked(self) -> tuple[set[bytes], set[bytes]]:
+        """Returns the files that git knows, and the other repositories that it knows."""
+        rows = self._looked((b"ls-files", b"-z", b"--stage")).output.split(b"\0")
+        found = [row.partition(b"\t") for row in rows if row]
+        submodules = {path for about, _, path in found if about.startswith(_SUBMODULE)}
+        return {path for _, _, path in found} - submodules, submodules
+
+    def _is_foreign(self, path: bytes, known: dict[bytes, bool]) -> bool:
+        """Tells whether a file belongs to a repository below this one."""
+        above = ancestors(path)
+        for folder in above:
+            if folder not in known:
+                known[folder] = GIT in self._files.names(folder)
+        return any(known.get(each, False) for each in (path, *above))
+
+    def _unignored(self, paths: Sequence[bytes]) -> list[bytes]:
+        if not paths:
+            return []
+        said = self._looked((b"check-ignore", b"-z", b"--stdin"), _lines(paths), fine=(0, 1))
+        out = set(said.output.split(b"\0"))
+        return [path for path in paths if path not in out]
+
+    def _filtered(self, paths: Sequence[bytes]) -> list[bytes]:
+        if not paths:
+            return []
+        said = self._looked((b"check-attr", b"-z", b"--stdin", b"filter"), _lines(paths))
+        rows = said.output.split(b"\0")
+        return [
+            path
+            for path, value in zip(rows[::3], rows[2::3], strict=False)
+            if value not in _NO_FILTER
+        ]
+
+    def _looked(
+        self, words: Sequence[bytes], stdin: bytes = b"", fine: Sequence[int] = (0,)
+    ) -> _Said:
+        """Asks git something that only reads."""
+        git = self._process.program(("git",))
+        if git is None:
+            raise Refused("There is no git here, so nothing can be committed.")
+        program = Program((git, *words), tuple(GIT_ENVIRONMENT.items()), stdin=stdin)
+        said = _gathered(self._process.run((program,), self._root, _LOOKING))
+        if said.ended.code not in fine:
+            why = one_line(said.errors.strip())
+            raise Refused(f"Git cannot look at this repository: {why}", "git status")
+        return said
+
+    def _done(self, argv: tuple[bytes, ...], stdin: bytes = b"") -> _Said:
+        errand = Errand(argv=argv, profile="commit", stdin=stdin)
+        return _gathered(self._process.perform(errand, self._root, _LOOKING))
+
+
+def _gathered(parts: Iterable[Chunk | Ended]) -> _Said:
+    said: dict[bool, bytearray] = {False: bytearray(), True: bytearray()}
+    ended = Ended(126, "start")
+    for part in parts:
+        if isinstance(part, Ended):
+            ended = part
+        else:
+            said[part.error] += part.content
+    return _Said(bytes(said[False]), bytes(said[True]), ended)
+
+
+def _lines(paths: Iterable[bytes]) -> bytes:
+    return b"".join(path + b"\0" for path in paths)
+
+
+def _names(paths: Sequence[bytes]) -> str:
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(map(one_line, paths[:_NAMED])) + more + "."

@@ -1,0 +1,183 @@
+"""Reads from journals and the permits' stream what runs and commands did, deed by deed."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import msgspec
+
+from assent.core.changes import Changes, decoded
+from assent.core.course import turned_at
+from assent.core.deeds import Deed, Ordered, merged
+from assent.core.digest import operation_ids
+from assent.core.errors import AssentError
+from assent.core.event import CommandEnded, CommandStarted
+from assent.core.journal import Entry, Finished, Ran, Result, Running
+from assent.core.operation import Operation, RunCommand
+from assent.core.paths import one_line, typed_line
+from assent.core.permit_book import PermitRun
+from assent.core.record import PlanRecord, RunNote
+from assent.engine.doors import Doors
+from assent.engine.plan.ledger import Ledger
+from assent.engine.run.journal import StoreJournal
+
+COUNTS: tuple[Result, ...] = ("done", "unknown")  # results that may have changed something
+# A command that failed may have changed files all the same, unless the run was put back.
+COMMAND_COUNTS: tuple[Result, ...] = (*COUNTS, "failed", "conflict")
+
+_UNKNOWN = Changes(known=False)
+
+
+class Command(msgspec.Struct, frozen=True):
+    """A command that a session ran, with its end if that is on record."""
+
+    started: CommandStarted
+    ended: CommandEnded | None = None
+    at: str = ""  # when it ended
+
+
+class Deeds:
+    """What was done in a workspace, by the id of a run or of a session's command."""
+
+    def __init__(self, doors: Doors, ledger: Ledger) -> None:
+        self._doors = doors
+        self._ledger = ledger
+        self._read: dict[str, tuple[Deed, ...]] = {}
+        self._plans: dict[str, tuple[Operation, ...]] = {}
+
+    @cached_property
+    def records(self) -> list[PlanRecord]:
+        return self._ledger.all()
+
+    @cached_property
+    def permits(self) -> list[PermitRun]:
+        return self._ledger.permit_runs()
+
+    @cached_property
+    def commands(self) -> list[Command]:
+        """Every command of a session, oldest first."""
+        if not self._ledger.workspace:
+            return []
+        found: dict[str, Command] = {}
+        for recorded in self._doors.store.read(self._ledger.permits):
+            match recorded.event:
+                case CommandStarted(id=id) as started:
+                    found[id] = Command(started)
+                case CommandEnded(id=id) as ended if id in found:
+                    found[id] = Command(found[id].started, ended, recorded.at)
+                case _:
+                    pass
+        return list(found.values())
+
+    def command(self, name: str) -> Command | None:
+        """Returns a session's command by its id."""
+        return self._commands.get(name)
+
+    @cached_property
+    def _commands(self) -> dict[str, Command]:
+        return {one.started.id: one for one in self.commands}
+
+    @cached_property
+    def _permitted(self) -> dict[str, PermitRun]:
+        return {permit.run: permit for permit in self.permits}
+
+    @cached_property
+    def _notes(self) -> dict[str, RunNote]:
+        return {note.run: note for record in self.records for note in record.runs}
+
+    def of(self, run: str) -> tuple[Deed, ...]:
+        """Returns what a run or a command did and nobody put back, in order."""
+        if run not in self._read:
+            self._read[run] = tuple(self._found(run))
+        return self._read[run]
+
+    def made(self, run: str) -> tuple[bytes, ...]:
+        """Returns the folders that a run had to make."""
+        end = self.end(run)
+        return end.made if end else ()
+
+    def end(self, run: str) -> Finished | None:
+        """Returns the last record of a run; None if there is none yet, or no journal."""
+        entries = self.entries(run)
+        last = entries[-1] if entries else None
+        return last if isinstance(last, Finished) else None
+
+    def entries(self, run: str) -> list[Entry]:
+        return StoreJournal(self._doors, self._ledger).read(run)
+
+    def operations(self, run: str) -> tuple[Operation, ...]:
+        """Returns all operations that a run was about."""
+        if run in self._permitted:
+            return self._permitted[run].operations
+        if run not in self._notes:
+            return ()
+        if run not in self._plans:
+            self._plans[run] = self._ledger.plan(self._notes[run]).operations
+        return self._plans[run]
+
+    def ids(self, run: str) -> tuple[str, ...]:
+        """Returns the ids of a run's operations; a session's command is its own."""
+        if run in self._commands:
+            return (run,)
+        return operation_ids(self.operations(run))
+
+    def note(self, run: str) -> RunNote | None:
+        """Returns what the plan of a run says about it."""
+        return self._notes.get(run)
+
+    def changes(self, blob: str) -> Changes:
+        """Returns what a command changed, as it was recorded."""
+        if not blob:
+            return Changes()
+        try:
+            return decoded(self._doors.blobs.read(blob))
+        except (AssentError, msgspec.MsgspecError):
+            return _UNKNOWN
+
+    def _found(self, run: str) -> Iterator[Deed]:
+        command = self._commands.get(run)
+        if command is not None:
+            yield self._of_session(command)
+            return
+        end = self.end(run)
+        if end is None:
+            return
+        operations = self.operations(run)
+        ids = operation_ids(operations)
+        accepted = end.outcome == "done"
+        entries = self.entries(run) if any(isinstance(op, RunCommand) for op in operations) else []
+        for index, (op, result) in enumerate(zip(operations, end.results, strict=True)):
+            if isinstance(op, RunCommand):
+                if result in (COMMAND_COUNTS if accepted else COUNTS):
+                    yield self._of_plan(Deed(run, index, ids[index], ()), op, entries)
+            elif result in COUNTS:
+                yield Deed(run, index, ids[index], (op,))
+
+    def _of_plan(self, deed: Deed, op: RunCommand, entries: Sequence[Entry]) -> Deed:
+        there = entries[: turned_at(entries)]  # on the way back, other operations are counted
+        ran = [entry for entry in there if isinstance(entry, Ran) and entry.index == deed.index]
+        began = [e for e in there if isinstance(e, Running) and e.index == deed.index]
+        unseen = [_UNKNOWN] if len(began) > len(ran) else []
+        changes = merged([*[self.changes(entry.changes) for entry in ran], *unseen])
+        ordered = Ordered(
+            command_words(op), op, changes.skipped, changes.known, op.profile != "unconfined"
+        )
+        return msgspec.structs.replace(
+            deed, operations=changes.operations, ordered=ordered, made=changes.made
+        )
+
+    def _of_session(self, command: Command) -> Deed:
+        begun, end = command.started, command.ended
+        if end is None or (not end.changes and end.changed != ()):
+            changes = _UNKNOWN
+        else:
+            changes = self.changes(end.changes)
+        line = typed_line(begun.line)
+        ordered = Ordered(line, None, changes.skipped, changes.known, begun.confined)
+        return Deed(begun.id, 0, begun.id, changes.operations, ordered, changes.made)
+
+
+def command_words(op: RunCommand) -> str:
+    """Returns a command on one line; a commit has one fixed form that nobody needs to read."""
+    if op.profile == "commit":
+        return "git commit"
+    return one_line(b" ".join(op.argv) if op.argv else op.script)

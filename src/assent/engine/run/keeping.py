@@ -1,0 +1,153 @@
+"""Keeping: giving up what runs keep for an undo, by a person's word or by the settings."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from assent.core.errors import AssentError, Busy, IllegalStep, NotFound
+from assent.core.event import RunsDeleted
+from assent.engine.doors import Doors, Place
+from assent.engine.projections import Projections
+from assent.engine.run.collecting import Collecting
+from assent.engine.run.past import Kept, Past, Weights
+from assent.engine.run.takeback import Target
+from assent.engine.workspaces import Workspaces
+from assent.ports import Freed
+
+EVERY = 8  # runs after which all are weighed anew
+
+Weighed = tuple[Kept, Weights]
+
+
+class GivenUp(msgspec.Struct, frozen=True):
+    """What was given up, and what that freed."""
+
+    runs: tuple[str, ...] = ()
+    freed: Freed = Freed()
+
+
+class Keeping:
+    """The verbs that give up. That takes nothing back; it only ends that it can be."""
+
+    def __init__(
+        self,
+        doors: Doors,
+        place: Place,
+        workspaces: Workspaces,
+        past: Past,
+        projections: Projections,
+    ) -> None:
+        self._doors = doors
+        self._place = place
+        self._workspaces = workspaces
+        self._past = past
+        self._projections = projections
+        self._collecting = Collecting(doors)
+
+    def check(self, references: Sequence[str]) -> list[Kept]:
+        """Finds runs that can be given up: none that is unfinished, or was given up before."""
+        units = [self._past.find(reference) for reference in references]
+        for kept in units:
+            if kept.outcome is None:
+                raise IllegalStep(
+                    f"Run {kept.unit.name} is not over; nothing was given up.", "assent recover"
+                )
+            if kept.given_up:
+                raise NotFound(
+                    f"What run {kept.unit.name} kept was given up {kept.given_up}.",
+                    "assent runs list",
+                )
+        return units
+
+    def delete(self, units: Sequence[Kept]) -> GivenUp:
+        """Gives up what runs keep for an undo, and removes what nothing else needs."""
+        return self._give_up(units, self._place.user)
+
+    def collect(self) -> Freed:
+        """Removes contents that nothing needs any more, of all workspaces."""
+        return self._collecting.collect()
+
+    def retain(self, *, daily: bool = False) -> GivenUp:
+        """Gives up what the settings let go, oldest first; the newest run always stays.
+
+        `daily`: where that would be too often, only if nothing was collected for a day.
+        """
+        due = self._collecting.due()
+        if daily and not due:
+            return GivenUp()
+        units = self._over_the_limits(due=due)
+        if not units and not due:
+            return GivenUp()
+        given_up = self._quietly(units)
+        if given_up.runs:
+            words = "run can" if len(units) == 1 else "runs can"
+            self._projections.warnings.append(
+                f"{len(units)} older {words} no longer be undone (undo.keep_days, undo.keep_mb)."
+            )
+        return given_up
+
+    def _quietly(self, units: Sequence[Kept]) -> GivenUp:
+        """Gives up and collects where nobody asked for it: what goes wrong is only told."""
+        try:
+            return self._give_up(units, "")
+        except AssentError as error:
+            self._projections.warnings.append(f"No contents were collected: {error.message}")
+            return GivenUp()
+
+    def _give_up(self, units: Sequence[Kept], user: str) -> GivenUp:
+        runs = tuple(dict.fromkeys(run for kept in units for run in _runs(kept.unit)))
+        if runs:
+            workspace = self._workspaces.open().workspace
+            with self._doors.locks.hold(workspace, "assent runs delete"):
+                freed = sum(kept.own for kept in units)
+                self._workspaces.append(RunsDeleted(runs, freed, user))
+            for kept in units:
+                self._forget_copies(kept.unit)
+        return GivenUp(runs, self._collected(sum(kept.own for kept in units)))
+
+    def _collected(self, later: int) -> Freed:
+        try:
+            return self._collecting.collect()
+        except Busy:
+            return Freed(later=later)  # another process is at it, or needs things to stay
+
+    def _forget_copies(self, unit: Target) -> None:
+        for run in unit.runs if unit.record.plan_id else ():
+            try:
+                self._doors.projection.remove_state(unit.record.plan_id, f"backups/{run}.json")
+            except (OSError, AssentError) as error:
+                self._projections.warnings.append(f"A list of backups stays: {error}")
+
+    def _over_the_limits(self, *, due: bool) -> list[Kept]:
+        """Returns what is too old or too much; all runs are weighed only now and then."""
+        limits = self._place.retention
+        if not limits.days and not limits.size:
+            return []
+        if not due and not limits.days and self._past.count() % EVERY:
+            return []
+        listed = [(kept, each) for kept, each in self._past.weighed() if not kept.given_up]
+        oldest = self._doors.clock.later(-limits.days * 24 * 3600) if limits.days else ""
+        candidates = [(kept, each) for kept, each in listed[:-1] if kept.outcome is not None]
+        aged = [(kept, each) for kept, each in candidates if kept.at < oldest]
+        rest = [one for one in listed if one not in aged]
+        more = _beyond([one for one in candidates if one in rest], rest, limits.size)
+        return [kept for kept, _ in aged] + more
+
+
+def _beyond(candidates: Sequence[Weighed], rest: Sequence[Weighed], size: int) -> list[Kept]:
+    """Returns the oldest candidates without which the rest stays below a size; 0: none."""
+    uses = Counter(digest for _, each in rest for digest in each)
+    total = sum({digest: size for _, each in rest for digest, size in each.items()}.values())
+    over: list[Kept] = []
+    for kept, each in candidates:
+        if not size or total <= size:
+            break
+        over.append(kept)
+        uses.subtract(each.keys())
+        total -= sum(weight for digest, weight in each.items() if not uses[digest])
+    return over
+
+
+def _runs(unit: Target) -> tuple[str, ...]:
+    return tuple(filter(None, (unit.whole, *unit.runs)))

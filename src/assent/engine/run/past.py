@@ -1,0 +1,203 @@
+"""Past runs: everything that was run here, what is kept of it for an undo, and what it did."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from assent.core.changes import Changes
+from assent.core.deeds import Deed, merged
+from assent.core.errors import NotFound
+from assent.core.event import JournalWritten
+from assent.core.journal import Outcome, Ran, Result, Running
+from assent.core.operation import MoveFile, Operation, RunCommand, footprint
+from assent.core.plan import Plan
+from assent.engine.doors import Doors
+from assent.engine.run.account import account
+from assent.engine.run.deeds import Command
+from assent.engine.run.runs import Runs
+from assent.engine.run.takeback import Takeback, Target
+
+Weights = dict[str, int]  # contents by digest, with their sizes
+How = Literal["run", "undo", "redo", "turn", "build", "command"]
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A run, or runs that are undone as one, with what is kept for that."""
+
+    unit: Target
+    how: How
+    at: str
+    outcome: Outcome | None
+    operations: int
+    own: int = 0  # bytes that nothing else here needs
+    shared: int = 0
+    undone: bool = False
+    given_up: str = ""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A command that ran: when, how it ended, what it said and what it changed."""
+
+    began: str = ""
+    ended: str = ""
+    code: int | None = None
+    cut: str = ""
+    output: bytes = b""
+    changes: Changes = Changes()
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One operation of a run, in the order in which `undo --operation` counts them."""
+
+    number: int
+    id: str
+    run: str
+    result: Result
+    operation: Operation | None  # None: a session's command, which is a line of text
+    line: str = ""
+    told: Told | None = None
+
+
+class Past:
+    """The verbs that read past runs. They change nothing."""
+
+    def __init__(self, doors: Doors, runs: Runs) -> None:
+        self._doors = doors
+        self._runs = runs
+
+    def all(self) -> list[Kept]:
+        """Returns everything that was run here, oldest first."""
+        return [kept for kept, _ in self.weighed()]
+
+    def weighed(self) -> list[tuple[Kept, Weights]]:
+        """Returns everything that was run here with the contents that it keeps, oldest first."""
+        back = self._back()
+        units = back.units()
+        weights = [_weights(back, unit) for unit in units]
+        uses = Counter(digest for each in weights for digest in each)
+        pairs = zip(units, weights, strict=True)
+        return [(_kept(back, unit, each, uses), each) for unit, each in pairs]
+
+    def count(self) -> int:
+        """Returns how many runs there were, without weighing them."""
+        return len(self._doors.store.streams(f"run/{self._runs.ledger().workspace}/"))
+
+    def find(self, reference: str) -> Kept:
+        """Finds one by its id or the start of it."""
+        listed = self.all()
+        exact = [kept for kept in listed if kept.unit.name == reference]
+        found = exact or [kept for kept in listed if _is_called(kept.unit, reference)]
+        if len(found) != 1:
+            raise NotFound(f"{reference!a} names {len(found)} runs.", "assent runs list")
+        return found[0]
+
+    def items(self, kept: Kept) -> list[Item]:
+        """Returns every operation of a run, with what became of it."""
+        back = self._back()
+        found: list[Item] = []
+        for run in kept.unit.runs:
+            command = back.deeds.command(run)
+            if command is not None:
+                found.append(_item(back, command, len(found) + 1))
+            else:
+                found += self._items(back, run, len(found))
+        return found
+
+    def _items(self, back: Takeback, run: str, before: int) -> Iterable[Item]:
+        operations = back.deeds.operations(run)
+        commands = any(isinstance(op, RunCommand) for op in operations)
+        told = self._told(back, run) if commands else {}
+        results = account(Plan(b"", operations), back.deeds.entries(run), self._doors.blobs).results
+        rows = zip(back.deeds.ids(run), operations, results, strict=True)
+        for index, (name, op, result) in enumerate(rows):
+            yield Item(before + index + 1, name, run, result, op, "", told.get(index))
+
+    def _told(self, back: Takeback, run: str) -> dict[int, Told]:
+        """Returns of each command of a run what its journal says."""
+        found: dict[int, Told] = {}
+        parts: dict[int, list[Changes]] = {}
+        for one in self._doors.store.read(f"run/{self._runs.ledger().workspace}/{run}"):
+            match one.event:
+                case JournalWritten(Running(index=index)):
+                    found[index] = Told(one.at, changes=Changes(known=False))
+                case JournalWritten(Ran(index, code, cut, changes, output)):
+                    began = found[index].began if index in found else ""
+                    parts.setdefault(index, []).append(back.deeds.changes(changes))
+                    said = self._output(output)
+                    found[index] = Told(began, one.at, code, cut, said, merged(parts[index]))
+                case _:
+                    pass
+        return found
+
+    def _output(self, blob: str) -> bytes:
+        if not blob or not self._doors.blobs.has(blob):
+            return b""
+        return self._doors.blobs.read(blob)
+
+    def _back(self) -> Takeback:
+        return Takeback(self._doors, self._runs.ledger())
+
+
+def _kept(back: Takeback, unit: Target, weights: Weights, uses: Counter[str]) -> Kept:
+    own = sum(size for digest, size in weights.items() if uses[digest] == 1)
+    return Kept(
+        unit,
+        _how(back, unit),
+        back.at[unit.runs[0]],
+        _outcome(back, unit),
+        sum(len(back.deeds.ids(run)) for run in unit.runs),
+        own,
+        sum(weights.values()) - own,
+        set(unit.runs) <= back.undone or unit.whole in back.undone,
+        next((back.given_up[run] for run in unit.runs if run in back.given_up), ""),
+    )
+
+
+def _weights(back: Takeback, unit: Target) -> Weights:
+    """Returns the contents that a unit keeps; a rename keeps none."""
+    if not back.given_up.keys().isdisjoint(unit.runs):
+        return {}
+    operations = [op for run in unit.runs for op in back.deeds.operations(run)]
+    operations += [op for run in unit.runs for deed in back.deeds.of(run) for op in _changes(deed)]
+    steps = [step for op in operations if not isinstance(op, MoveFile) for step in footprint(op)]
+    return {s.digest: s.size for _, *states in steps for s in states if s is not None}
+
+
+def _changes(deed: Deed) -> tuple[Operation, ...]:
+    return deed.operations if deed.ordered else ()
+
+
+def _item(back: Takeback, command: Command, number: int) -> Item:
+    """Returns a command of a session as the one operation that it is."""
+    began, end = command.started, command.ended
+    changes = back.deeds.changes(end.changes) if end else Changes(known=False)
+    code, cut = (end.code, end.cut) if end else (None, "")
+    told = Told(back.at[began.id], command.at, code, cut, b"", changes)
+    return Item(number, began.id, began.id, "done" if end else "unknown", None, began.line, told)
+
+
+def _is_called(unit: Target, reference: str) -> bool:
+    return any(name.startswith(reference) for name in (unit.name, *unit.runs))
+
+
+def _how(back: Takeback, unit: Target) -> How:
+    if unit.whole:
+        return "build"
+    if unit.record.undoes:
+        return "redo" if back.is_redo(unit) else "undo"
+    if len(unit.runs) > 1:
+        return "turn"
+    return "command" if back.deeds.command(unit.name) else "run"
+
+
+def _outcome(back: Takeback, unit: Target) -> Outcome | None:
+    """Returns how the last of a unit's runs ended; None: it has not."""
+    note = back.deeds.note(unit.whole or unit.runs[-1])
+    if note is not None:
+        return note.outcome
+    for permit in back.deeds.permits:
+        if permit.run == unit.runs[-1]:
+            return permit.outcome
+    return "done"

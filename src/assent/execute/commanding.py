@@ -1,0 +1,147 @@
+"""Commands of a plan: on record before they begin and when they end, with what they said."""
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from typing import Final, TypeAlias
+
+import msgspec
+
+from assent.core.changes import Changes, encoded
+from assent.core.course import UNKNOWN
+from assent.core.errors import AssentError, Refused
+from assent.core.journal import Conflict, Halted, Ran, Running, Said
+from assent.core.operation import RunCommand
+from assent.core.process import Chunk, Ended
+from assent.ports import Blobs, Commander, Hands, Journal
+
+EDGE: Final = 512 << 10  # bytes of output that are kept from its beginning, and from its end
+Parts: TypeAlias = Generator[Chunk | Ended, None, None]
+NOT_RUN: Final = Ended(126, "start")
+STOPPED: Final = Ended(130, "interrupted")
+UNSEEN: Final = Ended(-1, UNKNOWN)
+WORDS: Final = {
+    "start": "the command could not be started",
+    "interrupted": "the command was interrupted",
+    UNKNOWN: "the command began and its end is not on record; whether it did its work is not known",
+    "record": "the command ended, and what it changed could not be recorded",
+    "disk": "the command ended, and what it changed is not safely on disk",
+}
+
+
+class Order(msgspec.Struct, frozen=True):
+    """A command that is due: its index in the course, the plan's digest, files changed so far."""
+
+    index: int
+    command: RunCommand
+    digest: str
+    paths: Sequence[bytes] = ()
+
+
+class NoCommands:
+    """Implements ports.Commander where no command may run."""
+
+    def check(self, command: RunCommand) -> None:
+        raise Refused("The plan holds a command, and commands cannot run here.")
+
+    def record(self) -> str:
+        raise Refused("Commands cannot run here.")
+
+    def run(
+        self, command: RunCommand, digest: str, paths: Sequence[bytes]
+    ) -> Iterator[Chunk | Ended]:
+        raise Refused("Commands cannot run here.")
+
+    def changes(self, before: str) -> Changes:
+        return Changes(known=False)
+
+
+class Commanding:
+    """Runs one command after its intent is durable (law 5), and tells what came of it."""
+
+    def __init__(self, commander: Commander, hands: Hands, blobs: Blobs, journal: Journal) -> None:
+        self._commander = commander
+        self._hands = hands
+        self._blobs = blobs
+        self._journal = journal
+
+    def run(self, run: str, order: Order) -> Generator[Said, None, Ran | Halted]:
+        """Runs a command; what it says comes live. Closing this ends it, which is recorded."""
+        try:
+            before = self._commander.record()
+        except AssentError as error:
+            return Halted((Conflict(order.index, b"", b"", f"it did not begin: {error.message}"),))
+        self._journal.write(run, Running(order.index, before))
+        said = Output()
+        try:
+            with closing(self._parts(order)) as parts:
+                ended = yield from _heard(order.index, parts, said)
+        except AssentError as error:
+            said.add(error.message.encode())
+            ended = NOT_RUN if isinstance(error, Refused) else UNSEEN
+        except (KeyboardInterrupt, GeneratorExit):
+            self._journal.write(run, self._ran(order.index, before, STOPPED, said))
+            raise
+        return self._ran(order.index, before, ended, said)
+
+    def reckon(self, began: Running) -> Ran:
+        """Records what a command changed whose end nobody saw (law 6)."""
+        return self._ran(began.index, began.before, UNSEEN, Output())
+
+    def _parts(self, order: Order) -> Parts:
+        yield from self._commander.run(order.command, order.digest, order.paths)
+
+    def _ran(self, index: int, before: str, ended: Ended, said: "Output") -> Ran:
+        """Keeps what a command changed and said; what cannot be kept makes it a failed one."""
+        cut, changes, output = ended.cut, "", ""
+        try:
+            self._hands.sync(foreign=True)  # what is said to be done must outlive a power cut
+            changes, _ = self._blobs.keep([encoded(self._commander.changes(before))])
+            output = self._blobs.keep(said.kept())[0] if said.size else ""
+            self._blobs.flush()
+        except OSError:
+            cut = cut or "disk"
+        except AssentError:
+            cut, changes = cut or "record", ""
+        return Ran(index, ended.code, cut, changes, output)
+
+
+class Output:
+    """What a command says: its beginning and its end, and how much is missing in between."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._head = bytearray()
+        self._tail = bytearray()
+
+    def add(self, content: bytes) -> None:
+        self.size += len(content)
+        room = EDGE - len(self._head)
+        self._head += content[:room]
+        self._tail += content[room:]
+        if len(self._tail) > 2 * EDGE:
+            del self._tail[:-EDGE]
+
+    def kept(self) -> list[bytes]:
+        tail = bytes(self._tail[-EDGE:])
+        missing = self.size - len(self._head) - len(tail)
+        marker = b"\n[%d bytes are not kept]\n" % missing if missing else b""
+        return [bytes(self._head), marker, tail]
+
+
+def _heard(index: int, parts: Parts, said: Output) -> Generator[Said, None, Ended]:
+    """Hands on what a command says, and returns how it ended."""
+    ended = UNSEEN
+    for part in parts:
+        if isinstance(part, Ended):
+            ended = part
+            continue
+        said.add(part.content)
+        yield Said(index, part.content, part.error)
+    return ended
+
+
+def in_words(ended: Ran) -> str:
+    """Says why a command did not do its work."""
+    if not ended.cut:
+        return f"the command ended with exit code {ended.code}"
+    return WORDS.get(ended.cut, f"the command was ended before it was done ({ended.cut})")

@@ -1,0 +1,60 @@
+"""How a run stops or ends: why it waits for a person, and what became of each operation."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from assent.core.course import Course
+from assent.core.journal import Aborted, Conflict, Halted, Ran, Result
+from assent.core.operation import RunCommand
+from assent.core.plan import Plan
+from assent.execute.commanding import in_words
+from assent.execute.files import plan_index, result_on_disk
+from assent.execute.turning import History
+from assent.ports import Hands
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a run is: its name, its plan, what it has written, and what follows from that."""
+
+    run: str
+    plan: Plan
+    history: History
+    course: Course
+
+
+def results_at_the_end(place: Place, hands: Hands) -> tuple[Result, ...]:
+    """Says what became of each operation; where the journal cannot tell, the disk does."""
+    found = list(place.history.results)
+    for index in _doubtful(place, found):
+        op = place.plan.operations[index]
+        found[index] = "unknown" if isinstance(op, RunCommand) else result_on_disk(hands, op)
+    return tuple(found)
+
+
+def _doubtful(place: Place, found: Sequence[Result]) -> set[int]:
+    """Returns the operations of which a person accepted what stands, whatever that is."""
+    now = place.course
+    if now.phase == "files":
+        if not now.settled.accepted:
+            return set()
+        indices = range(now.span.first, now.span.first + len(now.span.operations))
+        about = now.back.about if now.back else [(at,) for at in range(indices.stop)]
+        return {original for index in indices for original in about[index]}
+    accepted = now.word == "accept" and now.back is not None
+    return {at for at, result in enumerate(found) if accepted and result == "conflict"}
+
+
+def why(place: Place) -> Halted:
+    """Says what stopped the run: a command, files that could not be changed, or foreign changes."""
+    now = place.course
+    if now.phase != "failed":
+        return Halted(now.back.left if now.back else ())
+    stops = (e for e in reversed(place.history.entries) if isinstance(e, Ran | Aborted))
+    match next(stops):
+        case Ran(index) as ended:
+            conflict = Conflict(plan_index(now, index), b"", b"", in_words(ended))
+        case Aborted(_, index, path, reason):
+            at = plan_index(now, now.span.first + index)
+            conflict = Conflict(at, path, b"", reason)
+    return Halted((conflict,))

@@ -1,0 +1,141 @@
+"""Turning back: from journal, kept contents and disk, works out what takes a run back."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from assent.core.back import Trace, commands_back, files_back
+from assent.core.changes import Changes, decoded
+from assent.core.course import Back, Backs, ran, spans, turned_at, well
+from assent.core.journal import Entry, Ran, Result, Swept, Turned
+from assent.core.motion import Seen
+from assent.core.operation import FileState, Operation, RunCommand, footprint
+from assent.core.paths import ancestors
+from assent.core.results import made_folders, run_results
+from assent.ports import Blobs, Hands
+
+ODD = FileState("", 0, 0)  # what no run leaves: a pipe, say, or something behind a symlink
+
+_decode = msgspec.json.Decoder(Back).decode
+
+
+class History(msgspec.Struct, frozen=True):
+    """The operations of a plan, what its run has written, and how to read what that names."""
+
+    operations: tuple[Operation, ...]
+    entries: Sequence[Entry]
+    backs: Backs
+    changes: Callable[[Ran], Changes]
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        return run_results(self.operations, self.entries, self.backs)
+
+    def traces(self) -> Iterator[Trace]:
+        """Yields everything that the run is known to have done to files, oldest first."""
+        course, back = spans(self.operations), Back()
+        compensated = {index for index, _ in self.compensated()}
+        for entry in self.entries:
+            match entry:
+                case Turned(blob):
+                    course, back = (), self.backs[blob]
+                case Swept(segment, "done") if course:
+                    span = course[segment]
+                    yield from (Trace(at, op) for at, op in enumerate(span.files, span.first))
+                case Ran(index):
+                    index = index if course else back.about[index][0]
+                    changed = self.changes(entry).operations
+                    yield from (Trace(index, op, index in compensated) for op in changed)
+                case _:
+                    continue
+
+    def made(self) -> tuple[bytes, ...]:
+        """Returns the folders that the run and its commands had to make."""
+        there = self.entries[: turned_at(self.entries)]
+        ends = [entry for entry in there if isinstance(entry, Ran)]
+        by_commands = [folder for end in ends for folder in self.changes(end).made]
+        return (*made_folders(there), *by_commands)
+
+    def compensated(self) -> list[tuple[int, RunCommand]]:
+        """Returns the commands that did their work and say how to undo it."""
+        ends = ran(self.entries)
+        return [
+            (index, op)
+            for index, op in enumerate(self.operations)
+            if isinstance(op, RunCommand) and op.undo and index in ends and well(ends[index][-1])
+        ]
+
+    def compensated_already(self) -> set[int]:
+        """Returns those whose undo has run, and well."""
+        found: set[int] = set()
+        back = Back()
+        for entry in self.entries:
+            match entry:
+                case Turned(blob):
+                    back = self.backs[blob]
+                case Ran(index) if back.about and well(entry):
+                    found.update(back.about[index])
+                case _:
+                    continue
+        return found
+
+
+def turned(history: History, hands: Hands, blobs: Blobs) -> Turned:
+    """Works out what is still to be taken back, as things stand now, and keeps it."""
+    back, _ = blobs.keep([msgspec.json.encode(_back(history, hands, blobs))])
+    blobs.flush()
+    return Turned(back)
+
+
+def read_backs(entries: Sequence[Entry], blobs: Blobs) -> dict[str, Back]:
+    """Reads what the entries of a run name as its ways back."""
+    turns = [entry.back for entry in entries if isinstance(entry, Turned)]
+    return {back: _decode(blobs.read(back)) for back in turns}
+
+
+def read_changes(blobs: Blobs) -> Callable[[Ran], Changes]:
+    """Returns what reads what a command changed; of one that left no record nothing is known."""
+
+    def read(ended: Ran) -> Changes:
+        return decoded(blobs.read(ended.changes)) if ended.changes else Changes(known=False)
+
+    return read
+
+
+def _back(history: History, hands: Hands, blobs: Blobs) -> Back:
+    """Undo commands come first: only then can be told which files are left to put back."""
+    own = history.compensated()
+    already = history.compensated_already()
+    due = [(index, op) for index, op in own if index not in already]
+    if due:
+        return commands_back(due)
+    traces = list(history.traces())
+    seen = _seen(traces, hands)
+    there = {state.digest for state in seen.values() if isinstance(state, FileState)}
+    back = files_back(
+        traces,
+        history.made(),
+        seen,
+        lambda digest: digest in there or blobs.has(digest),
+    )
+    named = {index for about in back.about for index in about}
+    named.update(conflict.index for conflict in back.left)
+    rest = tuple(at for at in range(len(history.operations)) if at not in named)
+    return msgspec.structs.replace(back, rest=rest)
+
+
+def _seen(traces: Sequence[Trace], hands: Hands) -> dict[bytes, Seen]:
+    """Looks at every path and at the folders above; what cannot be looked at has changed."""
+    paths = {path for trace in traces for path, *_ in footprint(trace.operation)}
+    paths |= {above for path in paths for above in ancestors(path)}
+    try:
+        return hands.look(sorted(paths))
+    except OSError:
+        return {path: _one(path, hands) for path in paths}
+
+
+def _one(path: bytes, hands: Hands) -> Seen:
+    try:
+        return hands.look((path,))[path]
+    except OSError:
+        return ODD

@@ -1,0 +1,145 @@
+"""Collecting: removes kept contents that nothing names any more, and none that somebody just kept.
+
+Whoever keeps a content, or finds it kept, marks its file with the time (`Marks`). A file is taken
+only if its mark is older than the grace: it is set aside first and looked at once more, so that a
+mark that came meanwhile brings it back. Whoever comes later finds it missing, and stores it anew.
+"""
+
+import os
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from hashlib import sha256
+
+from assent.core.errors import StoreError
+from assent.ports import Freed
+from assent.store.blob_disk import BlobDisk
+from assent.store.blob_writer import BlobWriter
+from assent.store.faults import system_fault
+from assent.store.packs import Packs, packed
+
+GRACE = 3600.0  # seconds between keeping a content and naming it, at the very most
+EVERY = 24 * 3600.0  # seconds between two collections that nobody asked for
+
+_STAMP, _ASIDE, _PACK = "collected", "aside", "pack-"
+_FOLDER = re.compile("[0-9a-f]{2}")
+_DIGEST = re.compile("[0-9a-f]{64}")
+
+
+class BlobCollector:
+    """Implements ports.Collector below the folder of the blobs."""
+
+    def __init__(
+        self, root: str | os.PathLike[str], grace: float = GRACE, disk: BlobDisk | None = None
+    ) -> None:
+        self._root = os.path.abspath(root)
+        self._grace = grace
+        self._disk = disk or BlobDisk()
+        self._packs = Packs(f"{self._root}/packs", self._disk)
+
+    def due(self) -> bool:
+        """Tells whether the last collection was long ago; of a young store it never was."""
+        stamp = f"{self._root}/{_STAMP}"
+        try:
+            return time.time() - self._disk.stat(stamp).st_mtime > EVERY
+        except OSError:
+            self._stamp()
+            return False
+
+    def collect(self, needed: Callable[[str], bool]) -> Freed:
+        """Removes what is not needed and not young; the caller keeps other collections away."""
+        try:
+            self._return_aside()
+            freed = [*self._alone(needed), *self._packed(needed)]
+        except OSError as error:
+            raise system_fault("collect contents in", self._root, error) from error
+        self._stamp()
+        return Freed(
+            sum(1 for size, gone in freed if gone),
+            sum(size for size, gone in freed if gone),
+            sum(size for size, gone in freed if not gone),
+        )
+
+    def _alone(self, needed: Callable[[str], bool]) -> Iterator[tuple[int, bool]]:
+        """Goes through the contents that have a file each."""
+        for folder in self._names(self._root):
+            for name in self._names(f"{self._root}/{folder}") if _FOLDER.fullmatch(folder) else ():
+                digest = folder + name
+                if _DIGEST.fullmatch(digest) and not needed(digest):
+                    path = f"{self._root}/{folder}/{name}"
+                    yield self._disk.stat(path).st_size, self._take(path, digest)
+
+    def _packed(self, needed: Callable[[str], bool]) -> Iterator[tuple[int, bool]]:
+        """Goes through the packs: one that nobody needs goes, one that few need is made anew."""
+        for path, members in self._packs.all().items():
+            wanted = {digest: size for digest, size in members if needed(digest)}
+            total = sum(size for _, size in members)
+            useless = total - sum(wanted.values())
+            if not members or not useless:
+                continue  # one whose index is damaged is nobody's to judge
+            if not self._is_old(path) or (wanted and 2 * useless <= total):
+                yield useless, False
+                continue
+            if wanted:
+                self._pack_anew(path, wanted)
+            yield useless, self._take(path, _PACK + os.path.basename(path))
+            self._packs.forget(path)
+
+    def _pack_anew(self, path: str, wanted: dict[str, int]) -> None:
+        contents: dict[str, bytes] = {}
+        for digest in wanted:
+            place = self._packs.find(digest)
+            content = self._packs.read(place) if place else b""
+            if sha256(content).hexdigest() != digest:
+                raise StoreError(
+                    f"A content in {path} is damaged; nothing of it was removed.",
+                    "assent log --verify",
+                )
+            contents[digest] = content
+        writer = BlobWriter(self._root, self._disk)
+        name, pieces = packed(contents)
+        fresh = writer.write(pieces)
+        writer.sync((fresh,))
+        writer.publish(fresh, f"{self._packs.folder}/{name}")
+        writer.settle()
+
+    def _take(self, path: str, name: str) -> bool:
+        """Removes a file that is old, unless it was marked while that was done."""
+        if not self._is_old(path):
+            return False
+        aside = f"{self._root}/{_ASIDE}/{name}"
+        with suppress(FileExistsError):
+            self._disk.mkdir(os.path.dirname(aside), 0o700)
+        self._disk.rename(path, aside)
+        if not self._is_old(aside):
+            self._disk.rename(aside, path)
+            return False
+        self._disk.unlink(aside)
+        return True
+
+    def _return_aside(self) -> None:
+        """Puts back what a collection that died had set aside; it is judged anew."""
+        for name in self._names(f"{self._root}/{_ASIDE}"):
+            aside = f"{self._root}/{_ASIDE}/{name}"
+            pack = name.startswith(_PACK)
+            home = f"packs/{name[len(_PACK) :]}" if pack else f"{name[:2]}/{name[2:]}"
+            if os.path.basename(home) in self._names(os.path.dirname(f"{self._root}/{home}")):
+                self._disk.unlink(aside)  # somebody stored it anew
+            else:
+                self._disk.rename(aside, f"{self._root}/{home}")
+
+    def _is_old(self, path: str) -> bool:
+        return time.time() - self._disk.stat(path).st_mtime > self._grace
+
+    def _names(self, folder: str) -> list[str]:
+        try:
+            return sorted(self._disk.listdir(folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def _stamp(self) -> None:
+        with suppress(OSError):
+            stamp = f"{self._root}/{_STAMP}"
+            self._disk.close(self._disk.open(stamp, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            self._disk.utime(stamp)

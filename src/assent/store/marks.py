@@ -1,0 +1,31 @@
+"""Marks: the time on a kept content, which says when somebody last kept it or found it kept."""
+
+import time
+
+from assent.store.blob_disk import BlobDisk
+
+AGAIN = 60.0  # seconds after which a mark is set again
+
+
+class Marks:
+    """Marks files that are needed from now on."""
+
+    def __init__(self, disk: BlobDisk) -> None:
+        self._disk = disk
+        self._set: dict[str, float] = {}
+
+    def set(self, path: str, marked: float | None = None) -> bool:
+        """Marks a file, unless it bears a young mark; tells whether it is there."""
+        if marked is not None and 0 <= time.time() - marked < AGAIN:
+            return True
+        if marked is None and time.monotonic() - self._set.get(path, -AGAIN) < AGAIN:
+            return True
+        try:
+            self._disk.utime(path)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True  # where nobody may write, nobody collects
+        if marked is None:
+            self._set[path] = time.monotonic()
+        return True

@@ -1,0 +1,106 @@
+"""Commands in memory: scripts that change a workspace in memory, step by step, and can be cut."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from assent.core.changes import Changes, How, Skipped
+from assent.core.errors import Refused
+from assent.core.operation import DeleteFile, FileOperation, FileState, RunCommand, WriteFile
+from assent.core.paths import TREE, ancestors, inside
+from assent.core.process import Chunk, Ended
+from assent.ports import Blobs
+from assent.testing.memory_workspace import MemoryHands, Node
+
+Snapshot: TypeAlias = dict[str, FileState]
+
+
+class Script(msgspec.Struct, frozen=True):
+    """What a command does: files that it makes, changes or removes, its words and its end."""
+
+    writes: tuple[tuple[bytes, Node | None], ...] = ()
+    said: bytes = b""
+    code: int = 0
+    cut: str = ""
+
+
+class MemoryCommander:
+    """Implements ports.Commander by scripts, named by the first word of a command.
+
+    Every change of a file is one moment of the workspace's fuse; `began` are the commands that
+    began, as often as they did. What lies in `unseen` is changed, and its old content not kept.
+    """
+
+    def __init__(self, hands: MemoryHands, blobs: Blobs, scripts: Mapping[bytes, Script]) -> None:
+        self.hands = hands
+        self.scripts = dict(scripts)
+        self.unseen: frozenset[bytes] = frozenset()
+        self.began: list[bytes] = []
+        self.asked: list[tuple[str, tuple[bytes, ...]]] = []  # digest and paths of each
+        self._blobs = blobs
+
+    def check(self, command: RunCommand) -> None:
+        if command.argv[0] not in self.scripts:
+            raise Refused(f"There is no program {command.argv[0]!a}.")
+
+    def record(self) -> str:
+        self.hands.fuse.burn()
+        found = self._snapshot()
+        for path, node in self.hands.files.items():
+            if path.decode() in found and path not in self.unseen:
+                self._blobs.keep([node.content])  # the old content is all that an undo needs
+        blob, _ = self._blobs.keep([msgspec.json.encode(found)])
+        self._blobs.flush()
+        return blob
+
+    def run(
+        self, command: RunCommand, digest: str, paths: Sequence[bytes]
+    ) -> Iterator[Chunk | Ended]:
+        script = self.scripts[command.argv[0]]
+        self.began.append(command.argv[0])
+        self.asked.append((digest, tuple(paths)))
+        self.hands.fuse.burn()
+        if script.said:
+            yield Chunk(script.said)
+        for path, node in script.writes:
+            self._write(path, node)
+        self.hands.fuse.burn()
+        yield Ended(script.code, script.cut)
+
+    def changes(self, before: str) -> Changes:
+        self.hands.fuse.burn()
+        old = msgspec.json.decode(self._blobs.read(before), type=Snapshot)
+        new = self._snapshot()
+        other = sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
+        rows = [(path.encode(), old.get(path), new.get(path)) for path in other]
+        return Changes(
+            tuple(_operation(*row) for row in rows if row[0] not in self.unseen),
+            tuple(
+                Skipped(row[0], _how(*row[1:]), "large") for row in rows if row[0] in self.unseen
+            ),
+        )
+
+    def _snapshot(self) -> Snapshot:
+        files = self.hands.files.items()
+        return {path.decode(): node.state for path, node in files if not inside(path, TREE)}
+
+    def _write(self, path: bytes, node: Node | None) -> None:
+        self.hands.fuse.burn()
+        self.hands.foreign.add(path)
+        if node is None:
+            self.hands.files.pop(path, None)
+            return
+        self.hands.folders.update(ancestors(path))
+        self.hands.files[path] = node
+
+
+def _operation(path: bytes, old: FileState | None, new: FileState | None) -> FileOperation:
+    if new is not None:
+        return WriteFile(path, old, new)
+    assert old is not None, "something changed"
+    return DeleteFile(path, old)
+
+
+def _how(old: FileState | None, new: FileState | None) -> How:
+    return "new" if old is None else "gone" if new is None else "changed"

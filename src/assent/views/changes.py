@@ -1,0 +1,193 @@
+"""Changes: how a plan differs from the one that a person read last, as values, lines and JSON."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
+
+import msgspec
+
+from assent.core.operation import FileState, Operation, RunCommand, footprint
+from assent.core.plan import Plan
+from assent.views.commands import subject
+from assent.views.diff import LIMIT, text_diff, unified
+from assent.views.lines import BLANK, Line, Style, wrapped
+from assent.views.patch import diff_lines
+from assent.views.rows import Row, kind, operation_row
+from assent.views.visible import visible_line, visible_path
+
+SHORT: Final = 12
+NEVER: Final = "You have not read this plan before, so all of it is new to you."
+UNSHOWN: Final = "Not shown as text, because it is binary or too large."
+
+Named: TypeAlias = tuple[str, Operation]
+Read: TypeAlias = Callable[[str], bytes]  # the content of a digest
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """An operation on a path that another one was on before; `diff` compares what they leave."""
+
+    was: Named
+    now: Named
+    diff: str | None
+
+
+class Since(msgspec.Struct, frozen=True):
+    """What is other than in the plan with that digest, which the person read."""
+
+    digest: str
+    text_diff: str | None = ""
+    added: tuple[Named, ...] = ()
+    removed: tuple[Named, ...] = ()
+    changed: tuple[Changed, ...] = ()
+    same: tuple[str, ...] = ()
+    moved: bool = False  # the same operations, in another order
+    declared: tuple[str, ...] = ()  # how scope and relied-on files differ, in words
+
+    @property
+    def nothing(self) -> bool:
+        """Whether it is the very plan that was read."""
+        differs = self.text_diff != "" or self.added or self.removed or self.changed
+        return not (differs or self.moved or self.declared)
+
+
+def since(was: Plan, now: Plan, read: Read) -> Since:
+    """Compares a plan with the one that a person read last."""
+    old, new = dict(_named_of(was)), dict(_named_of(now))
+    same = tuple(name for name in new if name in old)
+    joined = [pair for pair in new.items() if pair[0] not in old]
+    left = [pair for pair in old.items() if pair[0] not in new]
+    pairs = _pairs(left, joined)
+    paired = {name for one, other in pairs for name in (one[0], other[0])}
+    return Since(
+        was.digest,
+        text_diff(was.text, now.text, "as you read it", "now"),
+        tuple(pair for pair in joined if pair[0] not in paired),
+        tuple(pair for pair in left if pair[0] not in paired),
+        tuple(Changed(one, other, _diff(one[1], other[1], read)) for one, other in pairs),
+        same,
+        same != tuple(name for name in old if name in new),
+        tuple(_declared(was, now)),
+    )
+
+
+def since_lines(found: Since) -> Iterator[Line]:
+    """Renders the difference, before everything else."""
+    yield Line("heading", f"Since you last read this (digest {found.digest[:SHORT]}…)")
+    if found.nothing:
+        yield Line("plain", "Nothing changed: this is the plan that you read.")
+        yield BLANK
+        return
+    yield from _named("left", "removed", found.removed)
+    yield from _named("joined", "added", found.added)
+    for one in found.changed:
+        yield from wrapped("hunk", f"changed  {_titled(one.was[1], one.now[1])}")
+        yield from _difference(one.diff)
+        if _made_on(one.was[1]) != _made_on(one.now[1]):
+            yield Line("plain", "It is made on other content than before.")
+    if found.moved:
+        yield Line("plain", "The order of the operations changed.")
+    for words in found.declared:
+        yield from wrapped("plain", words)
+    if found.text_diff != "":
+        yield Line("plain", "The text changed:")
+        yield from _difference(found.text_diff)
+    if found.same:
+        count = len(found.same)
+        noun = "operation is" if count == 1 else "operations are"
+        yield Line("plain", f"{count} {noun} as you read before.")
+    yield BLANK
+
+
+def since_row(found: Since | None) -> Row | None:
+    """Returns the difference as the object that `--json` has under `since`."""
+    if found is None:
+        return None
+    return {
+        "digest": found.digest,
+        "text_diff": found.text_diff,
+        "declared": list(found.declared),
+        "operations": {
+            "added": [operation_row(*pair) for pair in found.added],
+            "removed": [operation_row(*pair) for pair in found.removed],
+            "changed": [
+                {"was": operation_row(*one.was), "now": operation_row(*one.now), "diff": one.diff}
+                for one in found.changed
+            ],
+            "same": list(found.same),
+            "moved": found.moved,
+        },
+    }
+
+
+def _named_of(plan: Plan) -> Iterator[Named]:
+    return zip(plan.ids, plan.operations, strict=True)
+
+
+def _pairs(left: Sequence[Named], joined: Sequence[Named]) -> list[tuple[Named, Named]]:
+    """Pairs what left and what joined for the same path, in order."""
+    by_path: dict[bytes, list[Named]] = {}
+    for pair in left:
+        if not isinstance(pair[1], RunCommand):
+            by_path.setdefault(pair[1].path, []).append(pair)
+    found = []
+    for pair in joined:
+        if not isinstance(pair[1], RunCommand) and by_path.get(pair[1].path):
+            found.append((by_path[pair[1].path].pop(0), pair))
+    return found
+
+
+def _diff(was: Operation, now: Operation, read: Read) -> str | None:
+    """Compares what two operations leave on their path: a diff, empty if that is the same."""
+    (path, _, one), (_, _, other) = footprint(was)[0], footprint(now)[0]
+    if any(state is not None and state.size > LIMIT for state in (one, other)):
+        return None
+    contents = [None if state is None else read(state.digest) for state in (one, other)]
+    diff = unified(contents[0], contents[1], path, path)
+    modes = _mode(one), _mode(other)
+    if diff is None or modes[0] == modes[1] or None in modes:
+        return diff
+    return f"old mode {modes[0]}\nnew mode {modes[1]}\n{diff}"
+
+
+def _mode(state: FileState | None) -> str | None:
+    return None if state is None else f"{state.mode:o}"
+
+
+def _declared(was: Plan, now: Plan) -> Iterator[str]:
+    yield from _set("may touch", map(visible_line, was.scope.files), now.scope.files)
+    yield from _set("may run", map(visible_line, was.scope.commands), now.scope.commands)
+    old = {file.path: file.digest for file in was.relied_on}
+    new = {file.path: file.digest for file in now.relied_on}
+    for path in sorted(old.keys() | new.keys()):
+        if old.get(path) != new.get(path):
+            before, after = (found.get(path, "nothing")[:SHORT] for found in (old, new))
+            yield f"relies on  {visible_path(path)}  {before} → {after}"
+
+
+def _set(what: str, was: Iterable[str], now: Iterable[str]) -> Iterator[str]:
+    old, new = tuple(was), tuple(map(visible_line, now))
+    yield from [f"no longer {what}  {glob}" for glob in old if glob not in new]
+    yield from [f"now {what}  {glob}" for glob in new if glob not in old]
+    if old != new and set(old) == set(new):
+        yield f"{what}: the same, in another order"
+
+
+def _named(word: str, style: Style, operations: Sequence[Named]) -> Iterator[Line]:
+    for _, op in operations:
+        yield from wrapped(style, f"{word:<7}  {kind(op)} {subject(op)}")
+
+
+def _made_on(op: Operation) -> FileState | None:
+    return None if isinstance(op, RunCommand) else op.before
+
+
+def _titled(was: Operation, now: Operation) -> str:
+    if (kind(was), subject(was)) == (kind(now), subject(now)):
+        return f"{kind(now)} {subject(now)}"
+    return f"{kind(was)} {subject(was)} became {kind(now)} {subject(now)}"
+
+
+def _difference(diff: str | None) -> Iterator[Line]:
+    if diff is None:
+        yield Line("plain", UNSHOWN)
+    else:
+        yield from diff_lines(diff)

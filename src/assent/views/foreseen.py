@@ -1,0 +1,167 @@
+"""Foreseen: what a command's text says that it will do; the sandbox holds whatever it hides."""
+
+import re
+from collections.abc import Sequence
+from posixpath import join, normpath
+from shlex import join as quoted_words
+from shlex import split
+from typing import Final, TypeAlias
+
+import msgspec
+
+from assent.core.command_line import CommandLine
+from assent.core.operation import RunCommand
+from assent.core.paths import shown
+from assent.core.plan import Scope
+from assent.views.installs import installs, pieces
+
+Words: TypeAlias = tuple[str, ...]
+
+# Programs, and the words with which they do it. `*` is any word.
+_NETWORK: Final = (
+    ("curl wget aria2c ssh scp sftp nc ncat netcat socat telnet ftp lynx w3m http https xh", "*"),
+    ("ping dig nslookup host traceroute whois gh glab aws gcloud az heroku fly flyctl vercel", "*"),
+    ("netlify firebase wrangler doctl kubectl helm terraform tofu pulumi twine npx uvx bunx", "*"),
+    ("git", "push pull fetch clone ls-remote submodule lfs"),
+    ("docker podman buildah skopeo", "pull push run build login"),
+    ("npm pnpm yarn bun cargo poetry uv pdm gem flit hatch", "publish upload push login"),
+    ("cargo", "fetch update search"),
+    ("go", "mod"),
+)
+_DELETES: Final = (
+    ("rm rmdir unlink shred srm trash", "*"),
+    ("git", "clean rm restore"),
+    ("find fd", "-delete"),
+    ("rsync", "--delete --delete-after --delete-before --delete-during --delete-excluded"),
+)
+_OFFLINE: Final = frozenset({"make", "dpkg", "rpm"})  # they install what lies here already
+_RULERS: Final = frozenset(
+    [
+        "sudo", "doas", "su", "pkexec", "run0", "runuser", "mount", "umount", "systemctl",
+        "service", "crontab", "at", "useradd", "usermod", "userdel", "passwd", "visudo", "sysctl",
+        "modprobe", "insmod", "iptables", "nft", "chroot",
+    ]
+)  # fmt: skip
+_SYSTEM: Final = frozenset(["apt", "apt-get", "dnf", "yum", "pacman", "apk", "zypper", "brew"])
+# No prefix says what these would do: their words are code, or name it.
+_CODE: Final = re.compile(
+    r"(?:ba|da|z|k|c|tc|fi|a|mk)?sh|python[\d.]*|pypy[\d.]*|node(?:js)?|deno|bun|ruby|perl|php|lua"
+    r"|luajit|tclsh|osascript|pwsh|powershell|Rscript|julia|groovy|guile|racket|elixir|g?awk|mawk"
+    r"|env|xargs|eval|exec|ssh|npx|uvx|bunx|sudo|doas|timeout|nice|nohup|busybox|find|parallel"
+)
+_TEMPORARY: Final = ("/tmp", "/var/tmp", "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
+# A script with one of these does more than its first words say.
+_COMPOUND: Final = re.compile(rb"[;&|<>$`\n(){}]")
+UNDECLARED: Final = Scope()
+_HOME: Final = ("~", "$HOME", "${HOME")
+
+
+class Foreseen(msgspec.Struct, frozen=True):
+    """What a command would do, as far as its text tells."""
+
+    installs: bool = False
+    network: bool = False  # it needs one, whether or not it gets it
+    deletes: bool = False
+    outside: bool = False  # it writes outside the workspace, or can
+    covered: bool = True  # every command in it begins as the plan declares
+    danger: str = ""  # why no model gets to run this, whoever would say yes to it
+
+
+def foreseen(
+    op: RunCommand, line: CommandLine | None = None, root: str = "", scope: Scope = UNDECLARED
+) -> Foreseen:
+    """Looks at a command, with what a reader of shell lines found in it if there is one."""
+    commands = [(_name(each[0]), *each[1:]) for each in _commands(op, line)]
+    bringing = [each for each in commands if installs(RunCommand(_encoded(each)))]
+    online = any(each[0] not in _OFFLINE for each in bringing)
+    return Foreseen(
+        bool(bringing) or installs(op),
+        online or any(_is_in(each, _NETWORK) for each in commands),
+        any(_is_in(each, _DELETES) or _throws_away(each) for each in commands),
+        op.profile == "unconfined" or _leaves(op, commands, line, root),
+        _is_covered(op, line, scope),
+        line.danger if line is not None else "",
+    )
+
+
+def line_of(op: RunCommand) -> str:
+    """Returns a command as one line, or lines, for a shell."""
+    return quoted_words(map(_text, op.argv)) if op.argv else _text(op.script)
+
+
+def _commands(op: RunCommand, line: CommandLine | None) -> list[Words]:
+    """Returns every command in it; roughly, where nobody could tell them apart."""
+    told = [_split(text) for text in line.commands] if line is not None else []
+    rough = [tuple(each) for each in pieces(op)] if line is None or not line.certain else []
+    return [each for each in (*told, *rough) if each]
+
+
+def _split(text: str) -> Words:
+    try:
+        return tuple(split(text))
+    except ValueError:
+        return tuple(text.split())
+
+
+def _name(program: str) -> str:
+    return program.rpartition("/")[2] or program
+
+
+def _is_in(command: Words, table: Sequence[tuple[str, str]]) -> bool:
+    program, *words = command
+    rows = [verbs.split() for programs, verbs in table if program in programs.split()]
+    return any(verbs == ["*"] or not set(verbs).isdisjoint(words) for verbs in rows)
+
+
+def _throws_away(command: Words) -> bool:
+    return command[:2] == ("git", "reset") and "--hard" in command
+
+
+def _leaves(op: RunCommand, commands: Sequence[Words], line: CommandLine | None, root: str) -> bool:
+    """Tells whether it names a place outside to write to, or changes the machine itself."""
+    certain = line is not None and line.certain
+    rough = () if certain else line_of(op).split()
+    programs = {*rough, *(each[0] for each in commands)}
+    if programs & (_RULERS | (_SYSTEM if installs(op) else set())):
+        return True
+    if line is not None and certain:
+        targets = [*line.writes, *line.perhaps] if line.reads is None else []
+    else:
+        targets = [word for each in commands for word in each[1:]]
+    return any(_is_outside(target, shown(op.cwd), root) for target in targets)
+
+
+def _is_outside(target: str, folder: str, root: str) -> bool:
+    target = target.lstrip("<>").partition("=")[2] or target.lstrip("<>")
+    if target.startswith(_HOME):
+        return True
+    if not target.startswith("/"):
+        return normpath(join(folder, target)).startswith("..")
+    real = normpath(target)
+    near = (*_TEMPORARY, root) if root else _TEMPORARY
+    return not any(real == place or real.startswith(f"{place}/") for place in near)
+
+
+def _is_covered(op: RunCommand, line: CommandLine | None, scope: Scope) -> bool:
+    """Tells whether each command begins with a declared prefix; what runs code must be one."""
+    if not scope.commands:
+        return True
+    if op.script and (_COMPOUND.search(op.script) if line is None else not line.certain):
+        return False  # there may be more in it than anybody can see
+    commands = line.commands if line is not None else (line_of(op),)
+    prefixes = [_split(prefix) for prefix in scope.commands]
+    return all(any(_fits(_split(text), prefix) for prefix in prefixes) for text in commands)
+
+
+def _fits(command: Words, prefix: Words) -> bool:
+    if not prefix or command[: len(prefix)] != prefix:
+        return False
+    return command == prefix or not _CODE.fullmatch(command[0])
+
+
+def _encoded(words: Words) -> tuple[bytes, ...]:
+    return tuple(word.encode("utf-8", "surrogateescape") for word in words)
+
+
+def _text(word: bytes) -> str:
+    return word.decode("utf-8", "surrogateescape")

@@ -1,0 +1,110 @@
+"""Notes of approvals: as items of the next plan's Markdown, and as people and programs see them."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from assent.core.masking import masked
+from assent.views.lines import BLANK, Line, foreign, wrapped
+from assent.views.rows import Row
+from assent.views.visible import visible, visible_line
+
+HEADING: Final = "## Notes from earlier approvals"
+SOURCE: Final = "From the approval of "
+SHORT: Final = 12
+
+# What could be a heading, an item, a quotation, a fence or a rule at the start of a line.
+_STRUCTURE: Final = frozenset("#>*+-`~|=_:[")
+_NUMBERED = re.compile(r"([0-9]+)(?=[.)])")
+
+
+class Noted(msgspec.Struct, frozen=True):
+    """A note with the approval that it came with."""
+
+    approval: str
+    plan_id: str
+    name: str
+    digest: str
+    user: str
+    at: str
+    note: str
+
+
+def item(noted: Noted) -> str:
+    """Returns a note as one open item of a list, whatever Markdown is in it."""
+    source = f"- [ ] {SOURCE}{visible_line(noted.name)} ({noted.digest[:SHORT]}): "
+    first, *rest = visible(masked(noted.note.strip())).split("\n")
+    lines = [f"{source}{_inline(first)}", *map(_continued, rest)]
+    return "\n".join(lines) + "\n"
+
+
+def section(notes: Sequence[Noted]) -> str:
+    """Returns the part of a plan's text that holds notes; nothing if there are none."""
+    return "".join([f"\n{HEADING}\n\n", *map(item, notes)]) if notes else ""
+
+
+def carried(notes: Iterable[Noted], text: bytes) -> tuple[Noted, ...]:
+    """Returns the notes that are items of a text, done or not."""
+    lines = text.decode("utf-8", "backslashreplace").replace("\r\n", "\n")
+    opened = re.sub(r"^- \[[xX]\] ", "- [ ] ", lines, flags=re.MULTILINE) + "\n"
+    return tuple(noted for noted in notes if f"\n{item(noted)}" in f"\n{opened}")
+
+
+def noted_lines(notes: Sequence[Noted]) -> Iterator[Line]:
+    """Renders the notes of approvals, each with who wrote it."""
+    for noted in notes:
+        yield from wrapped("heading", f"Note by {visible_line(noted.user)} at {noted.at}")
+        yield from foreign(masked(noted.note))
+        yield BLANK
+
+
+def missing_lines(notes: Sequence[Noted]) -> Iterator[Line]:
+    """Renders which notes a plan's text had as items, and has no longer."""
+    for noted in notes:
+        source = f"{visible_line(noted.name)} ({noted.digest[:SHORT]})"
+        yield from wrapped("risk", f"The text no longer has the note to {source}:")
+        yield from foreign(masked(noted.note))
+    if notes:
+        yield BLANK
+
+
+def waiting_lines(notes: Sequence[Noted]) -> Iterator[Line]:
+    """Renders which notes wait for a plan to become items of."""
+    for noted in notes:
+        source = f"{visible_line(noted.name)} ({noted.digest[:SHORT]})"
+        yield from wrapped("plain", f"A note to {source} waits for the next plan:")
+        yield from foreign(masked(noted.note))
+
+
+def noted_rows(notes: Sequence[Noted]) -> list[Row]:
+    """Returns notes as the objects that `--json` prints."""
+    return [
+        {
+            "approval": noted.approval,
+            "plan_id": noted.plan_id,
+            "name": noted.name,
+            "digest": noted.digest,
+            "user": noted.user,
+            "at": noted.at,
+            "note": masked(noted.note),
+        }
+        for noted in notes
+    ]
+
+
+def _continued(line: str) -> str:
+    """Returns a further line of an item; what would begin something of its own is escaped."""
+    plain = _inline(line.strip())
+    if not plain:
+        return ""
+    numbered = _NUMBERED.match(plain)
+    if numbered:
+        return f"  {numbered[1]}\\{plain[numbered.end() :]}"
+    return f"  \\{plain}" if plain[0] in _STRUCTURE else f"  {plain}"
+
+
+def _inline(text: str) -> str:
+    """Keeps tags and comments from hiding what follows."""
+    return text.replace("<", "\\<")

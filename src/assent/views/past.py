@@ -1,0 +1,158 @@
+"""Past runs: what was done, what is kept of it, and what each operation came to."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from assent.core.changes import Changes
+from assent.core.operation import DeleteFile, FileOperation, Operation, WriteFile
+from assent.core.paths import shown
+from assent.views.lines import BLANK, Line, foreign, table, wrapped
+from assent.views.masks import masked_row
+from assent.views.rows import Row, operation_row, path_fields
+from assent.views.status import SHORT
+from assent.views.visible import visible_line, visible_path
+
+_UNITS: Final = ("B", "kB", "MB", "GB", "TB")
+_THOUSAND: Final = 1000
+TITLE: Final = ("RUN", "WHAT", "PLAN", "BEGAN", "OUTCOME", "OPERATIONS", "KEPT", "SHARED", "")
+
+
+def size_words(size: int) -> str:
+    """Returns a number of bytes as people read it."""
+    number, unit = float(size), 0
+    while number >= _THOUSAND and unit < len(_UNITS) - 1:
+        number, unit = number / _THOUSAND, unit + 1
+    return f"{size} B" if not unit else f"{number:.1f} {_UNITS[unit]}"
+
+
+def past_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
+    """Renders past runs in aligned columns, newest first, and what all of them keep."""
+    if not rows:
+        yield Line("plain", "Nothing was run here.")
+        return
+    first, *rest = table("plain", [TITLE, *map(_listed, rows)])
+    yield Line("heading", first.text)
+    yield from rest
+    yield BLANK
+    own = sum(int(str(row["own"])) for row in rows)
+    yield Line("plain", f"{size_words(own)} of it only one of them needs.")
+
+
+def past_lines(row: Row, operations: Sequence[Row]) -> Iterator[Line]:
+    """Renders one run with every operation, what commands said, and what they changed."""
+    kept = f"{size_words(int(str(row['own'])))}, and {size_words(int(str(row['shared'])))} shared"
+    yield from table(
+        "plain",
+        [
+            ("run", visible_line(str(row["run"]))),
+            ("what", str(row["kind"])),
+            ("plan", visible_line(str(row["plan"]))),
+            ("began", visible_line(str(row["at"]))),
+            ("outcome", _standing(row)),
+            ("kept", visible_line(str(row["given_up"])) if row["given_up"] else kept),
+        ],
+    )
+    yield BLANK
+    for operation in operations:
+        yield from _operation(operation)
+
+
+def command_row(told: dict[str, object], changes: Changes, output: bytes) -> Row:
+    """Returns what a command did as one object; secrets in what it said are masked."""
+    return masked_row(
+        {
+            **told,
+            "output": shown(output),
+            "changed": [
+                {**path_fields("path", op.path), "how": _how(op)} for op in changes.operations
+            ],
+            "skipped": [
+                {**path_fields("path", left.path), "how": left.how, "why": left.why}
+                for left in changes.skipped
+            ],
+            "known": changes.known,
+        }
+    )
+
+
+def item_row(number: int, name: str, op: Operation | None, line: str) -> Row:
+    """Returns an operation of a past run as a row; a session's command has its line."""
+    if op is None:
+        return masked_row({"number": number, "id": name, "kind": "run", "line": line})
+    return {"number": number, **operation_row(name, op)}
+
+
+def freed_lines(runs: Iterable[str], contents: int, size: int, later: int) -> Iterator[Line]:
+    """Renders what was given up, and how much room that made."""
+    for run in runs:
+        yield Line("plain", f"Can no longer be undone: {visible_line(run)}")
+    yield Line("plain", f"Removed {contents} contents, {size_words(size)}.")
+    if later:
+        yield from wrapped(
+            "plain", f"{size_words(later)} more are not needed and go later: they are too young."
+        )
+
+
+def _listed(row: Row) -> tuple[str, ...]:
+    return (
+        visible_line(str(row["run"])),
+        str(row["kind"]),
+        visible_line(str(row["plan"])),
+        visible_line(str(row["at"]))[:19],
+        str(row["outcome"] or "unfinished"),
+        str(row["operations"]),
+        size_words(int(str(row["own"]))),
+        size_words(int(str(row["shared"]))),
+        "given up" if row["given_up"] else "undone" if row["undone"] else "",
+    )
+
+
+def _standing(row: Row) -> str:
+    return f"{row['outcome'] or 'unfinished'}{', undone' if row['undone'] else ''}"
+
+
+def _operation(row: Row) -> Iterator[Line]:
+    name = str(row["id"])[:SHORT]
+    yield from wrapped(
+        "plain",
+        f"{row['number']!s:>3}  {name}  {row['result']!s:<11}  {row['kind']!s:<6}  "
+        f"{visible_line(str(row['about']))}",
+    )
+    match row.get("command"):
+        case dict() as command:
+            yield from _command(command)
+        case _:
+            pass
+
+
+def _command(row: Row) -> Iterator[Line]:
+    code = "unknown" if row["code"] is None else str(row["code"])
+    cut = f" ({visible_line(str(row['cut']))})" if row["cut"] else ""
+    times = f"{visible_line(str(row['began']))} to {visible_line(str(row['ended'] or 'unknown'))}"
+    yield Line("dim", f"     exit {code}{cut}, {times}")
+    for changed in _rows(row["changed"]):
+        yield from wrapped("plain", f"     {changed['how']!s:<8}{_path(changed)}")
+    for left in _rows(row["skipped"]):
+        yield from wrapped("risk", f"     {left['how']!s:<8}{_path(left)}, not kept: {left['why']}")
+    if not row["known"]:
+        yield Line("risk", "     What it changed is not known, or was not kept.")
+    if row["output"]:
+        yield from foreign(str(row["output"]))
+
+
+def _rows(value: object) -> list[Row]:
+    return value if isinstance(value, list) else []
+
+
+def _path(row: Row) -> str:
+    return visible_path(str(row["path"]).encode())
+
+
+def _how(op: FileOperation) -> str:
+    match op:
+        case WriteFile(before=None):
+            return "new"
+        case DeleteFile():
+            return "gone"
+        case _:
+            return "changed"

@@ -1,0 +1,77 @@
+"""What an undo would do, did, left alone and cannot cover: as lines and as JSON."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from assent.core.deeds import Gap
+from assent.core.operation import Operation
+from assent.core.plan import Plan
+from assent.core.undo import FILES_ONLY, Extent, Inversion
+from assent.views.commands import subject
+from assent.views.lines import BLANK, Line, wrapped
+from assent.views.masks import masked_row
+from assent.views.rows import Row, kind, operation_row, path_fields
+from assent.views.status import SHORT
+from assent.views.visible import visible_line
+
+
+def undo_lines(
+    run: str, plan: Plan, ids: Sequence[str], inversion: Inversion, extent: Extent = FILES_ONLY
+) -> Iterator[Line]:
+    """Renders what an undo would do, what it leaves alone or cannot cover, and its digest."""
+    verb = "redo" if extent.again else "undo"
+    name = visible_line(run)
+    yield Line("heading", f"{verb.capitalize()} of run {name}")
+    for own, command in zip(plan.ids, extent.commands, strict=False):
+        yield from wrapped("plain", f"{own[:SHORT]}  {kind(command):<6}  {subject(command)}")
+    for index, op in inversion.operations:
+        yield from wrapped("plain", f"{ids[index][:SHORT]}  {kind(op):<6}  {subject(op)}")
+    for index, reason in inversion.conflicts:
+        yield from wrapped("risk", f"{ids[index][:SHORT]}  left alone: {visible_line(reason)}")
+    yield from gap_lines(extent.gaps)
+    yield BLANK
+    if not plan.operations:
+        yield Line("plain", f"There is nothing left to {verb}.")
+        return
+    yield Line("heading", "Digest")
+    yield Line("digest", plan.digest)
+    yield Line("plain", f"Next: {undo_command(run, extent)} --digest {plan.digest}")
+
+
+def undo_command(run: str, extent: Extent) -> str:
+    """Returns the command that carries out what was shown, but for its digest."""
+    only = f" --operation {extent.only}" if extent.only else ""
+    return f"assent {'redo' if extent.again else 'undo'} {visible_line(run)}{only}"
+
+
+def gap_lines(gaps: Iterable[Gap]) -> Iterator[Line]:
+    """Renders what an undo does not cover, and why."""
+    for gap in gaps:
+        yield from wrapped("risk", f"not covered: {visible_line(gap.line)}")
+
+
+def gap_rows(gaps: Iterable[Gap]) -> list[Row]:
+    """Returns what an undo does not cover as rows; a path is null where none is meant."""
+    return masked_row(
+        [{"command": gap.command, **path_fields("path", gap.path), "why": gap.why} for gap in gaps]
+    )
+
+
+def preview_row(
+    run: str,
+    plan: Plan,
+    undone: tuple[Sequence[str], Sequence[Operation]],
+    inversion: Inversion,
+    extent: Extent,
+) -> Row:
+    """Returns what an undo would do as one object; `undone` are the originals with their ids."""
+    rows = [operation_row(name, op) for name, op in zip(*undone, strict=True)]
+    pairs = zip(plan.ids, extent.commands, strict=False)
+    commands = [operation_row(name, command) for name, command in pairs]
+    found: Row = {
+        "run": run,
+        "digest": plan.digest if plan.operations else None,
+        "operations": [*commands, *[rows[index] for index, _ in inversion.operations]],
+        "conflicts": [{**rows[index], "reason": reason} for index, reason in inversion.conflicts],
+        "not_covered": gap_rows(extent.gaps),
+    }
+    return found if plan.operations else {**found, "outcome": "nothing"}

@@ -1,0 +1,134 @@
+"""Redo takes back an undo: the newest, as long as nothing else was run since, or a named one."""
+
+import pytest
+from tests.cli.world import Answer, World
+
+
+def text(content: bytes, mode: int = 0o644) -> tuple[str, int, bytes]:
+    return "file", mode, content
+
+
+def redo(world: World, *arguments: str) -> Answer:
+    """Redoes by the digest of the plan that does it."""
+    digest = world.ok("redo", *arguments, "--dry-run")["digest"]
+    return world.run("redo", *arguments, "--digest", digest, "--json")
+
+
+def build(world: World, name: str, files: dict[str, bytes]) -> str:
+    world.plan(name)
+    for path, content in files.items():
+        world.write(path, content)
+    return str(world.build()["run"])
+
+
+@pytest.fixture
+def undone(world: World) -> World:
+    """A run that created, changed and deleted a file each, and was taken back."""
+    world.put("changed", b"before\n", 0o755)
+    world.put("deleted", b"deleted\n")
+    world.plan()
+    world.write("new/file", b"new\n")
+    world.ok("stage", "edit", "changed", "--find", "before", "--put", "after")
+    world.ok("stage", "delete", "deleted")
+    world.build()
+    assert world.undo().code == 0
+    return world
+
+
+AFTER = {
+    b"new": ("folder", 0, b""),
+    b"new/file": text(b"new\n"),
+    b"changed": text(b"after\n", 0o755),
+}
+
+
+def test_f141_redo_brings_back_what_undo_took(undone: World) -> None:
+    answer = redo(undone)
+    assert answer.code == 0
+    assert [row["result"] for row in answer.json["operations"]] == ["done"] * 3
+    assert sorted(row["path"] for row in answer.json["restored"]) == [
+        "changed",
+        "deleted",
+        "new/file",
+    ]
+    assert (answer.json["conflicts"], answer.json["not_covered"]) == ([], [])
+    assert undone.files() == AFTER
+
+
+def test_f141_redo_is_a_plan_with_a_digest_of_its_own(undone: World) -> None:
+    events = len(undone.ok("log")["events"])
+    preview = undone.ok("redo", "--dry-run")
+    assert undone.ok("redo", "--dry-run") == preview
+    assert len(undone.ok("log")["events"]) == events
+    shown = undone.run("redo", "--dry-run").out.decode()
+    assert f"Next: assent redo {preview['run']} --digest {preview['digest']}" in shown
+    refused = undone.no(5, "redo", "--digest", "0" * 64)
+    assert (refused["error"], refused["next"]) == ("other_digest", "assent redo --dry-run")
+    assert undone.no(2, "redo", "--dry-run", "--digest", preview["digest"])["error"] == "usage"
+
+
+def test_f141_only_what_the_run_wrote_and_nobody_changed_since(undone: World) -> None:
+    undone.put("changed", b"mine\n", 0o755)
+    undone.put("bystander", b"mine too\n")
+    answer = redo(undone)
+    (conflict,) = answer.json["conflicts"]
+    assert (conflict["path"], conflict["reason"]) == ("changed", "changed changed after the run")
+    assert undone.files() == {
+        **AFTER,
+        b"changed": text(b"mine\n", 0o755),
+        b"bystander": text(b"mine too\n"),
+    }
+
+
+def test_f141_undo_and_redo_go_back_and_forth(undone: World) -> None:
+    before = undone.files()
+    for _ in range(2):
+        assert redo(undone).code == 0
+        assert undone.files() == AFTER
+        assert undone.no(1, "redo", "--dry-run")["error"] == "not_found"
+        assert undone.undo().code == 0
+        assert undone.files() == before
+
+
+def test_f141_several_undos_are_redone_newest_first(world: World) -> None:
+    runs = [build(world, f"p{n}", {"a.txt": b"%d" % n}) for n in range(3)]
+    for _ in runs:
+        assert world.undo().code == 0
+    assert world.files() == {}
+    for content in (b"0", b"1", b"2"):
+        assert redo(world).code == 0
+        assert world.files() == {b"a.txt": text(content)}
+    assert world.no(1, "redo")["error"] == "not_found"
+
+
+def test_f141_after_other_work_an_undo_has_to_be_named(undone: World) -> None:
+    run = undone.ok("runs", "list")["runs"][-1]["run"]
+    build(undone, "other", {"other.txt": b"x"})
+    refused = undone.no(1, "redo", "--dry-run")
+    assert refused["message"].endswith("Name the undone run that you mean.")
+    assert redo(undone, run[:24]).code == 0
+    assert undone.files() == {**AFTER, b"other.txt": text(b"x")}
+    assert undone.no(1, "redo", run)["error"] == "not_found"
+
+
+def test_f141_later_work_on_the_same_files_is_not_overwritten(undone: World) -> None:
+    run = undone.ok("runs", "list")["runs"][-1]["run"]
+    build(undone, "other", {"changed": b"other\n"})
+    answer = redo(undone, run)
+    assert [row["path"] for row in answer.json["conflicts"]] == ["changed"]
+    assert undone.files()[b"changed"] == text(b"other\n", 0o755)
+
+
+def test_f141_there_is_nothing_to_redo(world: World) -> None:
+    refused = world.no(1, "redo")
+    assert (refused["error"], refused["next"]) == ("not_found", "assent runs list")
+    build(world, "one", {"a": b"1"})
+    assert world.no(1, "redo", "--dry-run")["error"] == "not_found"
+
+
+def test_f141_what_changed_on_every_path_leaves_nothing_to_redo(undone: World) -> None:
+    for path in ("changed", "deleted", "new/file"):
+        undone.put(path, b"mine\n")
+    answer = undone.run("redo", "--json")
+    assert (answer.code, answer.json["outcome"]) == (5, "nothing")
+    assert len(answer.json["conflicts"]) == 3

@@ -1,0 +1,114 @@
+"""One operation of a run is taken back by itself; the rest stays, and can go later."""
+
+import pytest
+from tests.cli.world import World
+
+
+def text(content: bytes, mode: int = 0o644) -> tuple[str, int, bytes]:
+    return "file", mode, content
+
+
+@pytest.fixture
+def built(world: World) -> World:
+    world.put("b", b"old\n")
+    world.put("from", b"moved\n")
+    world.put("gone", b"gone\n")
+    world.plan()
+    world.write("made/a", b"new\n")
+    world.write("b", b"other\n")
+    world.ok("stage", "move", "from", "to")
+    world.ok("stage", "delete", "gone")
+    world.build()
+    return world
+
+
+BEFORE = {b"b": text(b"old\n"), b"from": text(b"moved\n"), b"gone": text(b"gone\n")}
+AFTER = {
+    b"made": ("folder", 0, b""),
+    b"made/a": text(b"new\n"),
+    b"b": text(b"other\n"),
+    b"to": text(b"moved\n"),
+}
+ALONE = {
+    "1": {b: f for b, f in AFTER.items() if not b.startswith(b"made")},
+    "2": {**AFTER, b"b": text(b"old\n")},
+    "3": {**{b: f for b, f in AFTER.items() if b != b"to"}, b"from": text(b"moved\n")},
+    "4": {**AFTER, b"gone": text(b"gone\n")},
+}
+
+
+@pytest.mark.parametrize("number", ALONE)
+def test_g6_one_operation_goes_and_the_others_stay(built: World, number: str) -> None:
+    run = built.ok("runs", "list")["runs"][0]["run"]
+    rows = built.ok("runs", "show", run)["operations"]
+    answer = built.undo(run, "--operation", number)
+    assert (answer.code, len(answer.json["operations"])) == (0, 1)
+    assert answer.json["operations"][0] == {"id": rows[int(number) - 1]["id"], "result": "undone"}
+    assert built.files() == ALONE[number]
+    whole = built.ok("undo", run, "--dry-run")
+    assert (len(whole["operations"]), whole["conflicts"]) == (3, [])
+    assert built.undo(run).code == 0
+    assert built.files() == BEFORE
+
+
+def test_g6_an_operation_has_a_plan_and_a_digest_of_its_own(built: World) -> None:
+    one = built.ok("undo", "--operation", "1", "--dry-run")
+    two = built.ok("undo", "--operation", "2", "--dry-run")
+    assert len({one["digest"], two["digest"], built.ok("undo", "--dry-run")["digest"]}) == 3
+    by_id = built.ok("undo", "--operation", one["operations"][0]["id"][:20], "--dry-run")
+    assert by_id == one
+
+
+def test_g6_what_was_undone_is_not_undone_again(built: World) -> None:
+    run = built.ok("runs", "list")["runs"][0]["run"]
+    built.undo(run, "--operation", "2")
+    again = built.ok("undo", run, "--operation", "2")
+    assert (again["outcome"], again["conflicts"]) == ("nothing", [])
+    for number in ("1", "3", "4"):
+        assert built.undo(run, "--operation", number).code == 0
+    assert built.files() == BEFORE
+    assert built.no(1, "undo")["error"] == "not_found"
+
+
+def test_f141_an_operation_that_was_undone_is_redone(built: World) -> None:
+    run = built.ok("runs", "list")["runs"][0]["run"]
+    built.undo(run, "--operation", "2")
+    digest = built.ok("redo", "--dry-run")["digest"]
+    assert built.run("redo", "--digest", digest).code == 0
+    assert built.files() == AFTER
+    assert len(built.ok("undo", "--dry-run")["operations"]) == 4
+
+
+def test_f142_an_operation_whose_file_changed_since_is_left_alone(built: World) -> None:
+    built.put("b", b"mine\n")
+    answer = built.run("undo", "--operation", "2", "--json")
+    assert (answer.code, answer.json["outcome"]) == (5, "nothing")
+    assert answer.json["conflicts"][0]["reason"] == "b changed after the run"
+    assert built.files()[b"b"] == text(b"mine\n")
+
+
+def test_f142_a_folder_that_is_in_use_by_now_stays(built: World) -> None:
+    built.put("made/mine", b"mine\n")
+    assert built.undo("--operation", "1").code == 0
+    assert built.files() == {
+        **ALONE["1"],
+        b"made": ("folder", 0, b""),
+        b"made/mine": text(b"mine\n"),
+    }
+
+
+def test_f142_a_file_cannot_come_back_where_the_run_put_a_folder(world: World) -> None:
+    world.put("x", b"file\n")
+    world.plan()
+    world.ok("stage", "delete", "x")
+    world.write("x/y", b"below\n")
+    world.build()
+    answer = world.run("undo", "--operation", "1", "--json")
+    assert (answer.code, answer.json["outcome"]) == (5, "nothing")
+    assert answer.json["conflicts"][0]["reason"] == "x/y stands in the way"
+
+
+def test_an_operation_that_nobody_knows(built: World) -> None:
+    for word in ("0", "5", "zz"):
+        assert built.no(1, "undo", "--operation", word)["error"] == "not_found"
+    assert built.no(2, "undo", "--operation", " ")["error"] == "usage"

@@ -1,0 +1,100 @@
+"""The system's list of keys: read only where nobody but root could have written it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from assent.app.engine import open_engine_at
+from assent.config.keys import KeyReader
+from assent.config.places import Places
+from assent.core.errors import UsageError
+from assent.core.keyring import Keyring, TrustedKey
+
+ADA, BOB, EVE = "ab" * 32, "cd" * 32, "ef" * 32
+
+
+def opener(path: bytes, flags: int) -> int:
+    return os.open(path, flags)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Places:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "workspace").mkdir()
+    return Places(tmp_path / "state", tmp_path / "config", tmp_path / "system.toml")
+
+
+def reader(here: Places, owner: int | None = None) -> KeyReader:
+    root = os.fsencode(here.config.parent / "workspace")
+    return KeyReader(here, root, opener, os.getuid() if owner is None else owner)
+
+
+def put(path: Path, text: str, mode: int = 0o644) -> None:
+    path.write_text(text, encoding="utf-8")
+    path.chmod(mode)
+
+
+def test_g14_three_files_list_keys(here: Places) -> None:
+    put(here.keys, f'revoked = ["{EVE}"]\n[keys]\nada = "{ADA}"\n', 0o600)
+    put(here.system, f'[keys]\neve = "{EVE}"\n')
+    ring = reader(here).keyring({"bob": BOB})
+    assert ring == Keyring(
+        (
+            TrustedKey(ADA, "ada", "keys"),
+            TrustedKey(BOB, "bob", "user"),
+            TrustedKey(EVE, "eve", "system"),
+        ),
+        (EVE,),
+    )
+    assert [ring.counts(key) for key in (ADA, BOB, EVE, ADA[:8], "")] == [
+        True, True, False, False, False,
+    ]  # fmt: skip
+
+
+def test_g14_without_files_nobody_is_trusted(here: Places) -> None:
+    assert reader(here).keyring({}) == Keyring()
+
+
+@pytest.mark.parametrize("mode", [0o664, 0o646, 0o666])
+def test_g14_a_system_file_that_others_can_write_does_not_count(here: Places, mode: int) -> None:
+    put(here.system, f'[keys]\nada = "{ADA}"\n', mode)
+    found = reader(here)
+    assert found.keyring({}) == Keyring()
+    assert "others can write it" in found.warnings[0]
+
+
+def test_g14_a_system_file_of_somebody_else_does_not_count(here: Places) -> None:
+    put(here.system, f'[keys]\nada = "{ADA}"\n[approve]\nindependent = true\n')
+    found = reader(here, owner=os.getuid() + 1)
+    assert found.keyring({}) == Keyring()
+    assert found.system().approve.independent is False
+    assert "does not belong to root" in found.warnings[0]
+
+
+def test_g14_a_system_file_behind_a_symlink_is_refused(here: Places) -> None:
+    put(here.config / "other.toml", f'[keys]\nada = "{ADA}"\n')
+    here.system.symlink_to(here.config / "other.toml")
+    with pytest.raises(UsageError, match="symlink"):
+        reader(here).keyring({})
+
+
+def test_f59_the_system_may_want_two_people(here: Places) -> None:
+    put(here.system, '[approve]\nindependent = ["deletes"]\n')
+    assert reader(here).system().approve.independent == ("deletes",)
+
+
+@pytest.mark.parametrize("text", ["[approve]\nwithout_terminal = true\n", "[hooks]\n", "x ="])
+def test_a_system_file_says_nothing_else(here: Places, text: str) -> None:
+    put(here.system, text)
+    with pytest.raises(UsageError, match=r"system\.toml"):
+        reader(here).keyring({})
+
+
+@pytest.mark.parametrize("text", ["x =", "[approve]\nindependent = 1\n", "[hooks]\n"])
+def test_f59_a_system_file_that_cannot_be_read_wants_two_people(here: Places, text: str) -> None:
+    put(here.system, text)
+    root = here.config.parent / "workspace"
+    engine, _ = open_engine_at(str(root), here)
+    assert engine.parts.place.independent is True
+    engine.close()

@@ -1,0 +1,170 @@
+"""The way back: everything that is recorded comes back, and nobody else's change is lost."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.core.states import A, B
+
+from assent.core.back import BETWEEN, CHANGED, Trace, commands_back, files_back
+from assent.core.course import Back
+from assent.core.journal import Conflict
+from assent.core.motion import Seen
+from assent.core.operation import (
+    DeleteFile,
+    FileOperation,
+    FileState,
+    MoveFile,
+    RunCommand,
+    WriteFile,
+    footprint,
+)
+
+C = FileState("c" * 64, 3, 0o644)
+FOREIGN = FileState("f" * 64, 4, 0o600)
+PATHS = (b"p", b"q", b"r/s")
+Disk = dict[bytes, FileState]
+
+
+def back_of(traces: Sequence[Trace], disk: Disk, made: Sequence[bytes] = ()) -> Back:
+    touched = {path for trace in traces for path, *_ in footprint(trace.operation)}
+    seen: dict[bytes, Seen] = {path: disk.get(path) for path in touched}
+    return files_back(traces, made, seen, lambda digest: True)
+
+
+def apply(disk: Disk, operations: Sequence[object]) -> Disk:
+    """Applies operations, each of which must find what it expects."""
+    after = dict(disk)
+    for op in operations:
+        assert isinstance(op, FileOperation)
+        for path, before, _ in footprint(op):
+            assert disk.get(path) == before
+        for path, _, state in footprint(op):
+            after.pop(path, None)
+            if state is not None:
+                after[path] = state
+    return after
+
+
+def written(path: bytes, before: FileState | None, after: FileState | None) -> FileOperation | None:
+    if after == before:
+        return None
+    if after is None:
+        assert before is not None
+        return DeleteFile(path, before)
+    return WriteFile(path, before, after)
+
+
+STATES = st.sampled_from([None, A, B, C])
+DEEDS = st.lists(st.tuples(st.sampled_from(PATHS), STATES, st.booleans()), max_size=12)
+STARTS = st.fixed_dictionaries(dict.fromkeys(PATHS, STATES))
+
+
+def happened(
+    start: dict[bytes, FileState | None], deeds: Sequence[tuple[bytes, FileState | None, bool]]
+) -> tuple[Disk, list[Trace], set[bytes]]:
+    """Lets a run and somebody else write in turns; returns the disk, the traces, foreign paths."""
+    disk = {path: state for path, state in start.items() if state}
+    traces: list[Trace] = []
+    foreign = set()
+    for number, (path, state, own) in enumerate(deeds):
+        target = state if own else FOREIGN
+        op = written(path, disk.get(path), target)
+        if op is None:
+            continue
+        if own:
+            traces.append(Trace(number, op))
+        else:
+            foreign.add(path)
+        disk = apply(disk, [op])
+    return disk, traces, foreign
+
+
+@given(STARTS, DEEDS)
+def test_without_anybody_else_everything_comes_back(
+    start: dict[bytes, FileState | None], deeds: list[tuple[bytes, FileState | None, bool]]
+) -> None:
+    disk, traces, _ = happened(start, [(path, state, True) for path, state, _ in deeds])
+    back = back_of(traces, disk)
+    assert back.left == ()
+    assert apply(disk, back.operations) == {p: state for p, state in start.items() if state}
+    assert back_of(traces, apply(disk, back.operations)).operations == ()
+
+
+@given(STARTS, DEEDS)
+def test_what_somebody_else_wrote_last_or_in_between_is_never_lost(
+    start: dict[bytes, FileState | None], deeds: list[tuple[bytes, FileState | None, bool]]
+) -> None:
+    disk, traces, foreign = happened(start, deeds)
+    back = back_of(traces, disk)
+    after = apply(disk, back.operations)
+    touched = {path for trace in traces for path, *_ in footprint(trace.operation)}
+    for path in PATHS:
+        if path not in foreign:
+            assert after.get(path) == start[path]
+        elif disk.get(path) == FOREIGN:
+            assert after[path] == FOREIGN
+    stuck = {conflict.path for conflict in back.left}
+    assert {path for path in touched - stuck if after.get(path) != start[path]} <= foreign
+    again = back_of(traces, after)
+    assert again.operations == (), "a second time there is nothing left that could go back"
+
+
+def test_what_changed_since_is_left_and_named_with_every_operation_about_it() -> None:
+    traces = [Trace(0, WriteFile(b"p", None, A)), Trace(3, WriteFile(b"p", A, B))]
+    back = back_of(traces, {b"p": FOREIGN})
+    assert back == Back(
+        (), (), (), (Conflict(0, b"p", b"", CHANGED), Conflict(3, b"p", b"", CHANGED))
+    )
+
+
+def test_behind_somebody_else_s_change_only_what_came_after_it_goes_back() -> None:
+    traces = [Trace(0, WriteFile(b"p", A, B)), Trace(1, WriteFile(b"p", FOREIGN, C))]
+    back = back_of(traces, {b"p": C})
+    assert back == Back(
+        (WriteFile(b"p", C, FOREIGN),), ((1,),), (), (Conflict(0, b"p", b"", BETWEEN),)
+    )
+
+
+def test_where_a_content_stood_twice_the_later_time_counts() -> None:
+    traces = [Trace(0, WriteFile(b"p", A, B)), Trace(1, WriteFile(b"p", FOREIGN, B))]
+    back = back_of(traces, {b"p": B})
+    assert back == Back(
+        (WriteFile(b"p", B, FOREIGN),), ((1,),), (), (Conflict(0, b"p", b"", BETWEEN),)
+    )
+
+
+def test_a_file_that_somebody_took_away_comes_back_because_it_is_in_nobody_s_way() -> None:
+    back = back_of([Trace(0, WriteFile(b"p", A, B))], {})
+    assert back == Back((WriteFile(b"p", None, A),), ((0,),))
+
+
+def test_a_content_that_went_to_another_name_is_moved_back() -> None:
+    traces = [
+        Trace(0, MoveFile(b"p", b"d/q", A)),
+        Trace(1, DeleteFile(b"x", B)),
+        Trace(1, WriteFile(b"y", None, B)),
+    ]
+    back = back_of(traces, {b"d/q": A, b"y": B}, (b"d",))
+    assert set(back.operations) == {MoveFile(b"d/q", b"p", A, 1), MoveFile(b"y", b"x", B)}
+    assert sorted(back.about) == [(0,), (1,)]
+
+
+def test_what_compensated_commands_did_is_left_to_their_undo() -> None:
+    traces = [
+        Trace(0, WriteFile(b"p", A, B), True),
+        Trace(0, WriteFile(b"q", A, B), True),
+        Trace(1, WriteFile(b"q", B, C)),
+    ]
+    assert back_of(traces, {b"p": FOREIGN, b"q": C}) == Back((WriteFile(b"q", C, B),), ((1,),))
+    assert back_of(traces, {b"p": B, b"q": A}) == Back()
+
+
+def test_undo_commands_come_newest_first() -> None:
+    one, two = (
+        RunCommand((b"up",), undo=(b"down",)),
+        RunCommand((b"in",), b"", b"d", undo=(b"out",)),
+    )
+    assert commands_back([(1, one), (4, two)]) == Back(
+        (RunCommand((b"out",), b"", b"d"), RunCommand((b"down",))), ((4,), (1,))
+    )

@@ -1,0 +1,133 @@
+"""Deeds: what was done comes to one change of each path, and what an undo leaves out is named."""
+
+import pytest
+from tests.core.states import TOOL, A, B, C
+
+from assent.core.changes import Changes, Skipped
+from assent.core.deeds import Deed, Gap, Ordered, barred, composed, gaps, merged, together
+from assent.core.operation import DeleteFile, FileOperation, MoveFile, RunCommand, WriteFile
+
+UNDO = RunCommand((b"up",), undo=(b"down", b"all"), cwd=b"db", timeout=7, network=True)
+
+
+def wrote(index: int, op: FileOperation, run: str = "r") -> Deed:
+    return Deed(run, index, f"{index}" * 64, (op,))
+
+
+def ran(index: int, *operations: FileOperation, command: RunCommand | None = None) -> Deed:
+    return Deed("r", index, f"{index}" * 64, operations, Ordered("make all", command))
+
+
+FIRST = wrote(0, WriteFile(b"a", A, B))
+MADE = ran(1, WriteFile(b"a", B, C), WriteFile(b"new", None, A))
+MIGRATED = ran(1, WriteFile(b"a", B, C), command=UNDO)
+LAST = wrote(2, WriteFile(b"b", A, B))
+
+
+def test_one_segment_is_taken_back_as_it_was_approved() -> None:
+    operations: tuple[FileOperation, ...] = (
+        DeleteFile(b"x", A),
+        MoveFile(b"y", b"z", B),
+        WriteFile(b"a", A, B),
+    )
+    deeds = [wrote(number, op) for number, op in enumerate(operations)]
+    assert together(deeds) == operations
+
+
+def test_several_segments_come_to_one_change_of_each_path() -> None:
+    assert together([FIRST, MADE, LAST]) == (
+        WriteFile(b"a", A, C),
+        WriteFile(b"new", None, A),
+        WriteFile(b"b", A, B),
+    )
+    back = ran(3, WriteFile(b"a", C, A), DeleteFile(b"new", A))
+    assert together([FIRST, MADE, back]) == ()
+
+
+def test_attempts_of_one_command_come_to_one_change_of_each_path() -> None:
+    twice = ran(0, WriteFile(b"a", A, B), WriteFile(b"a", B, TOOL))
+    assert together([twice]) == (WriteFile(b"a", A, TOOL),)
+
+
+def test_f142_what_somebody_changed_in_between_goes_back_as_far_as_that() -> None:
+    later = wrote(1, WriteFile(b"a", C, TOOL), "s")
+    assert composed([FIRST.operations, later.operations]) == later.operations
+
+
+def test_g7_the_undo_of_a_command_runs_as_the_command_did() -> None:
+    assert MIGRATED.undo == RunCommand((b"down", b"all"), cwd=b"db", timeout=7, network=True)
+    assert (FIRST.undo, MADE.undo, ran(0, command=RunCommand((b"up",))).undo) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("taken", "operations", "found"),
+    [
+        ([FIRST, MADE, LAST], together([FIRST, MADE, LAST]), {}),
+        ([FIRST], FIRST.operations, {0: "a was changed again by a command"}),
+        ([MADE], MADE.operations, {}),
+        ([LAST], LAST.operations, {}),
+    ],
+)
+def test_f142_what_was_changed_again_does_not_go_alone(
+    taken: list[Deed], operations: tuple[FileOperation, ...], found: dict[int, str]
+) -> None:
+    assert barred(operations, [FIRST, MADE, LAST], taken) == found
+
+
+def test_f142_a_later_operation_is_named() -> None:
+    again = wrote(2, MoveFile(b"a", b"z", B))
+    found = barred(FIRST.operations, [FIRST, again], [FIRST])
+    assert found == {0: "a was changed again by operation 222222222222"}
+
+
+def test_g7_what_a_commands_own_undo_takes_care_of_is_left_to_it() -> None:
+    deeds = [FIRST, MIGRATED, LAST]
+    found = barred(together([FIRST, LAST]), deeds, deeds)
+    assert found == {0: "a is left to a command's own undo"}
+
+
+def ordered(**fields: object) -> Deed:
+    return Deed("r", 0, "0", (), Ordered("make", **fields))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("deed", "found"),
+    [
+        (FIRST, []),
+        (ordered(), []),
+        (ordered(known=False), ["what it changed is not known, or was not kept"]),
+        (
+            ordered(confined=False),
+            ["it ran without the sandbox: what it did outside the workspace stays"],
+        ),
+        (
+            ordered(command=RunCommand((b"x",), network=True)),
+            ["it could reach the network: what it did elsewhere stays"],
+        ),
+        (
+            ordered(command=RunCommand((b"git",), profile="commit")),
+            ["a commit that it made stays"],
+        ),
+    ],
+)
+def test_f144_what_a_command_may_have_done_elsewhere(deed: Deed, found: list[str]) -> None:
+    assert gaps([deed, deed]) == tuple(Gap("make", why) for why in found)
+
+
+def test_f144_files_that_were_not_kept_are_named_with_the_reason() -> None:
+    skipped = Skipped(b"x\n", "changed", "large"), Skipped(b".git", "new", "git")
+    found = gaps([ordered(skipped=skipped)])
+    assert [gap.line for gap in found] == [
+        "x\\n: it is larger than undo.file_mb, so its old content was not kept (changed) ($ make)",
+        ".git: it is git's own (new) ($ make)",
+    ]
+
+
+def test_attempts_are_merged() -> None:
+    left = Skipped(b"x", "new", "ignored")
+    one = Changes((WriteFile(b"a", A, B),), (left,), made=(b"d",))
+    two = Changes((WriteFile(b"a", B, C),), (left,), known=False, made=(b"d", b"e"))
+    assert merged([one, two]) == Changes(
+        (*one.operations, *two.operations), (left,), known=False, made=(b"d", b"e")
+    )
+    assert merged([]) == Changes()

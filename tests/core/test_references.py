@@ -1,0 +1,207 @@
+"""References: what the events of a store need, so that nothing that is needed is ever collected."""
+
+from collections.abc import Sequence
+
+import msgspec
+import pytest
+
+from assent.core.approval import Approval, Approver
+from assent.core.changes import Changes
+from assent.core.digest import sha256
+from assent.core.errors import StoreError
+from assent.core.event import (
+    CommandEnded,
+    DraftChanged,
+    Event,
+    JournalWritten,
+    PermitGiven,
+    PlanApproved,
+    PlanCreated,
+    PlanDiscarded,
+    PlanProposed,
+    Recorded,
+    ReviewShown,
+    RunEnded,
+    RunsDeleted,
+    RunStarted,
+    TextRevised,
+)
+from assent.core.journal import Entry, Finished, Ran, Result, Running, Turned
+from assent.core.operation import FileState, Operation, WriteFile
+from assent.core.permit import Permit
+from assent.core.plan import Plan
+from assent.core.references import references, streams_with_contents
+
+PLAN, RUN = "plan/w/p", "run/w/r"
+
+
+class Store:
+    """A log and its contents, as far as this is about them."""
+
+    def __init__(self) -> None:
+        self.events: list[Recorded] = []
+        self.blobs: dict[str, bytes] = {}
+
+    def keep(self, content: bytes) -> str:
+        self.blobs[sha256(content)] = content
+        return sha256(content)
+
+    def state(self, content: bytes) -> FileState:
+        return FileState(self.keep(content), len(content), 0o644)
+
+    def add(self, stream: str, *events: Event) -> None:
+        for event in events:
+            seq = 1 + sum(one.stream == stream for one in self.events)
+            self.events.append(Recorded(len(self.events) + 1, stream, seq, "now", event))
+
+    def journal(self, *entries: Entry, run: str = RUN) -> None:
+        self.add(run, *[JournalWritten(entry) for entry in entries])
+
+    def needed(self) -> set[bytes]:
+        """The contents that are needed, by what they are."""
+        found = references(self.events, self.read, self.blobs.__contains__)
+        return {self.blobs[digest] for digest in found if digest in self.blobs}
+
+    def read(self, digest: str) -> bytes:
+        try:
+            return self.blobs[digest]
+        except KeyError:
+            raise StoreError("It is gone.") from None
+
+    def write(self, before: bytes, after: bytes) -> WriteFile:
+        return WriteFile(b"f", self.state(before), self.state(after))
+
+
+def drafted(store: Store, operations: Sequence[Operation], text: bytes = b"text") -> Plan:
+    """Adds a plan with a draft that is not proposed yet."""
+    if not any(one.stream == PLAN for one in store.events):
+        store.add(PLAN, PlanCreated("p", "w", "s", "name", b"path"))
+    draft = store.keep(msgspec.json.encode(operations))
+    store.add(PLAN, TextRevised(store.keep(text), len(text)), DraftChanged(draft, (), ()))
+    return Plan(text, tuple(operations))
+
+
+def proposed(store: Store, operations: Sequence[Operation]) -> Plan:
+    plan = drafted(store, operations)
+    frozen = store.keep(msgspec.json.encode(plan))
+    store.add(PLAN, PlanProposed(plan.digest, plan.content_hash, plan.operations_hash, frozen))
+    return plan
+
+
+def built(store: Store, operations: Sequence[Operation], run: str = "r") -> Plan:
+    plan = proposed(store, operations)
+    approval = Approval(
+        f"a{run}", "p", plan.content_hash, plan.operations_hash, plan.digest, Approver("u", "t"),
+        "", "now", "", "k", "s",
+    )  # fmt: skip
+    ended = RunEnded(run, "done")
+    store.add(PLAN, PlanApproved(approval), RunStarted(run, approval.id, plan.digest), ended)
+    results: list[Result] = ["done" for _ in operations]
+    store.journal(Finished("done", tuple(results)), run=f"run/w/{run}")
+    return plan
+
+
+def contents(needed: set[bytes]) -> set[bytes]:
+    return {content for content in needed if content[:1] not in (b"{", b"[")}
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store()
+
+
+def test_a_draft_needs_what_is_in_it_and_no_more_what_was(store: Store) -> None:
+    drafted(store, [store.write(b"old", b"first")])
+    drafted(store, [store.write(b"old", b"second")])
+    assert contents(store.needed()) == {b"old", b"second", b"text"}
+
+
+def test_a_plan_that_waits_needs_everything(store: Store) -> None:
+    proposed(store, [store.write(b"old", b"new")])
+    assert store.needed() == set(store.blobs.values())
+
+
+def test_a_plan_that_was_given_up_needs_its_text_alone(store: Store) -> None:
+    proposed(store, [store.write(b"old", b"new")])
+    store.add(PLAN, PlanDiscarded())
+    assert contents(store.needed()) == {b"text"}
+
+
+def test_a_run_needs_both_sides_until_it_is_given_up(store: Store) -> None:
+    built(store, [store.write(b"old", b"new")])
+    assert contents(store.needed()) == {b"old", b"new", b"text"}
+    store.add("workspace/w", RunsDeleted(("r",), 6))
+    assert contents(store.needed()) == {b"text"}
+
+
+def test_what_another_run_needs_stays(store: Store) -> None:
+    built(store, [store.write(b"old", b"new")])
+    store.add("permit/w", given(store, "other", b"new", b"newer"))
+    store.add("workspace/w", RunsDeleted(("r",), 6))
+    assert contents(store.needed()) == {b"new", b"newer", b"text"}
+
+
+def given(store: Store, run: str, before: bytes, after: bytes) -> PermitGiven:
+    permit = Permit("id", "s", "c", "mode", "", "0" * 64, "now")
+    return PermitGiven(permit, run, (store.write(before, after),))
+
+
+def test_a_permit_needs_both_sides_until_it_is_given_up(store: Store) -> None:
+    store.add("permit/w", given(store, "r1", b"a", b"b"), given(store, "r2", b"c", b"d"))
+    store.add("workspace/w", RunsDeleted(("r1",), 2))
+    assert store.needed() == {b"c", b"d"}
+
+
+def test_a_command_needs_what_it_changed_until_it_is_given_up(store: Store) -> None:
+    changes = store.keep(msgspec.json.encode(Changes((store.write(b"a", b"b"),))))
+    store.add("permit/w", CommandEnded("c", 0, "", ("f",), 0, changes))
+    assert contents(store.needed()) == {b"a", b"b"}
+    store.add("workspace/w", RunsDeleted(("c",), 2))
+    assert store.needed() == set()
+
+
+def test_a_run_needs_the_snapshot_only_while_it_goes_on(store: Store) -> None:
+    snapshot = store.keep(msgspec.json.encode([[["path", store.keep(b"stood")]]]))
+    changes = store.keep(msgspec.json.encode(Changes((store.write(b"a", b"b"),))))
+    back = store.keep(msgspec.json.encode([store.write(b"b", b"back")]))
+    output = store.keep(b"said")
+    store.journal(Running(0, snapshot), Ran(0, 0, "", changes, output), Turned(back))
+    every = {b"stood", b"a", b"b", b"back", b"said"}
+    assert contents(store.needed()) == every
+    store.add("workspace/w", RunsDeleted(("r",), 2))
+    assert contents(store.needed()) == every  # it is not over, whatever somebody says
+    store.journal(Finished("rolled_back", ("undone",)))
+    assert store.needed() == set()
+
+
+def test_what_a_run_said_stays_with_it(store: Store) -> None:
+    snapshot = store.keep(msgspec.json.encode([[["path", store.keep(b"stood")]]]))
+    store.journal(Running(0, snapshot), Ran(0, 0, "", "", store.keep(b"said")))
+    store.journal(Finished("done", ("done",)))
+    assert store.needed() == {b"said"}
+
+
+def test_what_somebody_was_shown_stays_while_the_plan_lives(store: Store) -> None:
+    plan = proposed(store, [store.write(b"old", b"first")])
+    frozen = store.keep(msgspec.json.encode(plan))
+    store.add("review/w", ReviewShown("p", plan.digest, frozen, "me"))
+    drafted(store, [store.write(b"old", b"second")])
+    assert contents(store.needed()) >= {b"first", b"second"}
+
+
+def test_an_event_of_a_kind_that_nobody_treats_keeps_all_that_it_names(store: Store) -> None:
+    listed = store.keep(b'["%s"]' % store.keep(b"deep").encode())
+    store.add("other/w", PlanCreated("x", "w", "s", "n", b"", imported=listed))
+    assert contents(store.needed()) == {b"deep"}
+
+
+def test_law_9_what_cannot_be_read_lets_nothing_go(store: Store) -> None:
+    plan = proposed(store, [store.write(b"old", b"new")])
+    del store.blobs[sha256(msgspec.json.encode(plan))]
+    with pytest.raises(StoreError):
+        store.needed()
+
+
+def test_streams_that_name_no_contents_are_not_looked_through() -> None:
+    streams = ["plan/w/p", "session/w/s", "grant/w", "run/w/r", "new/w"]
+    assert streams_with_contents(streams) == ["new/", "plan/", "run/"]

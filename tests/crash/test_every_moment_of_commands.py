@@ -1,0 +1,169 @@
+"""Laws 5 and 6 with commands: cut at every moment, none runs twice without a person's word."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import get_args
+
+import msgspec
+import pytest
+from tests.execute.commands import (
+    FAILING,
+    GOOD,
+    START,
+    CommandCase,
+    CommandWorld,
+)
+
+from assent.core.journal import Recovering, Result, Way
+from assent.core.operation import RunCommand
+
+UNDO = b"unbuild"
+ENDS = ("done", "rolled_back", "needs_you", "not started")
+CASES = [pytest.param(case, id=case.name) for case in (*GOOD, *FAILING)]
+
+
+def moments(case: CommandCase, work: Callable[[CommandWorld], None]) -> Iterator[tuple[int, bool]]:
+    """Yields every moment of some work on a fresh world, by a crash and by a power cut."""
+    world = CommandWorld(case)
+    world.fuse.count = 0
+    work(world)
+    yield from itertools.product(range(world.fuse.count), (False, True))
+
+
+def cut_off(case: CommandCase, moment: int, *, power: bool) -> CommandWorld:
+    world = CommandWorld(case)
+    assert world.cut(world.apply, moment, power=power), "the fault did not fire"
+    return world
+
+
+def names(case: CommandCase) -> list[bytes]:
+    return [op.argv[0] for op in case.operations if isinstance(op, RunCommand)]
+
+
+def check(world: CommandWorld) -> None:
+    """Whatever happened: one of the ends, and what it says about every operation is true."""
+    assert world.outcome in ENDS
+    if world.outcome == "not started":
+        assert world.files == START
+        return
+    found = world.results
+    assert len(found) == len(world.case.operations)
+    assert set(found) <= set(get_args(Result))
+    assert world.files[b"w/mine"] == START[b"w/mine"]
+    if world.outcome == "done":
+        assert (found, world.files) == (("done",) * len(found), world.case.finish)
+    elif world.outcome == "rolled_back":
+        assert "done" not in found
+        assert world.files == START
+    else:
+        assert world.reasons
+        assert all(reason for *_, reason in world.reasons)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_law_6_after_any_crash_a_command_has_run_once_or_the_run_asks(case: CommandCase) -> None:
+    ends = set()
+    for moment, power in moments(case, CommandWorld.apply):
+        world = cut_off(case, moment, power=power)
+        began = list(world.commander.began)
+        world.recover()
+        check(world)
+        ends.add(world.outcome)
+        assert max(world.times(names(case)), default=0) <= 1
+        if began != world.commander.began:  # what never began may begin: it is the same run
+            assert "unknown" not in world.results
+        world.recover()
+        assert max(world.times(names(case)), default=0) <= 1, "nor does a second look run it"
+    assert "needs_you" in ends
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_law_6_a_recovery_that_is_cut_off_runs_nothing_twice_either(case: CommandCase) -> None:
+    for moment, power in moments(case, CommandWorld.apply):
+        for again in itertools.count():
+            world = cut_off(case, moment, power=power)
+            fired = world.cut(world.recover, again, power=power)
+            world.recover()
+            check(world)
+            assert max(world.times(names(case)), default=0) <= 1
+            if not fired:
+                break
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("power", [False, True], ids=["crash", "power cut"])
+def test_from_any_crash_everything_that_is_recorded_can_be_taken_back(
+    case: CommandCase, power: bool
+) -> None:
+    for moment, _ in moments(case, CommandWorld.apply):
+        world = cut_off(case, moment, power=power)
+        world.recover()
+        if world.outcome == "needs_you":
+            world.recover("roll_back")
+            assert (world.outcome, world.reasons[1:]) == ("rolled_back", [])
+        check(world)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_roll_back_that_a_person_asked_for_at_once_needs_no_second_word(
+    case: CommandCase,
+) -> None:
+    for moment, power in moments(case, CommandWorld.apply):
+        world = cut_off(case, moment, power=power)
+        began = list(world.commander.began)
+        world.recover("roll_back")
+        check(world)
+        assert world.outcome in ("rolled_back", "not started", "done")
+        assert [name for name in world.commander.began[len(began) :] if name != UNDO] == []
+
+
+def halted(case: CommandCase) -> CommandWorld:
+    """Returns a world whose run stopped, at its last command, or at one whose end nobody saw."""
+    world = CommandWorld(case)
+    if case in FAILING:
+        world.apply()
+    else:
+        script = world.commander.scripts
+        last = names(case)[-1]
+        broken = msgspec.structs.replace(script[last], code=1)
+        world.commander.scripts = {**script, last: broken}
+        world.apply()
+        world.commander.scripts = script
+    assert world.outcome == "needs_you"
+    return world
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("power", [False, True], ids=["crash", "power cut"])
+@pytest.mark.parametrize("way", ["roll_back", "resume", "accept"])
+def test_a_way_out_that_is_cut_off_at_any_moment_is_still_a_way_out(
+    case: CommandCase, way: Way, power: bool
+) -> None:
+    for moment in itertools.count():
+        world = halted(case)
+        began = list(world.commander.began)
+        fired = world.cut(partial(world.recover, way), moment, power=power)
+        if not fired:
+            break
+        world.recover()
+        check_way(world, way, began)
+        if world.outcome == "needs_you":
+            world.recover("roll_back")
+        if world.outcome == "needs_you":
+            world.recover("roll_back")
+        assert world.outcome in ("done", "rolled_back")
+
+
+def check_way(world: CommandWorld, way: Way, began: list[bytes]) -> None:
+    """A way out that was cut off leads where it should, or asks again."""
+    more = world.commander.began[len(began) :]
+    if way == "accept":
+        heard = Recovering("accept") in world.entries
+        assert (world.outcome, more) == ("done" if heard else "needs_you", [])
+        assert set(world.results) <= {"done", "failed", "unknown", "not_started"}
+    else:
+        check(world)
+    if way == "roll_back":
+        assert set(more) <= {UNDO}
+        assert more.count(UNDO) <= 1, "an undo runs once by itself, too"

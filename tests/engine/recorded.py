@@ -1,0 +1,103 @@
+"""A folder that is recorded, and what operations would make of it again."""
+
+import errno
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from assent.core.changes import Bounds, Changes
+from assent.core.operation import DeleteFile, FileState, WriteFile, inverse
+from assent.engine.doors import Place
+from assent.engine.run.recording import Recorder
+from assent.store.memory import MemoryBlobs
+from assent.workspace.disk import Disk
+from assent.workspace.local import LocalFiles
+
+Found = tuple[str, int, bytes]  # kind, mode, content
+
+
+def later() -> int:
+    """Tells the time a minute ahead: every file looks settled."""
+    return time.time_ns() + 60_000_000_000
+
+
+class Closing(Disk):
+    """A disk on which one name cannot be opened, whoever asks."""
+
+    def __init__(self, closed: bytes) -> None:
+        self._closed = closed
+
+    def open(self, name: bytes, flags: int, mode: int = 0o666, at: int | None = None) -> int:
+        if name == self._closed:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return super().open(name, flags, mode, at)
+
+
+class Folder(msgspec.Struct, frozen=True):
+    """A workspace of plain files."""
+
+    root: Path
+    blobs: MemoryBlobs
+    closed: bytes = b""  # a name that nobody may open
+
+    def recorder(
+        self, bounds: Bounds | None = None, clock: Callable[[], int] = time.time_ns
+    ) -> Recorder:
+        root = os.fsencode(self.root)
+        place = Place(root, 0, b".opencode/plans", "me", bounds=bounds or Bounds())
+        return Recorder(LocalFiles(root, root, Closing(self.closed)), self.blobs, place, clock)
+
+    def put(self, files: dict[str, bytes]) -> None:
+        for name, content in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+
+    def seen(self) -> dict[bytes, Found]:
+        """Returns every file and symlink; folders do not count."""
+        found: dict[bytes, Found] = {}
+        for folder, folders, names in os.walk(os.fsencode(self.root)):
+            for name in (*names, *folders):
+                path = os.path.join(folder, name)
+                below = os.path.relpath(path, os.fsencode(self.root))
+                if os.path.islink(path):
+                    found[below] = ("link", 0o777, os.readlink(path))
+                elif os.path.isfile(path):
+                    found[below] = (
+                        "file",
+                        os.stat(path).st_mode & 0o7777,
+                        Path(os.fsdecode(path)).read_bytes(),
+                    )
+        return found
+
+    def put_back(self, changes: Changes) -> None:
+        """Takes operations back, the newest first, as an undo would."""
+        for op in reversed(changes.operations):
+            back = inverse(op)
+            assert isinstance(back, WriteFile | DeleteFile)
+            path = os.path.join(os.fsencode(self.root), back.path)
+            if isinstance(back, DeleteFile):
+                os.unlink(path)
+                _prune(os.path.dirname(path), os.fsencode(self.root))
+                continue
+            self._write(path, back.after)
+
+    def _write(self, path: bytes, state: FileState) -> None:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if os.path.lexists(path):
+            os.unlink(path)
+        content = self.blobs.read(state.digest)
+        if state.kind == "link":
+            os.symlink(content, path)
+            return
+        Path(os.fsdecode(path)).write_bytes(content)
+        os.chmod(path, state.mode)
+
+
+def _prune(folder: bytes, root: bytes) -> None:
+    while folder != root and not os.listdir(folder):
+        os.rmdir(folder)
+        folder = os.path.dirname(folder)

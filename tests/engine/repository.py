@@ -1,0 +1,77 @@
+"""A real repository in a room, and commits made there as a plan's last command makes them."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from tests.sandbox.cell import Outcome, gathered
+from tests.sandbox.room import Room
+
+from assent.core.commit import commit_command
+from assent.engine.doors import Place
+from assent.engine.run.commanding import ProcessCommander
+from assent.store.memory import MemoryBlobs
+from assent.workspace.local import LocalFiles
+
+DIGEST = "d" * 64
+IDENTITY = "[user]\n\tname = Ada Person\n\temail = ada@example.org\n"
+
+
+class Repository(msgspec.Struct, frozen=True):
+    """A room whose workspace git knows; `git` runs outside of any sandbox, as the person."""
+
+    room: Room
+
+    @property
+    def root(self) -> Path:
+        return self.room.root
+
+    def commander(self, **variables: str) -> ProcessCommander:
+        root = os.fsencode(self.root)
+        place = Place(root, 0, b".opencode/plans", "ada")
+        files = LocalFiles(root, root)
+        return ProcessCommander(self.room.process(**variables), files, MemoryBlobs(), place)
+
+    def commit(self, paths: Sequence[bytes | str], title: str = "Say hello") -> Outcome:
+        named = [os.fsencode(path) for path in paths]
+        return gathered(self.commander().run(commit_command(title), DIGEST, named))
+
+    def git(self, *words: str | bytes, folder: str = "") -> str:
+        home = self.room.base / "home"
+        done = subprocess.run(
+            ["git", *words],
+            cwd=self.root / folder,
+            env={"PATH": os.defpath, "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1"},
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
+        return done.stdout.decode("utf-8", "surrogateescape")
+
+    def put(self, files: dict[str, str]) -> None:
+        for name, content in files.items():
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content, encoding="utf-8")
+
+    def committed(self, revision: str = "HEAD") -> list[str]:
+        """Returns what a commit changed, each with its letter."""
+        rows = self.git("show", "--format=", "--name-status", "--no-renames", "-z", revision)
+        words = rows.split("\0")[:-1]
+        return [" ".join(pair) for pair in zip(words[::2], words[1::2], strict=True)]
+
+
+def repository(base: Path, files: dict[str, str] | None = None) -> Repository:
+    """Makes a repository with one commit, if it is given files."""
+    for folder in ("work", "home", "state"):
+        (base / folder).mkdir()
+    (base / "home/.gitconfig").write_text(IDENTITY, encoding="utf-8")
+    made = Repository(Room(base))
+    made.git("init", "--quiet", "--initial-branch=main")
+    if files:
+        made.put(files)
+        made.git("add", "--all")
+        made.git("commit", "--quiet", "--message=First")
+    return made

@@ -1,0 +1,131 @@
+"""The commands of plans: which are refused before anything is done, and how the others are run."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.engine.desk import NoProcess
+
+from assent.core.changes import Changes
+from assent.core.digest import sha256
+from assent.core.errors import Refused
+from assent.core.operation import FileState, RunCommand, WriteFile
+from assent.core.process import Chunk, Ended, Errand, Hold, Limits, Standing
+from assent.engine.doors import Place
+from assent.engine.run.commanding import MEMORY, OUTPUT, PROCESSES, ProcessCommander
+from assent.store.memory import MemoryBlobs
+from assent.workspace.local import LocalFiles
+
+MAKE = RunCommand((b"make",))
+
+
+class Noted(NoProcess):
+    """Implements ports.Process: notes what it should do, and says that it did."""
+
+    def __init__(self, hold: Hold = Hold.HELD) -> None:
+        self._hold = hold
+        self.done: list[tuple[Errand, bytes, Limits, bool]] = []
+
+    def standing(self) -> Standing:
+        return Standing(self._hold, "There is none.", "apt install bubblewrap")
+
+    def perform(
+        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
+    ) -> Iterator[Chunk | Ended]:
+        self.done.append((errand, folder, limits, confined))
+        yield Chunk(b"made\n")
+        yield Ended(0)
+
+
+def commander(root: Path, process: Noted) -> ProcessCommander:
+    folder = os.fsencode(root)
+    place = Place(folder, 0, b".opencode/plans", "me")
+    return ProcessCommander(process, LocalFiles(folder, folder), MemoryBlobs(), place)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "work"
+    (root / "sub/deep").mkdir(parents=True)
+    (root / "file").write_bytes(b"x")
+    (root / "out").symlink_to(tmp_path)
+    (root / "in").symlink_to("sub")
+    return root
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (RunCommand(), "either words or a script"),
+        (RunCommand((b"ls",), b"ls"), "either words or a script"),
+        (RunCommand((b"",)), "without a name"),
+        (RunCommand((b"ls", b"a\0b")), "zero byte"),
+        (RunCommand((), b"ls\0"), "zero byte"),
+        (RunCommand((b"ls",), timeout=0), "time limit"),
+        (RunCommand((b"ls",), timeout=86_401), "time limit"),
+        (RunCommand((b"ls",), env=((b"PATH", b"."),)), "PATH decides"),
+        (RunCommand((b"ls",), env=((b"A B", b""),)), "no name"),
+        (RunCommand((b"ls",), env=((b"A", b"1"), (b"A", b"2"))), "twice"),
+        (RunCommand((b"ls",), cwd=b"../x"), "outside the workspace"),
+        (RunCommand((b"ls",), cwd=b"/etc"), "not a path inside"),
+        (RunCommand((b"ls",), cwd=b"sub/."), "no folder of the workspace"),
+        (RunCommand((b"ls",), cwd=b"out"), "symbolic link"),
+        (RunCommand((b"ls",), cwd=b"in/deep"), "symbolic link"),
+        (RunCommand((b"ls",), cwd=b"file"), "is a file"),
+        (RunCommand((b"git", b"push"), profile="commit"), "Only the commit"),
+    ],
+)
+def test_f65_what_could_not_run_is_refused_before_anything_is_done(
+    root: Path, command: RunCommand, why: str
+) -> None:
+    process = Noted()
+    with pytest.raises(Refused, match=why):
+        commander(root, process).check(command)
+    assert process.done == []
+
+
+@pytest.mark.parametrize("hold", [Hold.NONE, Hold.OFF])
+def test_f65_without_a_sandbox_only_an_unconfined_command_may_begin(root: Path, hold: Hold) -> None:
+    bare = commander(root, Noted(hold))
+    with pytest.raises(Refused, match="There is none") as refused:
+        bare.check(MAKE)
+    assert refused.value.next == "apt install bubblewrap"
+    bare.check(RunCommand((b"make",), profile="unconfined"))
+
+
+def test_a_folder_that_an_earlier_operation_makes_may_be_missing(root: Path) -> None:
+    commander(root, Noted()).check(RunCommand((b"make",), cwd=b"later"))
+
+
+def test_a_command_runs_as_its_plan_says(root: Path) -> None:
+    process = Noted()
+    command = RunCommand((), b"echo \xff", b"sub", ((b"A", b"1"),), 7, network=True)
+    parts = list(commander(root, process).run(command, "d" * 64, ()))
+    assert parts == [Chunk(b"made\n"), Ended(0)]
+    errand = Errand("echo \udcff", (), ((b"A", b"1"),), "workspace", network=True)
+    limits = Limits(7, OUTPUT, PROCESSES, MEMORY)
+    assert process.done == [(errand, os.fsencode(root / "sub"), limits, True)]
+
+
+def test_a_folder_that_became_a_symlink_since_is_refused_when_it_runs(root: Path) -> None:
+    process = Noted()
+    with pytest.raises(Refused, match="symbolic link"):
+        commander(root, process).run(RunCommand((b"make",), cwd=b"out"), "d" * 64, ())
+    assert process.done == []
+
+
+def test_f139_a_record_tells_later_what_changed(root: Path) -> None:
+    before = commander(root, Noted())
+    record = before.record()
+    (root / "file").write_bytes(b"y")
+    expected = Changes(
+        (
+            WriteFile(
+                b"file",
+                FileState(sha256(b"x"), 1, 0o644),
+                FileState(sha256(b"y"), 1, 0o644),
+            ),
+        )
+    )
+    assert before.changes(record) == expected

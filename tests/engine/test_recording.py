@@ -1,0 +1,308 @@
+"""F139, F144, F145: what stood before a command is kept, and what it changed is told."""
+
+import os
+import socket
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.engine.recorded import Folder, later
+
+from assent.core.changes import Bounds, Changes, Skipped
+from assent.core.digest import sha256
+from assent.core.errors import StoreError
+from assent.core.operation import DeleteFile, FileState, WriteFile
+from assent.store.memory import MemoryBlobs
+
+Act = Callable[[Path], object]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    root = tmp_path / "work"
+    root.mkdir()
+    return Folder(root, MemoryBlobs())
+
+
+def state(content: bytes, mode: int = 0o644, *, link: bool = False) -> FileState:
+    return FileState(sha256(content), len(content), mode, "link" if link else "file")
+
+
+def changed(folder: Folder, act: Act, bounds: Bounds | None = None) -> Changes:
+    """Records, acts, and returns what changed; by a blob, as another process would."""
+    recorder = folder.recorder(bounds)
+    before = recorder.keep(recorder.take())
+    act(folder.root)
+    other = folder.recorder(bounds)
+    return other.changes(other.kept(before))
+
+
+def replace_by_folder(root: Path) -> None:
+    (root / "a").unlink()
+    (root / "a").mkdir()
+    (root / "a/b").write_bytes(b"b")
+
+
+def replace_by_link(root: Path) -> None:
+    (root / "a").unlink()
+    (root / "a").symlink_to("nowhere")
+
+
+A = state(b"a\n")
+TABLE: list[tuple[Act, Changes]] = [
+    (lambda root: None, Changes()),
+    (lambda root: (root / "a").touch(), Changes()),
+    (lambda root: os.utime(root / "a", (1, 1)), Changes()),
+    (lambda root: (root / "a").write_bytes(b"a\n"), Changes()),
+    (
+        lambda root: (root / "a").write_bytes(b"b\n"),
+        Changes((WriteFile(b"a", A, state(b"b\n")),)),
+    ),
+    (lambda root: (root / "a").unlink(), Changes((DeleteFile(b"a", A),))),
+    (
+        lambda root: (root / "a").chmod(0o755),
+        Changes((WriteFile(b"a", A, state(b"a\n", 0o755)),)),
+    ),
+    (
+        lambda root: (root / "a").rename(root / "z"),
+        Changes((DeleteFile(b"a", A), WriteFile(b"z", None, A))),
+    ),
+    (
+        replace_by_link,
+        Changes((WriteFile(b"a", A, state(b"nowhere", 0o777, link=True)),)),
+    ),
+    (
+        replace_by_folder,
+        Changes((DeleteFile(b"a", A), WriteFile(b"a/b", None, state(b"b"))), made=(b"a",)),
+    ),
+    (lambda root: (root / "empty").mkdir(), Changes()),
+    (
+        lambda root: (root / "sub/c").write_bytes(b"\0\xff"),
+        Changes((WriteFile(b"sub/c", None, state(b"\0\xff")),)),
+    ),
+]
+
+
+@pytest.mark.parametrize(("act", "expected"), TABLE)
+def test_f139_what_a_command_changed_is_told_as_operations(
+    folder: Folder, act: Act, expected: Changes
+) -> None:
+    folder.put({"a": b"a\n", "sub/b": b"b\n"})
+    assert changed(folder, act) == expected
+
+
+def test_f139_old_and_new_contents_are_kept_without_git(folder: Folder) -> None:
+    folder.put({"a": b"old\n", "gone": b"gone\n"})
+
+    def act(root: Path) -> None:
+        (root / "a").write_bytes(b"new\n")
+        (root / "gone").unlink()
+
+    changed(folder, act)
+    kept = [folder.blobs.read(sha256(each)) for each in (b"old\n", b"new\n", b"gone\n")]
+    assert kept == [b"old\n", b"new\n", b"gone\n"]
+
+
+def test_f144_what_is_ignored_is_named_and_not_kept(folder: Folder) -> None:
+    ignored = {"b.log": b"1", "out/x": b"1", "keep.log": b"1", "sub/y.tmp": b"1", "z.tmp": b"1"}
+    folder.put({".gitignore": b"*.log\nout/\n!keep.log\n", "sub/.ignore": b"*.tmp\n", **ignored})
+
+    def act(root: Path) -> None:
+        for name in ignored:
+            (root / name).write_bytes(b"2")
+        (root / "out/x").unlink()
+        (root / "out/new").write_bytes(b"2")
+
+    assert changed(folder, act) == Changes(
+        (
+            WriteFile(b"keep.log", state(b"1"), state(b"2")),
+            WriteFile(b"z.tmp", state(b"1"), state(b"2")),
+        ),
+        (
+            Skipped(b"b.log", "changed", "ignored"),
+            Skipped(b"out/new", "new", "ignored"),
+            Skipped(b"out/x", "gone", "ignored"),
+            Skipped(b"sub/y.tmp", "changed", "ignored"),
+        ),
+    )
+
+
+def test_f144_rules_that_the_command_writes_hide_nothing_that_was_kept(folder: Folder) -> None:
+    folder.put({"a": b"1"})
+
+    def act(root: Path) -> None:
+        (root / ".gitignore").write_bytes(b"*\n!.gitignore\n")
+        (root / "a").write_bytes(b"2")
+        (root / "b").write_bytes(b"2")
+
+    found = changed(folder, act)
+    assert WriteFile(b"a", state(b"1"), state(b"2")) in found.operations
+    assert found.skipped == (Skipped(b"b", "new", "ignored"),)
+
+
+def test_f144_git_s_own_exclude_counts(folder: Folder) -> None:
+    folder.put({".git/info/exclude": b"mine\n", "mine": b"1", ".git/HEAD": b"x"})
+
+    def act(root: Path) -> None:
+        (root / "mine").write_bytes(b"2")
+        (root / ".git/HEAD").write_bytes(b"y")
+
+    assert changed(folder, act) == Changes((), (Skipped(b"mine", "changed", "ignored"),))
+
+
+def test_f145_what_is_too_large_is_named(folder: Folder) -> None:
+    folder.put({"big": b"12345", "small": b"1234", "grows": b"1"})
+
+    def act(root: Path) -> None:
+        (root / "big").write_bytes(b"54321")
+        (root / "small").unlink()
+        (root / "grows").write_bytes(b"123456")
+        (root / "new").write_bytes(b"123456")
+
+    assert changed(folder, act, Bounds(file=4)) == Changes(
+        (
+            DeleteFile(b"small", state(b"1234")),
+            WriteFile(b"grows", state(b"1"), state(b"123456")),
+        ),
+        (Skipped(b"big", "changed", "large"), Skipped(b"new", "new", "large")),
+    )
+
+
+def test_f145_what_does_not_fit_any_more_is_named(folder: Folder) -> None:
+    folder.put({"a": b"123", "b": b"123", "c": b"1"})
+
+    def act(root: Path) -> None:
+        for name in "abc":
+            (root / name).write_bytes(b"")
+
+    found = changed(folder, act, Bounds(total=4))
+    assert len(found.operations) + len(found.skipped) == 3
+    assert {each.why for each in found.skipped} == {"too many"}
+    assert len(found.skipped) == 1
+
+
+def test_f145_with_too_many_files_nobody_claims_to_know(folder: Folder) -> None:
+    folder.put({"a": b"1", "b": b"1"})
+    assert changed(folder, lambda root: None, Bounds(files=1)) == Changes(known=False)
+    assert changed(folder, lambda root: None, Bounds(files=2)) == Changes()
+    more = changed(folder, lambda root: (root / "c").touch(), Bounds(files=2))
+    assert more == Changes(known=False)
+    assert changed(folder, lambda root: (root / "d").touch(), Bounds(files=0)).known
+
+
+def test_what_is_no_file_is_named(folder: Folder) -> None:
+    folder.put({"was": b"1"})
+    os.mkfifo(folder.root / "pipe")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder.root / "s"))
+
+    def act(root: Path) -> None:
+        (root / "pipe").unlink()
+        (root / "s").unlink()
+        (root / "was").unlink()
+        os.mkfifo(root / "was")
+
+    assert changed(folder, act) == Changes(
+        (),
+        (
+            Skipped(b"pipe", "gone", "odd"),
+            Skipped(b"s", "gone", "odd"),
+            Skipped(b"was", "changed", "odd"),
+        ),
+    )
+
+
+def test_a_repository_below_is_named_and_its_files_are_kept(folder: Folder) -> None:
+    folder.put({"sub/.git/config": b"x", "sub/a": b"1"})
+
+    def act(root: Path) -> None:
+        (root / "sub/.git/config").write_bytes(b"y")
+        (root / "sub/a").write_bytes(b"2")
+        (root / "more/.git").mkdir(parents=True)
+
+    assert changed(folder, act) == Changes(
+        (WriteFile(b"sub/a", state(b"1"), state(b"2")),), (Skipped(b"more/.git", "new", "git"),)
+    )
+
+
+def test_what_is_assents_own_does_not_count(folder: Folder) -> None:
+    own = (".opencode/assent/x", ".opencode/plans/s/p.md", ".opencode/.gitignore")
+    folder.put(dict.fromkeys((*own, ".opencode/agents/mine.md"), b"1"))
+
+    def act(root: Path) -> None:
+        folder.put(dict.fromkeys((*own, ".opencode/agents/mine.md"), b"2"))
+
+    assert [op.path for op in changed(folder, act).operations] == [b".opencode/agents/mine.md"]
+
+
+def test_f139_odd_names_are_kept_as_they_are(folder: Folder) -> None:
+    names = [b"two\nlines", b"\xff\xfe", b" ", b"-rf", b"*"]
+    for name in names:
+        (folder.root / os.fsdecode(name)).write_bytes(b"1")
+
+    def act(root: Path) -> None:
+        for name in names:
+            (root / os.fsdecode(name)).unlink()
+
+    found = changed(folder, act)
+    assert found == Changes(tuple(DeleteFile(name, state(b"1")) for name in sorted(names)))
+
+
+def test_a_change_that_keeps_size_time_and_inode_is_noticed(folder: Folder) -> None:
+    """The file is younger than a tick of any clock, so its content decides."""
+    folder.put({"a": b"old\n"})
+    path = folder.root / "a"
+    recorder = folder.recorder()
+    before = recorder.take()
+    found = path.stat()
+    with path.open("r+b") as file:
+        file.write(b"new\n")
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+    assert [row.sure for row in before.rows] == [False]
+    operations = recorder.changes(before).operations
+    assert operations == (WriteFile(b"a", state(b"old\n"), state(b"new\n")),)
+
+
+def test_what_is_settled_is_not_read_again(folder: Folder) -> None:
+    folder.put({"a": b"1", "b": b"1"})
+    recorder = folder.recorder(clock=later)
+    first = recorder.take()
+    assert recorder.take() == first
+    assert all(row.sure for row in first.rows)
+    (folder.root / "b").unlink()
+    assert recorder.changes(first) == Changes((DeleteFile(b"b", state(b"1")),))
+
+
+def test_a_content_that_was_given_up_meanwhile_is_kept_again(folder: Folder) -> None:
+    folder.put({"a": b"1"})
+    recorder = folder.recorder(clock=later)
+    recorder.take()
+    empty = Folder(folder.root, MemoryBlobs())
+    recorder._blobs = empty.blobs
+    recorder.take()
+    assert empty.blobs.has(sha256(b"1"))
+
+
+class Full(MemoryBlobs):
+    """A store on a disk without room."""
+
+    def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
+        raise StoreError("There is no room left.")
+
+
+def test_where_contents_cannot_be_kept_nothing_is_recorded(folder: Folder) -> None:
+    folder.put({"a": b"1"})
+    with pytest.raises(StoreError, match="no room"):
+        Folder(folder.root, Full()).recorder().take()
+
+
+def test_a_file_that_nobody_may_read_is_named(folder: Folder) -> None:
+    folder.put({"a": b"1", "b": b"1"})
+
+    def act(root: Path) -> None:
+        (root / "a").unlink()
+        (root / "b").unlink()
+
+    found = changed(msgspec.structs.replace(folder, closed=b"a"), act)
+    assert found.skipped == (Skipped(b"a", "gone", "odd"),)

@@ -1,0 +1,76 @@
+"""A planning model's command becomes an operation of the plan, whoever was asked; it never runs."""
+
+import msgspec
+import pytest
+from tests.engine.desk import tooling
+from tests.engine.world import World
+
+from assent.core.message import Call
+from assent.core.operation import RunCommand
+from assent.core.session import SessionRecord
+from assent.core.tool import Command, Decision, Verdict
+from assent.engine.engine import Engine
+from assent.engine.session.effects import AGAIN, Done, Effects, Wish, planned_command
+
+MAKE = Command("make  all # x")
+
+
+def carried(
+    engine: Engine, record: SessionRecord, verdict: Verdict, *, staging: bool = True
+) -> Done:
+    kit = msgspec.structs.replace(tooling(), staging=staging)
+    call = Call("c1", "shell", {"command": MAKE.line})
+    wish = Wish(record, call, MAKE, Decision(verdict), "It writes.", planning=True)
+    work = Effects(engine._own, kit).carry(wish)
+    while True:
+        try:
+            next(work)
+        except StopIteration as end:
+            done: Done = end.value
+            return done
+
+
+def staged(engine: Engine) -> tuple[object, ...]:
+    return engine.drafts.operations(engine.plans.find())
+
+
+@pytest.mark.parametrize("verdict", [Verdict.STAGE, Verdict.ASK])
+def test_it_is_staged_where_the_gate_or_a_person_meant_that(world: World, verdict: Verdict) -> None:
+    engine = world.engine()
+    record = engine.sessions.start("Greet", "plan")
+    done = carried(engine, record, verdict)
+    assert (done.carried.failed, done.changed) == (False, True)
+    assert done.carried.text.endswith("Why it did not run now: It writes.")
+    assert staged(engine) == (RunCommand(script=b"make  all # x"),)
+    again = carried(engine, record, verdict)
+    assert (again.carried.text, again.changed) == (AGAIN, False)
+    assert len(staged(engine)) == 1
+    assert world.files() == {}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "parent", "staging"),
+    [(Verdict.RUN, "", True), (Verdict.STAGE, "p", True), (Verdict.STAGE, "", False)],
+)
+def test_else_nothing_is_staged_and_nothing_is_run(
+    world: World, verdict: Verdict, parent: str, staging: bool
+) -> None:
+    engine = world.engine()
+    record = msgspec.structs.replace(engine.sessions.start("Greet", "plan"), parent=parent)
+    done = carried(engine, record, verdict, staging=staging)
+    assert done.carried.failed
+    assert "Nothing was run." in done.carried.text
+    assert all(not engine.drafts.operations(plan) for plan in engine.plans.all())
+    assert world.files() == {}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "most", "timeout"),
+    [(0, 120, 120), (0.2, 120, 1), (600, 120, 600), (0, 0.5, 1), (1e9, 120, 86_400)],
+)
+def test_its_time_is_what_it_asks_for_or_what_the_settings_say(
+    wanted: float, most: float, timeout: int
+) -> None:
+    command = Command("make", b"web", wanted, network=True)
+    found = planned_command(command, most)
+    assert found == RunCommand(script=b"make", cwd=b"web", timeout=timeout, network=True)

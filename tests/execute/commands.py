@@ -1,0 +1,195 @@
+"""A world for plans with commands: what outlives an executor, cut at any moment."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from assent.core.course import course
+from assent.core.errors import StoreError
+from assent.core.journal import Entry, Finished, Halted, Progress, Ran, Result, Said, Step, Way
+from assent.core.operation import Operation, RunCommand, WriteFile
+from assent.core.paths import STAGE, inside
+from assent.core.results import run_results
+from assent.execute.executor import Executor
+from assent.execute.turning import read_backs
+from assent.store.memory import MemoryBlobs
+from assent.testing.fuse import Crash, Fuse
+from assent.testing.memory_commander import MemoryCommander, Script
+from assent.testing.memory_journal import MemoryJournal
+from assent.testing.memory_workspace import MemoryHands, Node
+from assent.testing.plans import yes
+
+Files = dict[bytes, Node]
+
+MINE = Node(b"not touched")
+OLD, NEW, LATER = Node(b"old"), Node(b"new", 0o755), Node(b"later")
+BUILT, LOGGED, UNDONE = Node(b"built"), Node(b"logged"), Node(b"taken back")
+START: Files = {b"w/mine": MINE, b"w/a": OLD, b"w/b": OLD, b"w/log": OLD, b"w/gone": OLD}
+SCRIPTS: Mapping[bytes, Script] = {
+    b"build": Script(
+        ((b"w/out/x", BUILT), (b"w/log", LOGGED), (b"w/gone", None), (b"w/a", LATER)),
+        b"building\n",
+    ),
+    b"note": Script(((b"w/log", LATER),), b"noted\n"),
+    b"quiet": Script(),
+    b"unbuild": Script(((b"w/out/x", None), (b"w/log", OLD), (b"w/gone", OLD), (b"w/a", NEW))),
+    b"break": Script(((b"w/out/y", BUILT), (b"w/log", LATER)), b"no such target\n", 3),
+    b"slow": Script(((b"w/log", LATER),), b"", 137, "time"),
+}
+
+
+def run(name: bytes, undo: bytes = b"") -> RunCommand:
+    return RunCommand((name,), undo=(undo,) if undo else ())
+
+
+WRITE_A = WriteFile(b"w/a", OLD.state, NEW.state)
+WRITE_B = WriteFile(b"w/b", OLD.state, NEW.state)
+MAKE = WriteFile(b"w/deep/er/c", None, NEW.state)
+
+
+class CommandCase(msgspec.Struct, frozen=True):
+    """A plan, and the files that it leads to if nothing goes wrong."""
+
+    name: str
+    operations: tuple[Operation, ...]
+    finish: Files
+
+
+def _built(**changes: Node) -> Files:
+    files = {**START, b"w/out/x": BUILT, b"w/log": LOGGED, b"w/a": LATER}
+    del files[b"w/gone"]
+    return {**files, **{b"w/" + name.encode(): node for name, node in changes.items()}}
+
+
+BETWEEN = CommandCase(
+    "write, run, write",
+    (WRITE_A, MAKE, run(b"build"), WRITE_B),
+    {**_built(b=NEW), b"w/deep/er/c": NEW},
+)
+ALONE = CommandCase("run", (run(b"build"),), _built())
+TWO_RUNS = CommandCase(
+    "write, run, run", (WRITE_B, run(b"build"), run(b"note")), _built(b=NEW, log=LATER)
+)
+AGAIN = CommandCase(
+    "write, run, write the same again",
+    (WRITE_A, run(b"build"), WriteFile(b"w/a", LATER.state, NEW.state), run(b"note"), WRITE_B),
+    _built(a=NEW, b=NEW, log=LATER),
+)
+FIRST = CommandCase("run, write", (run(b"build"), WRITE_B), _built(b=NEW))
+COMPENSATED = CommandCase(
+    "write, run with undo, write",
+    (WRITE_A, run(b"build", b"unbuild"), WRITE_B, run(b"quiet")),
+    _built(b=NEW),
+)
+GOOD = (BETWEEN, ALONE, TWO_RUNS, AGAIN, FIRST, COMPENSATED)
+FAILING = (
+    CommandCase("write, fail, write", (WRITE_A, run(b"break"), WRITE_B), {}),
+    CommandCase("run, fail", (run(b"build"), run(b"break")), {}),
+    CommandCase("write, run, fail", (WRITE_A, run(b"build", b"unbuild"), run(b"slow")), {}),
+)
+
+
+class FillingBlobs(MemoryBlobs):
+    """Contents on a disk that can be full."""
+
+    full = False
+
+    def keep(self, chunks: Iterable[bytes]) -> tuple[str, int]:
+        if self.full:
+            raise StoreError("No space is left.")
+        return super().keep(chunks)
+
+
+class CommandWorld:
+    """A disk, a journal, blobs and commands that outlive the executor."""
+
+    def __init__(self, case: CommandCase) -> None:
+        self.case = case
+        self.fuse = Fuse()
+        self.hands = MemoryHands(START, self.fuse)
+        self.journal = MemoryJournal(self.fuse)
+        self.blobs = FillingBlobs()
+        for node in (MINE, OLD, NEW, LATER):
+            self.blobs.keep([node.content])
+        self.commander = MemoryCommander(self.hands, self.blobs, SCRIPTS)
+        self.approved = yes(case.operations)
+        self.said: list[Said] = []
+
+    def apply(self) -> None:
+        self._watch(self.executor().apply(self.approved, "run"))
+
+    def recover(self, way: Way = "auto") -> None:
+        if self.entries:
+            self._watch(self.executor().recover(self.approved.plan, "run", way))
+
+    def cut(self, work: Callable[[], None], moment: int, *, power: bool) -> bool:
+        """Runs until the moment comes; tells whether it came before the end."""
+        self.fuse.at, self.fuse.count = moment, 0
+        try:
+            work()
+        except Crash:
+            if power:
+                self.hands.lose_power()
+            return True
+        finally:
+            self.fuse.at, self.fuse.count = None, 0
+        return False
+
+    @property
+    def entries(self) -> list[Entry]:
+        return self.journal.read("run")
+
+    @property
+    def kinds(self) -> list[str]:
+        return [type(entry).__name__ for entry in self.entries]
+
+    @property
+    def outcome(self) -> str:
+        """How the run stands, as a person would be told."""
+        entries = self.entries
+        if not entries:
+            return "not started"
+        last = entries[-1]
+        if isinstance(last, Finished):
+            return last.outcome
+        backs = read_backs(entries, self.blobs)
+        step = course(self.case.operations, entries, backs).step
+        return "needs_you" if step is Step.WAIT else f"unfinished: {step}"
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        entries = self.entries
+        last = entries[-1] if entries else None
+        if isinstance(last, Finished):
+            return last.results
+        return run_results(self.case.operations, entries, read_backs(entries, self.blobs))
+
+    @property
+    def files(self) -> Files:
+        """The person's files, without slots."""
+        return {p: node for p, node in self.hands.files.items() if not inside(p, STAGE)}
+
+    @property
+    def slots(self) -> list[bytes]:
+        return [path for path in self.hands.files if inside(path, STAGE)]
+
+    @property
+    def reasons(self) -> list[tuple[int, bytes, str]]:
+        """What the last halt says: which operation, where, and why."""
+        halts = [entry for entry in self.entries if isinstance(entry, Halted)]
+        return [(c.index, c.path, c.reason) for c in halts[-1].conflicts] if halts else []
+
+    def ran(self) -> list[tuple[int, int, str]]:
+        """How commands ended, in order: index, exit code, what cut them short."""
+        return [(e.index, e.code, e.cut) for e in self.entries if isinstance(e, Ran)]
+
+    def times(self, names: Sequence[bytes]) -> list[int]:
+        return [self.commander.began.count(name) for name in names]
+
+    def executor(self) -> Executor:
+        return Executor(self.hands, self.blobs, self.journal, self.commander)
+
+    def _watch(self, work: Iterator[Progress | Said]) -> None:
+        for step in work:
+            if isinstance(step, Said):
+                self.said.append(step)

@@ -1,0 +1,314 @@
+"""Commands between segments of files: recorded before and after, and a halt where one fails."""
+
+from collections.abc import Callable, Iterator, Sequence
+from errno import EIO
+
+import pytest
+from tests.execute.commands import (
+    ALONE,
+    BETWEEN,
+    BUILT,
+    FAILING,
+    LATER,
+    LOGGED,
+    MAKE,
+    NEW,
+    OLD,
+    START,
+    WRITE_A,
+    WRITE_B,
+    CommandCase,
+    CommandWorld,
+    run,
+)
+
+from assent.core.changes import decoded
+from assent.core.course import ran
+from assent.core.errors import Drift, Refused, StoreError
+from assent.core.journal import Finished, Running, Said
+from assent.core.operation import Operation, RunCommand, WriteFile
+from assent.core.permit import Permit, permit_text, permitted
+from assent.core.plan import Plan
+from assent.core.process import Chunk, Ended
+from assent.execute.commanding import EDGE, NoCommands, Output
+from assent.execute.executor import Executor
+from assent.testing.memory_commander import MemoryCommander, Script
+from assent.testing.memory_workspace import MemoryHands, Node
+
+THEIRS = Node(b"somebody else's", 0o600)
+
+
+def case(*operations: Operation) -> CommandCase:
+    return CommandCase("", operations, {})
+
+
+def applied(*operations: Operation) -> CommandWorld:
+    world = CommandWorld(case(*operations))
+    world.apply()
+    return world
+
+
+def test_g5_the_journal_says_what_comes_next_before_it_comes() -> None:
+    world = applied(*BETWEEN.operations)
+    assert world.kinds == [
+        "Started", "Committed", "Settled", "Swept",
+        "Running", "Ran",
+        "Entered", "Committed", "Settled", "Finished",
+    ]  # fmt: skip
+    last = world.entries[-1]
+    assert last == Finished("done", ("done",) * 4, (b"w/deep", b"w/deep/er"))
+    assert (world.files, world.slots) == (BETWEEN.finish, [])
+
+
+def test_a_plan_without_commands_has_the_journal_that_it_always_had() -> None:
+    assert applied(WRITE_A, WRITE_B).kinds == ["Started", "Committed", "Settled", "Finished"]
+
+
+def test_law_5_that_a_command_runs_is_durable_before_it_begins() -> None:
+    world = CommandWorld(ALONE)
+    work = world.executor().apply(world.approved, "run")
+    assert next(work) == Said(0, b"building\n")
+    assert (world.kinds, world.commander.began) == (["Started", "Running"], [b"build"])
+    for moment in range(20):
+        world = CommandWorld(ALONE)
+        world.cut(world.apply, moment, power=True)
+        assert not world.commander.began or "Running" in world.kinds
+
+
+def test_what_a_command_changed_and_said_is_kept() -> None:
+    world = applied(*BETWEEN.operations)
+    end = ran(world.entries)[2][0]
+    assert (end.index, end.code, end.cut) == (2, 0, "")
+    assert world.blobs.read(end.output) == b"building\n"
+    changes = decoded(world.blobs.read(end.changes))
+    assert {op.path for op in changes.operations} == {b"w/a", b"w/gone", b"w/log", b"w/out/x"}
+    assert world.said == [Said(2, b"building\n")]
+
+
+def test_a_command_is_told_the_digest_and_what_the_run_changed_so_far() -> None:
+    world = applied(WRITE_A, run(b"build"), WRITE_B, run(b"note"))
+    digest = world.approved.plan.digest
+    built = (b"w/a", b"w/gone", b"w/log", b"w/out/x")
+    assert world.commander.asked == [(digest, (b"w/a",)), (digest, tuple(sorted((*built, b"w/b"))))]
+
+
+@pytest.mark.parametrize(
+    ("operations", "error"),
+    [
+        ((WRITE_A, run(b"build"), run(b"unheard of")), Refused),
+        ((run(b"build"), WriteFile(b"w/a", LATER.state, NEW.state)), Drift),
+        ((run(b"build"), WriteFile(b"w/a", OLD.state, THEIRS.state)), StoreError),
+        ((WRITE_A, run(b"build"), WriteFile(b"w/b", OLD.state, THEIRS.state)), StoreError),
+    ],
+)
+def test_f65_what_can_be_refused_before_the_start_spends_nothing(
+    operations: tuple[Operation, ...], error: type[Exception]
+) -> None:
+    world = CommandWorld(case(*operations))
+    with pytest.raises(error):
+        world.apply()
+    assert (world.entries, world.files, world.commander.began) == ([], START, [])
+
+
+def test_law_1_a_permit_covers_no_command() -> None:
+    world = CommandWorld(ALONE)
+    plan = Plan(permit_text("s", "c", "mode", ""), (WRITE_A, run(b"build")))
+    permit = Permit("p", "s", "c", "mode", "", plan.digest, "")
+    with pytest.raises(Refused, match="files alone"):
+        list(world.executor().apply(permitted(plan, permit), "run"))
+    assert (world.entries, world.commander.began) == ([], [])
+
+
+def test_without_anybody_to_run_commands_a_plan_with_one_is_refused() -> None:
+    world = CommandWorld(ALONE)
+    with pytest.raises(Refused, match="cannot run here"):
+        list(Executor(world.hands, world.blobs, world.journal).apply(world.approved, "run"))
+    assert world.entries == []
+    nobody = NoCommands()
+    with pytest.raises(Refused):
+        nobody.record()
+    with pytest.raises(Refused):
+        nobody.run(run(b"build"), "", ())
+    assert not nobody.changes("").known  # where a run has to be taken up all the same
+
+
+@pytest.mark.parametrize(
+    ("failing", "results", "reason"),
+    [
+        (FAILING[0], ("done", "failed", "not_started"), "ended with exit code 3"),
+        (FAILING[2], ("done", "done", "failed"), "ended before it was done (time)"),
+    ],
+)
+def test_law_6_a_failed_command_halts_the_run(
+    failing: CommandCase, results: tuple[str, ...], reason: str
+) -> None:
+    world = applied(*failing.operations)
+    assert (world.outcome, world.results) == ("needs_you", results)
+    assert [(path, reason in words) for _, path, words in world.reasons] == [(b"", True)]
+    began = list(world.commander.began)
+    world.recover()
+    assert (world.outcome, world.commander.began) == ("needs_you", began)
+
+
+def test_g5_resume_runs_a_failed_command_again_and_goes_on() -> None:
+    world = applied(WRITE_A, run(b"break"), WRITE_B)
+    world.commander.scripts[b"break"] = Script()
+    world.recover("resume")
+    assert (world.outcome, world.results) == ("done", ("done",) * 3)
+    assert world.commander.began == [b"break", b"break"]
+    assert [(end.code, bool(end.changes)) for end in ran(world.entries)[1]] == [
+        (3, True),
+        (0, True),
+    ]
+    assert world.files == {**START, b"w/a": NEW, b"w/b": NEW, b"w/log": LATER, b"w/out/y": BUILT}
+
+
+def test_g5_accept_keeps_everything_and_says_what_never_began() -> None:
+    world = applied(WRITE_A, run(b"break"), WRITE_B)
+    files = world.files
+    world.recover("accept")
+    assert world.entries[-1] == Finished("done", ("done", "failed", "not_started"))
+    assert world.files == files
+
+
+def test_g5_roll_back_takes_everything_back_that_is_recorded() -> None:
+    world = applied(
+        MAKE, run(b"build"), WRITE_B, run(b"break"), WriteFile(b"w/b", NEW.state, OLD.state)
+    )
+    world.recover("roll_back")
+    assert world.entries[-1] == Finished(
+        "rolled_back", ("undone", "undone", "undone", "failed", "not_started")
+    )
+    assert world.files == START
+    assert not {b"w/deep", b"w/deep/er"} & world.hands.folders
+
+
+def crashed(*operations: Operation) -> CommandWorld:
+    """Returns a world whose process died while its first command ran."""
+    for moment in range(1_000):
+        world = CommandWorld(case(*operations))
+        if world.cut(world.apply, moment, power=False) and world.files.get(b"w/log") == LOGGED:
+            return world
+    raise AssertionError("unreachable")
+
+
+def test_law_6_a_command_whose_end_nobody_saw_is_unknown_and_its_changes_are_recorded() -> None:
+    world = crashed(WRITE_A, run(b"build"), WRITE_B)
+    assert isinstance(world.entries[-1], Running)
+    world.recover()
+    assert (world.outcome, world.results) == ("needs_you", ("done", "unknown", "not_started"))
+    assert world.ran() == [(1, -1, "unknown")]
+    assert "not on record" in world.reasons[0][2]
+    world.recover("roll_back")
+    assert (world.outcome, world.files) == ("rolled_back", START)
+    assert world.results == ("undone", "unknown", "not_started")
+
+
+def test_law_6_going_on_right_after_a_crash_still_asks_about_the_command() -> None:
+    world = crashed(WRITE_A, run(b"build"), WRITE_B)
+    world.recover("resume")
+    assert (world.outcome, world.commander.began) == ("needs_you", [b"build"])
+    world.recover("resume")
+    assert (world.outcome, world.commander.began) == ("done", [b"build", b"build"])
+    assert world.files == {p: n for p, n in BETWEEN.finish.items() if p != MAKE.path}
+
+
+def test_a_person_who_interrupts_a_command_ended_it_which_is_known() -> None:
+    world = CommandWorld(ALONE)
+    work = world.executor().apply(world.approved, "run")
+    assert next(work) == Said(0, b"building\n")
+    work.close()
+    assert world.ran() == [(0, 130, "interrupted")]
+    world.recover()
+    assert (world.outcome, world.results) == ("needs_you", ("failed",))
+    assert world.reasons == [(0, b"", "the command was interrupted")]
+
+
+def test_a_command_before_which_nothing_can_be_recorded_does_not_begin() -> None:
+    world = CommandWorld(case(WRITE_A, run(b"build")))
+    world.blobs.full = True
+    world.apply()
+    assert (world.outcome, world.results) == ("needs_you", ("done", "not_started"))
+    assert world.reasons == [(1, b"", "it did not begin: No space is left.")]
+    assert world.commander.began == []
+    world.blobs.full = False
+    world.recover("resume")
+    assert world.outcome == "done"
+
+
+class Troubled(MemoryCommander):
+    """Commands that end, and something that goes wrong while they do."""
+
+    def __init__(self, world: CommandWorld, trouble: Callable[[CommandWorld], None]) -> None:
+        super().__init__(world.hands, world.blobs, world.commander.scripts)
+        self._world = world
+        self._trouble = trouble
+
+    def run(
+        self, command: RunCommand, digest: str, paths: Sequence[bytes]
+    ) -> Iterator[Chunk | Ended]:
+        for part in super().run(command, digest, paths):
+            if isinstance(part, Ended):
+                self._trouble(self._world)
+            yield part
+
+
+class Unsynced(MemoryHands):
+    """Hands on a disk that breaks, and then does not take what others wrote."""
+
+    broken = False
+
+    def sync(self, *, foreign: bool = False) -> None:
+        if foreign and self.broken:
+            raise OSError(EIO, "Input/output error")
+        super().sync()
+
+
+def fill_up(world: CommandWorld) -> None:
+    world.blobs.full = True
+
+
+def lose(world: CommandWorld) -> None:
+    raise StoreError("The process is gone.")
+
+
+def refuse(world: CommandWorld) -> None:
+    raise Refused("No sandbox holds.")
+
+
+def unplug(world: CommandWorld) -> None:
+    assert isinstance(world.hands, Unsynced)
+    world.hands.broken = True
+
+
+@pytest.mark.parametrize(
+    ("trouble", "end", "result"),
+    [
+        (fill_up, (0, 0, "record"), "failed"),
+        (unplug, (0, 0, "disk"), "failed"),
+        (lose, (0, -1, "unknown"), "unknown"),
+        (refuse, (0, 126, "start"), "failed"),
+    ],
+)
+def test_law_6_a_command_that_ended_well_halts_if_that_cannot_be_vouched_for(
+    trouble: Callable[[CommandWorld], None], end: tuple[int, int, str], result: str
+) -> None:
+    world = CommandWorld(case(run(b"build"), WRITE_B))
+    world.hands = Unsynced(START, world.fuse)
+    world.commander = Troubled(world, trouble)
+    world.apply()
+    assert (world.outcome, world.results) == ("needs_you", (result, "not_started"))
+    assert world.ran() == [end]
+    assert world.files[b"w/b"] == OLD
+
+
+def test_output_keeps_its_beginning_and_its_end() -> None:
+    output = Output()
+    for _ in range(20):
+        output.add(b"a" * (EDGE // 4))
+    output.add(b"the end")
+    kept = b"".join(output.kept())
+    missing = 5 * EDGE + len(b"the end") - 2 * EDGE
+    assert kept.startswith(b"a" * EDGE + b"\n[%d bytes are not kept]\n" % missing)
+    assert kept.endswith(b"a" * (EDGE - len(b"the end")) + b"the end")
+    assert [*Output().kept()] == [b"", b"", b""]

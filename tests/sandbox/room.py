@@ -1,0 +1,60 @@
+"""A workspace with a repository, beside files that are not its own, and commands that run there."""
+
+import os
+from pathlib import Path
+
+import msgspec
+from tests.sandbox.cell import Outcome, gathered
+
+from assent.core.process import Errand, Hold, Limits, Standing
+from assent.sandbox.process import LocalProcess
+from assent.sandbox.trial.standing import Standings
+from assent.sandbox.view.sight import Sight
+
+
+class Known(Standings):
+    """Stands as it is told, so that no test makes the whole self-test again."""
+
+    def __init__(self, standing: Standing) -> None:
+        self._told = standing
+
+    def standing(self) -> Standing:
+        return self._told
+
+
+class Room(msgspec.Struct, frozen=True):
+    """`work` is the workspace in a base folder, `home` the person's, `state` Assent's."""
+
+    base: Path
+    hold: Standing = Standing(Hold.HELD)
+    name: str = "work"
+
+    @property
+    def root(self) -> Path:
+        return self.base / self.name
+
+    def process(self, **variables: str) -> LocalProcess:
+        environment = {"PATH": os.defpath, "HOME": str(self.base / "home"), **variables}
+        hidden = [os.fsencode(self.base / "state")]
+        sight = Sight(os.fsencode(self.root), os.fsencode(self.base / "home"), hidden, environment)
+        return LocalProcess(sight, Known(self.hold), environment, ["MY_MODEL"])
+
+    def perform(self, line: str, *, confined: bool = True, **limits: float) -> Outcome:
+        """Runs a line by the shell."""
+        wanted = Limits(**{"seconds": 30, **limits})  # type: ignore[arg-type]
+        root = os.fsencode(self.root)
+        return gathered(self.process().perform(Errand(line), root, wanted, confined=confined))
+
+    def do(self, errand: Errand, folder: str = "") -> Outcome:
+        """Runs an errand in a folder of the workspace."""
+        where = os.fsencode(self.root / folder)
+        return gathered(self.process().perform(errand, where, Limits(seconds=30)))
+
+
+def furnished(base: Path) -> Room:
+    """Makes the folders of a room, with a key and a secret in them."""
+    for folder in ("work/.git/hooks", "work/.opencode", "home", "state"):
+        (base / folder).mkdir(parents=True)
+    (base / "state/key").write_text("the key\n", encoding="utf-8")
+    (base / "work/.env").write_text("TOKEN=1\n", encoding="utf-8")
+    return Room(base)

@@ -1,0 +1,165 @@
+"""The difference between a plan and the one that a person read, as values, lines and JSON."""
+
+import msgspec
+import pytest
+from tests.views.values import delete, move, review, write
+
+from assent.core.digest import sha256
+from assent.core.operation import Operation, RunCommand
+from assent.core.plan import Plan, ReliedOn, Scope
+from assent.views.changes import NEVER, Changed, Since, since, since_lines, since_row
+from assent.views.diff import LIMIT
+from assent.views.lines import Line
+from assent.views.review import OperationReview, changes_json, changes_lines, review_lines
+
+CONTENTS = (b"", b"x\n", b"one\n", b"two\n", b"\0\1", b"\0\2")
+BLOBS = {sha256(content): content for content in CONTENTS}
+MAKE = RunCommand((b"make",))
+
+
+def plan(*operations: Operation, text: bytes = b"# Plan\n") -> Plan:
+    return Plan(text, operations)
+
+
+def found(was: Plan, now: Plan) -> Since:
+    return since(was, now, BLOBS.__getitem__)
+
+
+def texts(difference: Since) -> list[str]:
+    return [line.text for line in since_lines(difference)]
+
+
+def test_g9_the_very_same_plan() -> None:
+    one = plan(write(b"a", None, b"one\n"), MAKE)
+    same = found(one, one)
+    assert same == Since(one.digest, same=one.ids)
+    assert same.nothing
+    assert texts(same)[1:] == ["Nothing changed: this is the plan that you read.", ""]
+
+
+def test_g9_what_left_joined_and_changed() -> None:
+    was = plan(write(b"a", None, b"one\n"), write(b"b", None, b"x\n"), MAKE)
+    now = plan(MAKE, write(b"a", None, b"two\n"), delete(b"c", b"x\n"))
+    difference = found(was, now)
+    diff = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-one\n+two\n"
+    assert difference == Since(
+        was.digest,
+        added=((now.ids[2], now.operations[2]),),
+        removed=((was.ids[1], was.operations[1]),),
+        changed=(Changed((was.ids[0], was.operations[0]), (now.ids[1], now.operations[1]), diff),),
+        same=(now.ids[0],),
+    )
+    assert list(since_lines(difference)) == [
+        Line("heading", f"Since you last read this (digest {was.digest[:12]}…)"),
+        Line("removed", "left     write b"),
+        Line("added", "joined   delete c"),
+        Line("hunk", "changed  write a"),
+        Line("dim", "--- a/a"),
+        Line("dim", "+++ b/a"),
+        Line("hunk", "@@ -1 +1 @@"),
+        Line("removed", "-one"),
+        Line("added", "+two"),
+        Line("plain", "1 operation is as you read before."),
+        Line("plain"),
+    ]
+
+
+CHANGED = {
+    "binary": (write(b"a", None, b"\0\1"), write(b"a", None, b"\0\2"), None, "write a"),
+    "made on other content": (
+        write(b"a", b"x\n", b"two\n"),
+        write(b"a", b"one\n", b"two\n"),
+        "",
+        "write a",
+    ),
+    "mode": (
+        write(b"a", None, b"x\n"),
+        msgspec.structs.replace(
+            write(b"a", None, b"x\n"),
+            after=msgspec.structs.replace(write(b"a", None, b"x\n").after, mode=0o755),
+        ),
+        "old mode 644\nnew mode 755\n",
+        "write a",
+    ),
+    "another kind": (
+        write(b"a", b"x\n", b"one\n"),
+        delete(b"a", b"x\n"),
+        "--- a/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n",
+        "write a became delete a",
+    ),
+    "another name": (move(b"a", b"b"), move(b"a", b"c"), "", "move a → b became move a → c"),
+}
+
+
+@pytest.mark.parametrize(("was", "now", "diff", "title"), CHANGED.values(), ids=CHANGED)
+def test_g9_an_operation_on_the_same_path(
+    was: Operation, now: Operation, diff: str | None, title: str
+) -> None:
+    difference = found(plan(was), plan(now))
+    assert [one.diff for one in difference.changed] == [diff]
+    assert (difference.added, difference.removed, difference.nothing) == ((), (), False)
+    lines = texts(difference)
+    assert f"changed  {title}" in lines
+    other = was.before != now.before  # type: ignore[union-attr]
+    assert ("It is made on other content than before." in lines) == other
+    assert ("Not shown as text, because it is binary or too large." in lines) == (diff is None)
+
+
+def test_g9_what_is_too_large_is_not_read() -> None:
+    large = write(b"a", None, b"x\n")
+    huge = msgspec.structs.replace(large.after, size=LIMIT + 1, digest="0" * 64)
+    (changed,) = found(plan(large), plan(msgspec.structs.replace(large, after=huge))).changed
+    assert changed.diff is None
+
+
+def test_g9_another_order_and_equal_commands() -> None:
+    one, two = write(b"a", None, b"one\n"), write(b"b", None, b"two\n")
+    difference = found(plan(one, two), plan(two, one))
+    assert (difference.moved, difference.nothing) == (True, False)
+    assert "The order of the operations changed." in texts(difference)
+    more = found(plan(MAKE), plan(MAKE, MAKE))
+    assert (len(more.added), len(more.same), more.moved) == (1, 1, False)
+
+
+def test_g9_text_scope_and_relied_on_files() -> None:
+    was = Plan(b"# A\n", (), Scope(("a", "b"), ("make",)), (ReliedOn(b"x", "1" * 64),))
+    now = Plan(
+        b"# B\n",
+        (),
+        Scope(("b", "\u202ec"), ("make",)),
+        (ReliedOn(b"x", "2" * 64), ReliedOn(b"y", "3" * 64)),
+    )
+    difference = found(was, now)
+    assert difference.text_diff == ("--- as you read it\t\n+++ now\n@@ -1 +1 @@\n-# A\n+# B\n")
+    assert difference.declared == (
+        "no longer may touch  a",
+        "now may touch  <U+202E>c",
+        "relies on  x  111111111111 → 222222222222",
+        "relies on  y  nothing → 333333333333",
+    )
+    swapped = found(Plan(b"", (), Scope(("a", "b"))), Plan(b"", (), Scope(("b", "a"))))
+    assert swapped.declared == ("may touch: the same, in another order",)
+
+
+def test_g9_as_json() -> None:
+    was, now = plan(write(b"a", None, b"one\n")), plan(write(b"a", None, b"two\n"))
+    row = since_row(found(was, now))
+    assert row is not None
+    operations = row.pop("operations")
+    assert row == {"digest": was.digest, "text_diff": "", "declared": []}
+    assert isinstance(operations, dict)
+    assert list(operations) == ["added", "removed", "changed", "same", "moved"]
+    assert operations["changed"][0]["was"]["id"] == was.ids[0]
+    assert since_row(None) is None
+
+
+def test_g9_marks_only_where_something_was_read() -> None:
+    op = write(b"a", None, b"x\n")
+    one = msgspec.structs.replace(
+        review(), operations=(OperationReview("1", op, "reversible"),), since=None
+    )
+    assert "1. write a (reversible)" in [line.text for line in review_lines(one)]
+    read = msgspec.structs.replace(one, since=Since("d" * 64, same=("2",)))
+    assert "1. write a (reversible, new to you)" in [line.text for line in review_lines(read)]
+    assert NEVER in [line.text for line in changes_lines(one)]
+    assert changes_json(one) == {"plan_id": "01plan", "digest": "d" * 64, "since": None}

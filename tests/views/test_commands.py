@@ -1,0 +1,136 @@
+"""A command in a review: how it is confined, what undo covers; and what it says while it runs."""
+
+import pytest
+
+from assent.core.journal import Said
+from assent.core.operation import RunCommand
+from assent.views.ansi import ansi
+from assent.views.commands import brief, command_lines, confinement, remarks
+from assent.views.foreseen import Foreseen
+from assent.views.spoken import Spoken
+
+MAKE = RunCommand((b"make",))
+KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
+
+
+@pytest.mark.parametrize(
+    ("op", "words"),
+    [
+        (MAKE, "In the sandbox: it may write in the workspace, nowhere else, and has no network."),
+        (
+            RunCommand((b"make",), network=True),
+            "In the sandbox: it may write in the workspace, nowhere else, and may use the network.",
+        ),
+        (
+            RunCommand((b"make",), profile="unconfined"),
+            "WITHOUT THE SANDBOX: it can do whatever you can.",
+        ),
+        (
+            RunCommand((b"git",), profile="commit"),
+            "In the sandbox: it commits what this run changed. It may write git's objects, "
+            "references and index, but not its settings and hooks, nor any file, and has no "
+            "network.",
+        ),
+    ],
+)
+def test_how_a_command_is_confined_is_said_in_words(op: RunCommand, words: str) -> None:
+    assert confinement(op) == words
+    assert words in "\n".join(ansi(command_lines(op), color=False))
+
+
+COVERED = (
+    "Undo puts back the files of the workspace that it changed. Files that git ignores, files over "
+    "16 MB, and anything outside are not put back."
+)
+OWN = "Undo runs its undo command, and leaves to that whatever this one changed."
+
+
+@pytest.mark.parametrize(
+    ("op", "told", "words"),
+    [
+        (MAKE, Foreseen(), (COVERED,)),
+        (RunCommand((b"make",), undo=(b"x",)), Foreseen(), (OWN,)),
+        (
+            RunCommand((b"make",), network=True),
+            Foreseen(network=True),
+            (COVERED, "What it does over the network cannot be taken back."),
+        ),
+        (
+            RunCommand((b"make",), profile="unconfined"),
+            Foreseen(network=True, outside=True),
+            (COVERED, "What it does outside the workspace is neither recorded nor put back."),
+        ),
+        (
+            RunCommand((b"git",), profile="commit"),
+            Foreseen(),
+            ("Undo leaves the commit that it makes.",),
+        ),
+        (
+            MAKE,
+            Foreseen(network=True, outside=True),
+            (
+                COVERED,
+                "It seems to need the network, which it does not get: it may fail.",
+                "It seems to write outside the workspace, which the sandbox does not let it.",
+            ),
+        ),
+        (
+            MAKE,
+            Foreseen(danger="It is bad."),
+            ("No model gets to run this, whoever says yes: It is bad.", COVERED),
+        ),
+    ],
+)
+def test_what_undo_covers_is_said_before_the_yes(
+    op: RunCommand, told: Foreseen, words: tuple[str, ...]
+) -> None:
+    assert remarks(op, told, 16) == words
+
+
+def test_without_a_limit_none_is_named() -> None:
+    assert "MB" not in remarks(MAKE, Foreseen(), 0)[0]
+
+
+def test_a_long_command_is_short_where_all_of_it_stands_nearby() -> None:
+    op = RunCommand(script=b"echo " + b"x" * 200 + b"\nrm y\n")
+    assert brief(op) == f"echo {'x' * 67}…"
+    assert "rm y" in "\n".join(ansi(command_lines(op), color=False))
+
+
+def test_a_command_hides_nothing() -> None:
+    text = "\n".join(ansi(command_lines(RunCommand((b"a\x1b[2J", b"\xff", b"b c"))), color=False))
+    assert "\x1b" not in text
+    assert "$ 'a<U+001B>[2J' '\\xff' 'b c'" in text
+
+
+def _shown(*said: Said) -> list[str]:
+    spoken = Spoken()
+    return [*[line for each in said for line in spoken.take(each)], *spoken.rest()]
+
+
+def test_what_a_command_says_is_shown_in_whole_lines() -> None:
+    pieces = Said(0, b"one\ntw"), Said(0, b"o\nthr"), Said(0, b"ee")
+    assert _shown(*pieces) == ["one", "two", "three"]
+    assert list(Spoken().take(Said(0, b"not yet"))) == []
+
+
+def test_two_voices_are_not_mixed_in_one_line() -> None:
+    said = Said(0, b"out"), Said(0, b"err", error=True), Said(0, b"put\n")
+    assert _shown(*said, Said(0, b"or\n", error=True)) == ["output", "error"]
+
+
+def test_the_next_command_begins_a_line_of_its_own() -> None:
+    assert _shown(Said(0, b"no end"), Said(1, b"new\n")) == ["no end", "new"]
+
+
+def test_what_is_cut_in_the_middle_of_a_character_is_one() -> None:
+    first, second = "é\n".encode()[:1], "é\n".encode()[1:]
+    assert _shown(Said(0, first), Said(0, second)) == ["é"]
+    assert _shown(Said(0, b"\xff\n")) == ["\\xff"]
+
+
+def test_f92_what_a_command_says_shows_no_secret_and_hides_nothing() -> None:
+    found = _shown(Said(0, f"key {KEY[:9]}".encode()), Said(0, f"{KEY[9:]}\n\x1b[2Jx\n".encode()))
+    assert found[-1] == "<U+001B>[2Jx"
+    assert KEY not in "".join(found)
+    assert "[masked:" in found[0]

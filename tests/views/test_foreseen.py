@@ -1,0 +1,127 @@
+"""What a command's text says: deletions, network, installations, places outside, the scope."""
+
+import pytest
+
+from assent.core.operation import RunCommand
+from assent.core.plan import Scope
+from assent.gate.shell.lines import read_line
+from assent.views.foreseen import Foreseen, foreseen, line_of
+
+ROOT = "/srv/app"
+
+
+def seen(text: str, *, read: bool = True, scope: Scope | None = None, cwd: bytes = b"") -> Foreseen:
+    op = RunCommand(script=text.encode(), cwd=cwd)
+    line = read_line(line_of(op), root=ROOT) if read else None
+    return foreseen(op, line, ROOT, scope or Scope())
+
+
+@pytest.mark.parametrize("read", [True, False], ids=["read", "roughly"])
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("make test", ""),
+        ("cat a | sort > b", ""),
+        ("echo rm", ""),
+        ("rm -r build", "deletes"),
+        ("make && /bin/rm x", "deletes"),
+        ("git clean -fd", "deletes"),
+        ("find . -name '*.o' -delete", "deletes"),
+        ("git reset --hard", "deletes"),
+        ("git push origin main", "network"),
+        ("curl -o a https://example.org/a", "network"),
+        ("ssh host true", "network"),
+        ("pip install x", "installs network"),
+        ("python3 -m pip install x", "installs network"),
+        ("cd web && npm ci", "installs network"),
+        ("go get example.org/x", "installs network"),
+        ("make install", "installs"),
+        ("sudo make", "outside"),
+        ("systemctl restart x", "outside"),
+        ("sudo apt-get install x", "installs network outside"),
+        ("echo x > /etc/hosts", "outside"),
+        ("cp a ../b", "outside"),
+        ("touch ~/x", "outside"),
+        ("echo x > /tmp/a", ""),
+        ("echo x > /srv/app/a", ""),
+        ("echo x 2>/dev/null > a", ""),
+    ],
+)
+def test_what_a_line_says(text: str, codes: str, read: bool) -> None:
+    found = seen(text, read=read)
+    words = codes.split()
+    assert [found.installs, found.network, found.deletes, found.outside] == [
+        word in words for word in ("installs", "network", "deletes", "outside")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("timeout 60 rm -r x", Foreseen(deletes=True)),
+        ("ls | xargs rm", Foreseen(deletes=True)),
+        ("find . -name x -exec rm {} +", Foreseen(deletes=True)),
+        ("bash -c 'pip install x'", Foreseen(installs=True, network=True)),
+        ("if [ -d x ]; then git fetch; fi", Foreseen(network=True)),
+        ("echo $(curl https://example.org)", Foreseen(network=True)),
+        ("(cd web && rm a)", Foreseen(deletes=True)),
+    ],
+)
+def test_wrappers_and_nested_lines_are_looked_into(text: str, wanted: Foreseen) -> None:
+    found = seen(text)
+    assert (found.installs, found.network, found.deletes) == (
+        wanted.installs, wanted.network, wanted.deletes,
+    )  # fmt: skip
+
+
+def test_a_folder_below_can_be_left_without_leaving_the_workspace() -> None:
+    assert not seen("touch ../x", cwd=b"web").outside
+    assert seen("touch ../../x", cwd=b"web").outside
+
+
+def test_an_argument_vector_is_no_shell_line() -> None:
+    op = RunCommand((b"echo", b"rm -r x; curl y > /etc/z", b"$HOME"))
+    found = foreseen(op, read_line(line_of(op)), ROOT)
+    assert found == Foreseen()
+    rm = RunCommand((b"rm", b"a b"))
+    assert foreseen(rm, read_line(line_of(rm)), ROOT) == Foreseen(deletes=True)
+
+
+def test_without_the_sandbox_everything_outside_is_in_reach() -> None:
+    assert foreseen(RunCommand((b"true",), profile="unconfined")).outside
+
+
+SCOPE = Scope((), ("make", "npm test", "python tools/gen.py", "sh build.sh"))
+
+
+@pytest.mark.parametrize(
+    ("text", "covered"),
+    [
+        ("make", True),
+        ("make test -j2", True),
+        ("maker", False),
+        ("./make", False),
+        ("npm test -- x", True),
+        ("npm install", False),
+        ("make && npm test", True),
+        ("make && rm x", False),
+        ("make $(rm x)", False),
+        ("sudo make", False),
+        ("python tools/gen.py", True),
+        ("python tools/gen.py --all", False),
+        ("python -c 1", False),
+        ("sh build.sh", True),
+        ("sh build.sh x", False),
+        ("$tool", False),
+    ],
+)
+def test_f84_a_declared_prefix_covers_programs_and_interpreters_only_to_the_letter(
+    text: str, covered: bool
+) -> None:
+    assert seen(text, scope=SCOPE).covered is covered
+    assert seen(text).covered
+
+
+def test_what_nobody_should_run_is_said() -> None:
+    assert seen("rm -rf .").danger == "It deletes a whole home, system, workspace or repository."
+    assert seen("rm -rf build").danger == ""
