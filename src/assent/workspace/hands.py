@@ -17,6 +17,7 @@ from assent.workspace.removal import SIDE_BY_SIDE, remove_side_by_side
 from assent.workspace.renames import NO_FLAG, finish_link, rename_without_flag
 from assent.workspace.slots import Slots
 from assent.workspace.states import Digests, States
+from assent.workspace.twins import refuse_twins
 from assent.workspace.unsynced import Unsynced
 from assent.workspace.whole import whole_folders, without
 
@@ -58,6 +59,7 @@ class LocalHands:
         self._folders.forget()
         self._slots.forget()
         self.make_folder(STAGE)  # what is wrong with it shows before the run starts
+        refuse_twins(self._disk, self._folders, operations)
         mounts = mounts_below(self._disk, self._root)
         layout = lay_out(self._folders, mounts, run, operations)
         whole = without(layout, whole_folders(self._disk, self._folders, mounts, operations))

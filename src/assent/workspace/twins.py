@@ -1,0 +1,32 @@
+"""Two names of a plan that are one file, because the file system takes no notice of case."""
+
+from collections.abc import Iterable
+from errno import EEXIST
+
+from assent.core.operation import FileOperation, footprint
+from assent.core.paths import STAGE, folded, one_line
+from assent.workspace.disk import Disk
+from assent.workspace.folders import Folders
+
+
+def refuse_twins(disk: Disk, folders: Folders, operations: Iterable[FileOperation]) -> None:
+    """Raises OSError if two operations are about one file; a move may change the case alone."""
+    if not _caseless(disk, folders):
+        return
+    known: dict[bytes, tuple[int, bytes]] = {}
+    for index, op in enumerate(operations):
+        for path, *_ in footprint(op):
+            owner, name = known.setdefault(folded(path), (index, path))
+            if owner != index:
+                told = f"{one_line(name)} and {one_line(path)} are one file here"
+                raise OSError(EEXIST, told)
+
+
+def _caseless(disk: Disk, folders: Folders) -> bool:
+    """Tells whether a folder of our own is found under its name in other case, too."""
+    above, _, name = STAGE.rpartition(b"/")
+    at = folders.open(above)
+    try:
+        return disk.lstat(name.upper(), at).st_ino == disk.lstat(name, at).st_ino
+    except FileNotFoundError:
+        return False
