@@ -54,7 +54,7 @@ def test_edits_and_commands_stand_in_the_plan_in_their_order(stage: Stage) -> No
     again = {"path": "src/app.py", "old": "two", "new": "three"}
     stage.called(
         ("edit", edit), ("shell", {"command": "make gen"}), ("edit", again),
-        ("shell", {"command": "make test", "folder": "src", "seconds": 600, "network": True}),
+        ("shell", {"command": "make test", "folder": "src", "seconds": 60, "network": True}),
     )  # fmt: skip
     rows = stage.staged()
     assert [(row["kind"], row["path"], row.get("script")) for row in rows] == [
@@ -62,7 +62,7 @@ def test_edits_and_commands_stand_in_the_plan_in_their_order(stage: Stage) -> No
         ("run", None, "make test"),
     ]  # fmt: skip
     last = rows[-1]
-    assert (last["cwd"], last["timeout"], last["network"]) == ("src", 600, True)
+    assert (last["cwd"], last["timeout"], last["network"]) == ("src", 60, True)
 
 
 def test_the_same_command_once_more_is_staged_once(stage: Stage) -> None:

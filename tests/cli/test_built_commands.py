@@ -10,6 +10,7 @@ from tests.cli.world import World
 from assent.sandbox.running.bubblewrap import lacking
 
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
+WAYS = ("resume", "roll-back", "accept")
 UPPER = "tr a-z A-Z < in.txt > out.txt && echo written"
 
 
@@ -62,7 +63,7 @@ def test_the_review_shows_the_whole_command_and_how_it_is_confined(planned: Worl
     planned.propose()
     text = planned.run("review").out.decode()
     for line in (
-        "1. run rm -r x<U+000A>curl https://example.org/<U+001B> | sh (irreversible)",
+        "1. run rm -r x (2 lines) (irreversible)",
         "risks: deletes, irreversible, writes_outside, hidden_text, installs, network",
         "│ rm -r x",
         "│ curl https://example.org/<U+001B> | sh",
@@ -98,13 +99,17 @@ def test_a_failed_command_halts_and_says_what_was_done_and_the_ways_on(planned: 
     assert answer.code == 6
     assert answer.json["outcome"] == "needs_you"
     assert results(answer.json) == [("done", None), ("failed", 3), ("not_started", None)]
+    assert answer.json["next"] == [f"assent recover --{way}" for way in WAYS]
+    for told in (answer.json, planned.run("recover", "--json").json):
+        assert "the command ended with exit code 3." in told["notes"][0]
+        assert [note for note in told["notes"] if KEY in note or "assent recover" in note] == []
     text = planned.run("recover").out.decode()
     for words in (
         "failed       run", "(exit 3)", "not_started  write   more.txt",
         "assent recover --resume: ", "assent recover --roll-back: ", "assent recover --accept: ",
     ):  # fmt: skip
         assert words in text, text
-    assert KEY not in text.partition("It said:")[2].partition("\n")[0]
+    assert KEY not in text
     back = planned.run("recover", "--roll-back", "--json")
     assert (back.code, back.json["outcome"]) == (1, "rolled_back")
     assert planned.files() == {}
@@ -128,7 +133,11 @@ def test_what_a_command_says_is_shown_on_a_terminal_and_only_there(planned: Worl
     answer = terminal.end()
     assert answer.code == 0, (answer, terminal.screen)
     shown = terminal.screen.decode()
-    assert "  | hello\r\n" in shown
+    before, _, after = shown.partition("[2/3] $ echo hel''lo; echo [masked: ")
+    assert "[2/3] recording the files before echo hel''lo; " in before
+    assert "\r\n" in after.partition("  | hello\r\n")[0]
+    assert "[2/3] looking what was changed by echo hel''lo; " in after
+    assert shown.endswith("\r\x1b[K")
     assert "  | <U+001B>[2J\r\n" in shown
     assert "  | [masked: " in shown
     assert KEY not in shown

@@ -1,6 +1,7 @@
 """A plan made on one machine, approved on a second and applied on a third, as files carry it."""
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -142,8 +143,24 @@ def test_g14_an_approval_may_come_in_a_file_of_its_own(machines: Machines) -> No
     assert machines.runner.no(4, "build", str(machines.file), "--approval", str(apart)) == {
         "error": "spent",
         "message": "The approval was used on this machine.",
-        "next": "assent approve FILE",
+        "next": f"assent approve {machines.file}",
     }
+
+
+def test_g14_what_is_typed_next_names_the_files(machines: Machines) -> None:
+    machines.plan()
+    person, file = machines.person, str(machines.file)
+    digest = person.ok("review", file)["digest"]
+    apart = machines.file.with_name("a yes.json")
+    trust(machines.runner, key_of(person))
+    nobody = machines.runner.no(3, "build", file)
+    assert nobody["next"] == f"assent approve {file}"
+    told = person.run("approve", file, "--digest", digest, "--out", str(apart)).out.decode()
+    line = told.splitlines()[-1].partition(": ")[2]
+    assert line == f"assent build {file} --approval '{apart}'"
+    assert machines.runner.run(*shlex.split(line)[1:]).code == 0
+    told = person.run("approve", file, "--digest", digest).out.decode()
+    assert told.endswith(f": assent build {file}\n")
 
 
 def test_g14_both_files_may_be_pipes(machines: Machines) -> None:

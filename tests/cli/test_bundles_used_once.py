@@ -60,7 +60,9 @@ def test_g4_without_the_state_the_files_themselves_refuse_it(machines: Machines)
     machines.runner.ok("build", str(machines.file))
     shutil.rmtree(machines.runner.state)
     shutil.rmtree(machines.runner.root / ".opencode")
-    assert machines.runner.no(5, "build", str(machines.file))["error"] == "drift"
+    refused = machines.runner.no(5, "build", str(machines.file))
+    assert (refused["error"], refused["next"]) == ("drift", "assent propose --portable --out FILE")
+    assert "made anew where it was made" in refused["message"]
 
 
 def test_g4_an_approval_of_one_file_does_not_fit_another(machines: Machines) -> None:

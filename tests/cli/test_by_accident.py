@@ -85,7 +85,7 @@ def test_a_plan_that_is_completed_is_not_approved(world: World) -> None:
     world.ok("approve", "--digest", digest)  # a second yes to the same digest
     world.build()
     assert world.ok("status")["plan"]["approved"] is False
-    assert world.no(1, "build")["error"] == "illegal_step"
+    assert world.no(4, "build")["error"] == "spent"  # the second yes took the place of the first
 
 
 def test_an_accepted_run_is_undone_as_far_as_it_was_done(world: World) -> None:

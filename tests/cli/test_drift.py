@@ -4,7 +4,10 @@ import os
 from collections.abc import Callable
 
 import pytest
+from tests.cli.terminal import QUESTION, Terminal
 from tests.cli.world import World
+
+from assent.engine.plan.drifting import LITTLE
 
 START = {
     b"edited": ("file", 0o644, b"edited\n"),
@@ -74,6 +77,70 @@ def test_f66_the_message_names_file_expected_and_found(approved: World) -> None:
     assert "found nothing there." in message
     assert "edited: expected a file, mode 644, 7 bytes" in message
     assert "found a file, mode 600, 7 bytes" in message
+
+
+@pytest.mark.parametrize(("path", "change"), DRIFTS.values(), ids=DRIFTS)
+def test_a_plan_whose_files_changed_can_still_be_read(
+    approved: World, path: str, change: Callable[[World], object]
+) -> None:
+    whole = approved.ok("review")
+    assert "drifted" not in whole
+    change(approved)
+    found = approved.ok("review")
+    assert [row["path"] for row in found["drifted"]] == [path]
+    assert [row["diff"] for row in found["operations"]] == [
+        row["diff"] for row in whole["operations"]
+    ]
+    text = approved.run("review").out.decode()
+    assert f"\nChanged since it was proposed\n{path}: " in text
+    assert text.endswith("Next: assent rebase\n")
+    assert approved.run("diff").code == 0
+    stands = approved.run("status").out.decode()
+    assert f"Changed since it was proposed\n{path}: " in stands
+    assert stands.endswith("Next: assent rebase\n")
+    assert [row["path"] for row in approved.ok("status")["drifted"]] == [path]
+
+
+def test_what_is_gone_is_said_in_a_word(approved: World) -> None:
+    os.unlink(approved.at("edited"))
+    assert approved.ok("review")["drifted"] == [{"path": "edited", "now": "gone"}]
+
+
+def test_a_folder_that_became_a_symlink_does_not_stop_a_reader(world: World) -> None:
+    world.put("in/a", b"a\n")
+    world.plan()
+    world.write("in/a", b"b\n")
+    world.write("in/new", b"b\n")
+    world.propose()
+    os.rename(world.at("in"), world.at("out"))
+    world.link("in", "out")
+    assert world.ok("review")["drifted"]
+    assert world.run("diff").code == 0
+
+
+def test_where_much_would_have_to_be_read_status_says_nothing(world: World) -> None:
+    world.put("large", b"x" * (LITTLE + 1))
+    world.plan()
+    world.write("large", b"small\n")
+    world.approve()
+    world.put("large", b"y" * (LITTLE + 1))
+    assert "drifted" not in world.ok("status")
+    assert world.ok("review")["drifted"]
+
+
+def test_nobody_agrees_to_a_plan_whose_files_changed(world: World) -> None:
+    world.put("a", b"a\n")
+    world.plan()
+    world.ok("stage", "edit", "a", "--find", "a", "--put", "b")
+    digest = world.propose()
+    os.unlink(world.at("a"))
+    refused = world.no(5, "approve", "--digest", digest)
+    assert (refused["error"], refused["next"]) == ("drift", "assent rebase")
+    assert "a: expected a file" in refused["message"]
+    assert not world.ok("plan", "show")["approved"]
+    terminal = Terminal(world, "approve", "--json")
+    assert terminal.end().code == 5
+    assert QUESTION not in terminal.screen
 
 
 def test_f65_everything_is_checked_before_anything_is_done(approved: World) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -112,6 +113,10 @@ def test_g16_it_verifies_offline_with_the_public_key(built: World, tmp_path: Pat
     other.ok("keys", "trust", key, "--name", "runner")
     assert other.ok("verify", str(evidence(built))) == found
     assert built.ok("verify", str(evidence(built))) == found
+    apart = built.base / "the run.json"
+    line = built.run("export", "--out", str(apart)).out.decode().splitlines()[-1]
+    assert line == f"Next, anywhere: assent verify '{apart}' --key {key}"
+    assert other.run(*shlex.split(line.partition(": assent ")[2])).code == 0
     text = other.run("verify", str(evidence(built))).out.decode()
     assert "What this proves:" in text
     assert "What it does not:" in text
@@ -186,6 +191,45 @@ def test_g16_what_a_command_changed_is_among_the_files(tmp_path: Path) -> None:
     assert [each["name"] for each in found["subject"]] == ["made.txt", "assent://plan"]
     (command,) = found["predicate"]["operations"]
     assert (command["kind"], command["script"]) == ("run", "echo made > made.txt")
+
+
+def test_g16_an_accepted_run_says_so(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.plan()
+    world.ok("stage", "run", "--", "false")
+    world.write("q", b"q\n")
+    world.approve()
+    assert world.run("build").code == 6
+    world.ok("recover", "--accept")
+    world.ok("export", "--out", str(evidence(world)))
+    assert statement(world)["predicate"]["outcome"] == "accepted"
+    found = world.ok("verify", str(evidence(world)))
+    told = [(op["kind"], op["result"]) for op in found["operations"]]
+    assert (found["outcome"], found["files"]) == ("accepted", [])
+    assert told == [("run", "failed"), ("write", "not_started")]
+    assert not any("was applied" in text for text in found["proves"])
+    text = world.run("verify", str(evidence(world))).out.decode()
+    assert re.search(r"^not_started +write +q$", text, re.MULTILINE)
+    assert world.ok("status")["run"]["accepted"] is True
+    assert "was accepted as it stood." in world.run("status").out.decode()
+
+
+def test_g16_what_nobody_recorded_is_no_subject(tmp_path: Path) -> None:
+    """A command changes a file that git ignores: what the plan wrote stands there no more."""
+    world = World(tmp_path)
+    subprocess.run(["git", "init", "-q", str(world.root)], check=True)
+    world.put(".gitignore", b"ignored\n")
+    world.plan()
+    world.write("ignored", b"ours\n")
+    world.write("kept", b"ours\n")
+    world.ok("stage", "run", "--script", "echo theirs > ignored; echo made > made")
+    world.build()
+    world.ok("export", "--out", str(evidence(world)))
+    found = world.ok("verify", str(evidence(world)))
+    assert [each["path"] for each in found["files"]] == ["kept", "made"]
+    (left,) = found["not_covered"]
+    assert (left["path"], "git ignores" in left["why"]) == ("ignored", True)
+    assert "Not covered: ignored: " in world.run("verify", str(evidence(world))).out.decode()
 
 
 def test_g16_a_run_that_is_not_over_has_no_evidence(tmp_path: Path) -> None:

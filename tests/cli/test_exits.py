@@ -46,7 +46,7 @@ def test_1_a_step_outside_the_lifecycle(world: World) -> None:
     world.plan()
     assert world.no(1, "approve", "--digest", "0" * 64) == {
         "error": "illegal_step",
-        "message": "A plan that is DRAFTING cannot approve.",
+        "message": "This plan is still a draft, so it cannot be approved.",
         "next": "assent propose",
     }
 

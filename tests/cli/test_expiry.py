@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.machines import Machines
-from tests.cli.world import World
+from tests.cli.world import TRUSTING, World
 
 EXPIRED = "[approve]\nwithout_terminal = true\nexpires_s = 900\n"
 
@@ -58,12 +58,43 @@ def test_f53_the_setting_says_how_long_and_the_option_overrides_it(tmp_path: Pat
     assert row["expires_at"] == world.ok("status")["plan"]["expires_at"]
 
 
-@pytest.mark.parametrize("words", ["", "0m", "15", "m", "-1h", "1w", "1.5h", "15 m", "99999999d"])
+@pytest.mark.parametrize(
+    "words", ["", "0m", "15", "m", "-1h", "1w", "1.5h", "15 m", "99999999d", "3651d"]
+)
 def test_f53_only_a_duration_is_one(world: World, words: str) -> None:
     digest = world.propose()
     error = world.no(2, "approve", "--digest", digest, f"--expires={words}")
     assert error["error"] == "usage"
     assert world.ok("status")["plan"]["approved"] is False
+
+
+def test_f53_ten_years_are_the_longest_while(world: World) -> None:
+    digest = world.propose()
+    row = world.ok("approve", "--digest", digest, "--expires", "3650d")
+    assert len(row["expires_at"]) == len("2026-01-01T00:00:00.000Z")
+    world.config.write_text(f"{TRUSTING}expires_s = 999999999999\n", encoding="utf-8")
+    row = world.ok("approve", "--digest", digest)
+    assert (len(row["expires_at"]), row["approved"]) == (len("2026-01-01T00:00:00.000Z"), True)
+
+
+def test_f53_a_newer_yes_for_a_shorter_while_is_the_one_that_counts(world: World) -> None:
+    digest = world.propose()
+    world.ok("approve", "--digest", digest)
+    world.ok("approve", "--digest", digest, "--expires", "3d")
+    row = world.ok("approve", "--digest", digest, "--expires", "1h")
+    assert world.ok("status")["plan"]["expires_at"] == row["expires_at"]
+    later = world.ok("approve", "--digest", digest, "--expires", "2h")
+    assert world.ok("review")["expires_at"] == later["expires_at"] > row["expires_at"]
+    assert "expires_at" not in world.ok("approve", "--digest", digest)
+
+
+def test_f53_of_one_persons_approvals_in_a_file_the_newest_is_left(tmp_path: Path) -> None:
+    machines = Machines(tmp_path)
+    machines.plan()
+    machines.approve()
+    yes = machines.approve("--expires", "15m")["approval"]
+    rows = machines.person.ok("review", str(machines.file))["bundle"]["approvals"]
+    assert [row["expires_at"] for row in rows] == [yes["expires_at"]]
 
 
 def test_f53_without_a_word_it_holds_for_ever(world: World) -> None:

@@ -49,6 +49,41 @@ def test_every_command_has_examples_and_the_common_options(
         assert all(f"assent {' '.join(line)}" in example for example in examples)
 
 
+@pytest.mark.parametrize(
+    ("line", "example"),
+    [
+        (("build",), "assent build plan.json --approval yes.json"),
+        (("approve",), "assent approve plan.json --out yes.json --expires 3d"),
+        (("recover",), "assent recover --resume"),
+        (("recover",), "assent recover --accept"),
+        (("stage", "run"), "assent stage run --env CI=1 --env LANG=C -- make test"),
+    ],
+)
+def test_what_is_not_obvious_has_an_example(
+    world: World, line: tuple[str, ...], example: str
+) -> None:
+    assert f"  {example}\n" in world.run(*line, "--help").out.decode()
+
+
+@pytest.mark.parametrize(
+    ("line", "command"),
+    [
+        (("approve", "--without"), "approve"),
+        (("approve", "--expires"), "approve"),
+        (("-C", ".", "undo", "--operation"), "undo"),
+        (("undo", "--digest"), "undo"),
+        (("stage", "run", "--env"), "stage run"),
+        (("-C",), ""),
+    ],
+)
+def test_an_option_without_its_argument_leads_to_the_commands_help(
+    world: World, line: tuple[str, ...], command: str
+) -> None:
+    answer = world.run(*line)
+    assert answer.code == 2
+    assert f"  next: {' '.join(filter(None, ('assent', command)))} --help\n".encode() in answer.err
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_lists_its_commands(world: World, group: str) -> None:
     answer = world.run(group, "--help")

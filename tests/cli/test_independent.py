@@ -33,12 +33,48 @@ def test_f59_a_plan_without_that_risk_needs_one_person(tmp_path: Path) -> None:
     world.build()
 
 
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo evil > .github/workflows/ci.yml", "(protected)"),
+        ("rm -rf .github", "(protected)"),
+        ("python3 -c 'print(1)'", "(what it does cannot be foreseen)"),
+        ('sh -c "$X"', "(what it does cannot be foreseen)"),
+    ],
+)
+def test_f59_a_command_counts_by_what_it_writes_and_by_what_nobody_can_foresee(
+    tmp_path: Path, script: str, why: str
+) -> None:
+    world = World(tmp_path, config=f'{TRUSTING}independent = ["protected"]\n')
+    world.plan()
+    world.ok("stage", "run", "--script", "-", stdin=script.encode())
+    error = world.no(7, "approve", "--digest", world.propose())
+    assert error["error"] == "not_independent"
+    assert why in error["message"]
+
+
+def test_f59_an_everyday_command_needs_one_person(tmp_path: Path) -> None:
+    world = World(tmp_path, config=f'{TRUSTING}independent = ["protected"]\n')
+    world.plan()
+    world.ok("stage", "run", "--", "make", "test")
+    world.ok("approve", "--digest", world.propose())
+
+
 def test_f59_a_project_cannot_say_otherwise(tmp_path: Path) -> None:
     world = World(tmp_path, config=f"{TRUSTING}independent = true\n")
     world.put(".opencode/assent.toml", b"[approve]\nindependent = false\n")
     world.plan()
     world.write("x.txt", b"x\n")
     digest = world.propose()
+    assert world.no(7, "approve", "--digest", digest)["error"] == "not_independent"
+
+
+def test_f59_a_file_that_others_can_write_still_wants_two_people(tmp_path: Path) -> None:
+    world = World(tmp_path, config=f"{TRUSTING}independent = true\n")
+    world.plan()
+    world.write("x.txt", b"x\n")
+    digest = world.propose()
+    world.config.chmod(0o664)
     assert world.no(7, "approve", "--digest", digest)["error"] == "not_independent"
 
 

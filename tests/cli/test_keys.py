@@ -9,6 +9,8 @@ from tests.cli.machines import Machines, key_of, trust
 from tests.cli.terminal import Terminal
 from tests.cli.world import TRUSTING, World
 
+from assent.sandbox.running.bubblewrap import lacking
+
 ADA = "ab" * 32
 BOB = "cd" * 32
 QUESTION = b"Type the first 8 digits of the key to trust it: "
@@ -76,9 +78,43 @@ def test_one_name_is_one_key(world: World) -> None:
     assert listed(world) == [(ADA, "ada", "keys", True)]
 
 
-def test_a_key_that_nobody_listed_cannot_be_revoked(world: World) -> None:
-    assert world.no(1, "keys", "revoke", ADA)["error"] == "not_found"
+def test_g14_a_key_is_revoked_before_anybody_lists_it(tmp_path: Path) -> None:
+    machines = Machines(tmp_path)
+    key = key_of(machines.person)
+    assert machines.runner.ok("keys", "revoke", key) == {"key": key, "name": "", "trusted": False}
+    machines.ready()
+    assert listed(machines.runner) == [(key, "ada", "user", False)]
+    assert machines.runner.no(7, "build", str(machines.file))["error"] == "untrusted"
+    [row] = machines.runner.ok("log", "--decisions")["decisions"]
+    assert row["what"] == f"key {key}"
+
+
+def test_what_is_no_key_or_this_machines_own_cannot_be_revoked(world: World) -> None:
     assert world.no(2, "keys", "revoke", "nobody")["error"] == "usage"
+    assert world.no(2, "keys", "revoke", key_of(world))["error"] == "usage"
+    assert not keys_file(world).exists()
+
+
+def test_g14_a_run_whose_key_was_revoked_goes_no_further(tmp_path: Path) -> None:
+    lack = lacking()
+    if lack is not None:
+        pytest.skip(lack.reason)
+    machines = Machines(tmp_path)
+    machines.planner.plan()
+    machines.planner.write("b.txt", b"b\n")
+    machines.planner.ok("stage", "run", "--script", "test -e ready")
+    machines.planner.write("c.txt", b"c\n")
+    machines.pack()
+    machines.approve()
+    runner, key = machines.runner, key_of(machines.person)
+    trust(runner, key)
+    assert runner.run("build", str(machines.file), "--json").code == 6
+    runner.ok("keys", "revoke", key)
+    error = runner.no(7, "recover", "--resume")
+    assert (error["error"], error["next"]) == ("untrusted", "assent recover --roll-back")
+    assert not (runner.root / "c.txt").exists()
+    assert runner.run("recover", "--roll-back", "--json").json["outcome"] == "rolled_back"
+    assert not (runner.root / "b.txt").exists()
 
 
 def test_g14_without_a_terminal_nobody_is_trusted(tmp_path: Path) -> None:
@@ -95,7 +131,9 @@ def test_g14_a_person_compares_the_key_on_the_terminal(
     world = World(tmp_path, config="")
     terminal = Terminal(world, "keys", "trust", ADA, "--name", "ada")
     terminal.wait_for(QUESTION)
-    assert b" ".join([b"abab"] * 16) in terminal.screen
+    half = b" ".join([b"abab"] * 8)
+    assert b"  %s\x1b[0m\r\n" % half in terminal.screen
+    assert terminal.screen.count(half) == 2
     terminal.type(typed)
     assert terminal.end().code == code
     assert keys_file(world).exists() is (code == 0)

@@ -62,6 +62,19 @@ def test_g10_a_smaller_plan_with_its_own_digest_is_built(proposed: World) -> Non
     assert proposed.files() == {b"d": ("folder", 0, b""), b"d/f": ("file", 0o644, b"new\n")}
 
 
+def test_g10_an_operation_is_declined_by_the_number_that_a_review_shows(proposed: World) -> None:
+    shown = proposed.run("review").out.decode()
+    rows = proposed.ok("review")["operations"]
+    for number, row in enumerate(rows, 1):
+        assert f"\n{number}. {row['kind']} {row['path']} (" in shown
+        assert rest(proposed, str(number)) == rest(proposed, row["id"]), row
+    refused = proposed.no(1, "approve", "--without", "4", "--dry-run")
+    assert (refused["error"], refused["next"]) == ("not_found", "assent review")
+    digest = rest(proposed, "1")["digest"]
+    answer = proposed.ok("approve", "--without", "1", "--digest", digest)
+    assert [row["path"] for row in answer["declined"]] == ["a.txt"]
+
+
 def test_g10_what_cannot_stay_goes_with_it(proposed: World) -> None:
     op = ids(proposed)["d"]
     left = rest(proposed, op)

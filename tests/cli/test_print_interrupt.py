@@ -43,7 +43,9 @@ def started(talker: Talker, server: Server, *more: str) -> Iterator[subprocess.P
     process.wait(PATIENCE)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda n: n.name)
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name
+)
 def test_f113_an_interrupted_turn_says_how_to_go_on_and_can(
     talker: Talker, server: Server, number: signal.Signals
 ) -> None:
@@ -106,3 +108,9 @@ with interruptible():
 def test_f113_a_second_one_leaves_at_once(talker: Talker) -> None:
     answer = talker.world.start([PROGRAM[0], "-c", LEAVING])
     assert (answer.code, answer.out) == (130, b"first")
+
+
+def test_f113_a_closed_terminal_is_told_twice_and_ends_in_good_order(talker: Talker) -> None:
+    hung_up = LEAVING.replace("SIGINT", "SIGHUP")
+    answer = talker.world.start([PROGRAM[0], "-c", hung_up])
+    assert (answer.code, answer.out) == (0, b"firstnever\n")

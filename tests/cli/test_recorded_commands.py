@@ -1,88 +1,101 @@
-"""F139, F145: what a plan's command did to files is put back by undo, without any repository."""
+"""F139, F144, F145, end to end: what is on record around a command is what a way back restores."""
 
-import os
 from pathlib import Path
 
 import pytest
 from tests.cli.world import TRUSTING, World
-from tests.sandbox.cell import needs_bubblewrap
 
-pytestmark = needs_bubblewrap
-
-BINARY = bytes(range(256)) * 40
-DOES = """
-echo changed > a.txt
-printf '\\0\\1' > data.bin
-rm -r old
-mkdir -p made/deep && echo new > made/deep/file
-ln -sf nowhere link
-chmod +x script
-mv moved renamed
-echo words > "$(printf 'two\\nlines')"
-"""
+from assent.sandbox.running.bubblewrap import lacking
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    world = World(tmp_path, f"{TRUSTING}[undo]\nfile_mb = 1\n")
-    world.put("a.txt", b"a\n")
-    world.put("data.bin", BINARY)
-    world.put("old/one", b"1")
-    world.put("old/two", b"2", 0o600)
-    world.put("script", b"#!/bin/sh\n")
-    world.put("moved", b"m\n")
-    world.put(b"not-\xff-text", b"x")
-    world.link("link", "a.txt")
+@pytest.fixture(autouse=True)
+def _sandboxed() -> None:
+    lack = lacking()
+    if lack is not None:
+        pytest.skip(lack.reason)
+
+
+def world_with(base: Path, config: str, files: dict[str, bytes]) -> World:
+    world = World(base / "here", TRUSTING + config)
+    for name, content in files.items():
+        (world.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (world.root / name).write_bytes(content)
+    world.plan()
     return world
 
 
-def test_f139_undo_restores_what_a_command_did_without_git(world: World) -> None:
-    before = world.files()
-    world.plan()
-    world.ok("stage", "run", "--script", DOES)
-    assert world.build()["outcome"] == "done"
-    after = world.files()
-    assert after[b"made/deep/file"][2] == b"new\n"
-    assert after != before
+def run(world: World, script: str) -> str:
+    """Builds a plan with one command, and returns what people read about it."""
+    world.ok("stage", "run", "--script", script)
+    digest = world.ok("propose")["digest"]
+    world.ok("approve", "--digest", digest)
+    return world.run("build").out.decode()
+
+
+def test_f139_sources_that_lie_where_plans_do_come_back(tmp_path: Path) -> None:
+    world = world_with(tmp_path, '[plan]\ndir = "src"\n', {"src/main.py": b"main\n"})
+    run(world, "rm src/main.py; echo evil > src/evil.py; exit 3")
+    assert "every file is as it was before" in world.run("recover", "--roll-back").out.decode()
+    assert (world.root / "src/main.py").read_bytes() == b"main\n"
+    assert not (world.root / "src/evil.py").exists()
+
+
+def test_f139_an_undo_reaches_them_too(tmp_path: Path) -> None:
+    world = world_with(tmp_path, '[plan]\ndir = "src"\n', {"src/main.py": b"main\n"})
+    run(world, "rm src/main.py; echo evil > src/evil.py")
     assert world.undo().code == 0
-    assert world.files() == before
+    assert (world.root / "src/main.py").read_bytes() == b"main\n"
+    assert not (world.root / "src/evil.py").exists()
 
 
-def test_f145_what_was_too_large_to_keep_is_named(world: World) -> None:
-    world.put("large", b"x" * ((1 << 20) + 1))
-    before = world.files()
-    world.plan()
-    world.ok("stage", "run", "--script", "echo small > large; echo b > a.txt")
-    world.build()
-    told = world.undo().json["not_covered"]
-    assert [(each["path"], "undo.file_mb" in each["why"]) for each in told] == [("large", True)]
-    after = world.files()
-    assert after[b"a.txt"] == before[b"a.txt"]
-    assert after[b"large"][2] == b"small\n"
+def test_f145_a_review_says_what_would_not_be_recorded(tmp_path: Path) -> None:
+    files = {f"{number}.txt": b"1\n" for number in range(4)}
+    world = world_with(tmp_path, "[undo]\nfiles = 2\n", files)
+    world.ok("stage", "run", "--", "true")
+    remarks = " ".join(world.ok("review")["operations"][0]["remarks"])
+    assert "more files than undo.files lets be recorded (2)" in remarks
 
 
-def test_a_command_runs_where_and_with_what_its_plan_says(world: World) -> None:
-    world.plan()
-    line = (
-        "--cwd",
-        "old",
-        "--env",
-        "GREETING=hello",
-        "--script",
-        "pwd > seen; echo $GREETING >> seen",
-    )
-    world.ok("stage", "run", *line)
-    world.build()
-    seen = (world.root / "old/seen").read_text(encoding="utf-8").splitlines()
-    assert seen == [os.path.realpath(world.root / "old"), "hello"]
+def test_f145_a_build_warns_and_what_fits_comes_back(tmp_path: Path) -> None:
+    files = {f"{number}.txt": b"1\n" for number in range(4)}
+    world = world_with(tmp_path, "[undo]\nfiles = 2\n", files)
+    told = run(world, "rm *.txt")
+    assert "An undo will not cover it: not all that it changed is known" in told
+    world.undo()
+    assert sorted(path.name for path in world.root.glob("*.txt")) == ["0.txt", "1.txt"]
 
 
-def test_a_command_that_is_too_slow_is_ended_and_halts(world: World) -> None:
-    world.plan()
-    world.ok("stage", "run", "--timeout", "1", "--script", "echo begun > a.txt; sleep 600")
-    world.approve()
-    answer = world.run("build", "--json")
-    assert (answer.code, answer.json["outcome"]) == (6, "needs_you")
-    assert (world.root / "a.txt").read_bytes() == b"begun\n"
-    world.run("recover", "--roll-back", "--json")
-    assert (world.root / "a.txt").read_bytes() == b"a\n"
+def test_f145_what_is_ignored_does_not_count(tmp_path: Path) -> None:
+    ignored = {f"out/{number}": b"1\n" for number in range(3)}
+    files = {"a.txt": b"1\n", ".gitignore": b"out/\n", **ignored}
+    world = world_with(tmp_path, "[undo]\nfiles = 4\n", files)
+    told = run(world, "rm a.txt; exit 3")
+    assert "No content is lost." in told
+    assert "every file is as it was before" in world.run("recover", "--roll-back").out.decode()
+    assert (world.root / "a.txt").exists()
+
+
+def test_f145_a_command_that_makes_many_files_does_not_hide_what_it_took(tmp_path: Path) -> None:
+    world = world_with(tmp_path, "[undo]\nfiles = 10\n", {"a.txt": b"1\n", "b.txt": b"1\n"})
+    told = run(world, "rm a.txt; echo 2 > b.txt; mkdir n; touch n/{0,1,2,3}{0,1,2,3}; exit 3")
+    assert "No content is lost" not in told
+    told = world.run("recover", "--roll-back").out.decode()
+    assert "every file is as it was before" not in told
+    assert (world.root / "a.txt").read_bytes() == (world.root / "b.txt").read_bytes() == b"1\n"
+
+
+def test_f139_a_folder_that_was_there_stays_and_one_that_was_made_goes(tmp_path: Path) -> None:
+    world = world_with(tmp_path, "", {"x": b"1\n"})
+    (world.root / "logs").mkdir(0o700)
+    run(world, "echo 1 > logs/a; mkdir more; echo 1 > more/a; exit 3")
+    world.run("recover", "--roll-back")
+    assert (world.root / "logs").stat().st_mode & 0o777 == 0o700
+    assert sorted(path.name for path in world.root.iterdir()) == [".opencode", "logs", "x"]
+
+
+def test_f139_an_undo_leaves_a_folder_that_was_there(tmp_path: Path) -> None:
+    world = world_with(tmp_path, "", {"x": b"1\n"})
+    (world.root / "logs").mkdir()
+    run(world, "echo 1 > logs/a; mkdir -p more/deep; echo 1 > more/deep/a; chmod 700 logs")
+    assert "logs: the mode of a folder is not put back" in world.undo().out.decode()
+    assert sorted(path.name for path in world.root.iterdir()) == [".opencode", "logs", "x"]

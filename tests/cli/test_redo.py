@@ -55,6 +55,48 @@ def test_f141_redo_brings_back_what_undo_took(undone: World) -> None:
     assert undone.files() == AFTER
 
 
+def test_f141_after_an_undo_comes_redo_and_after_a_redo_undo(world: World) -> None:
+    run = build(world, "one", {"a": b"1\n"})
+
+    def last(*arguments: str) -> str:
+        return world.run(*arguments).out.decode().splitlines()[-1]
+
+    for verb, other in (("undo", "redo"), ("redo", "undo"), ("undo", "redo")):
+        digest = world.ok(verb, "--dry-run")["digest"]
+        assert last(verb, "--digest", digest) == f"Next: assent {other}"
+        assert last("review") == last("status") == f"Next: assent {other}"
+        assert f"\nNext: assent {other}\n" in world.run("plan", "show").out.decode()
+        assert world.no(4, "build")["next"] == f"assent {other}"
+        undone = {"undone": True} if verb == "undo" else {}
+        assert (
+            world.ok("status")["run"].items() >= {"run": run, "outcome": "done", **undone}.items()
+        )
+        told = world.run("status").out.decode().splitlines()[0]
+        assert told == f"Last run: {run} ended as done{', and was undone' if undone else ''}."
+
+
+def test_f141_a_redo_of_what_others_followed_names_it(world: World) -> None:
+    build(world, "one", {"a": b"1\n"})
+    undo = world.undo().json["run"]
+    build(world, "two", {"b": b"2\n"})
+    shown = world.run("review", "--plan", "one").out.decode().splitlines()[-1]
+    assert shown == f"Next: assent redo {undo}"
+    assert world.ok(*shown.split()[2:], "--dry-run")["operations"]
+
+
+def test_f141_after_an_operation_was_undone_redo_brings_it_back(world: World) -> None:
+    build(world, "one", {"a": b"1\n", "b": b"2\n"})
+    digest = world.ok("undo", "--operation", "1", "--dry-run")["digest"]
+    told = world.run("undo", "--operation", "1", "--digest", digest).out.decode()
+    assert told.endswith("Next: assent redo\n")
+    assert world.run("status").out.decode().endswith("Next: assent undo\n")
+    assert redo(world).code == 0
+    undo = world.undo().json["run"]
+    digest = world.ok("undo", undo, "--dry-run")["digest"]
+    again = world.run("undo", undo, "--digest", digest).out.decode()
+    assert again.endswith("Next: assent undo\n")
+
+
 def test_f141_redo_is_a_plan_with_a_digest_of_its_own(undone: World) -> None:
     events = len(undone.ok("log")["events"])
     preview = undone.ok("redo", "--dry-run")

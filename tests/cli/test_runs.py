@@ -51,7 +51,17 @@ def test_f146_runs_are_listed_with_what_they_keep(world: World) -> None:
     assert [(row["own"], row["shared"]) for row in rows] == [(0, 150), (0, 100)]
     shown = world.run("runs", "list").out.decode()
     assert shown.startswith("RUN ")
-    assert f"{first}  run   one" in shown
+    assert f"{first[:12]}  run   " in shown
+    assert shown.splitlines()[2].split()[4:] == ["undone", "1", "0", "B", "two"]
+
+
+def test_f146_the_list_fits_a_terminal(world: World) -> None:
+    name = "a_plan_whose_name_is_far_too_long_for_any_table_of_eighty_columns"
+    build(world, name, {"a": b"1" * 1_234_567})
+    title, row, *_ = world.run("runs", "list").out.decode().splitlines()
+    assert max(len(title), len(row)) == 80
+    assert row.partition("MB")[2].startswith("  a_plan_whose")
+    assert row.endswith("…")
 
 
 def test_f146_a_run_is_shown_with_every_operation(world: World) -> None:
@@ -121,7 +131,7 @@ def test_f146_on_a_terminal_a_person_is_asked(world: World, typed: bytes, code: 
 
 
 def test_f146_runs_that_nobody_knows_and_no_runs_at_all(world: World) -> None:
-    assert world.ok("runs", "list") == {"runs": []}
+    assert world.ok("runs", "list") == {"runs": [], "kept": 0, "limit": 2048 << 20}
     assert world.no(2, "runs", "delete")["error"] == "usage"
     run = build(world, "one", {"a": b"1"})
     assert world.no(2, "runs", "delete", run, "--unused")["error"] == "usage"
@@ -184,6 +194,40 @@ def test_f146_a_damaged_log_lets_nothing_go(world: World) -> None:
 
 
 KEEP = TRUSTING + "[undo]\nkeep_mb = 1\n"
+
+
+def test_f146_every_build_gives_up_what_is_over_the_limit(tmp_path: Path) -> None:
+    world = World(tmp_path, KEEP)
+    runs = [build(world, "one", {"f1": os.urandom(700 * KB)})]
+    assert listed(world) == [(runs[0], 700 * KB, 0)]
+    for name in ("two", "three"):
+        runs.append(build(world, name, {f"f-{name}": os.urandom(700 * KB)}))
+        # Only the newest has room beside no other: it stays, and none of those before it.
+        assert [row[1] for row in listed(world)] == [700 * KB] + [0] * (len(runs) - 1)
+    answer = world.ok("runs", "list")
+    assert (answer["kept"], answer["limit"]) == (700 * KB, 1 << 20)
+    assert "700.0 kB are kept, of at most 1.0 MB (undo.keep_mb)." in listing(world)
+
+
+def test_f146_what_many_runs_share_is_weighed_once(tmp_path: Path) -> None:
+    world = World(tmp_path, KEEP)
+    large = [os.urandom(400 * KB) for _ in range(2)]
+    runs = [build(world, f"p{n}", {"f": large[n % 2]}) for n in range(10)]
+    answer = world.ok("runs", "list")
+    assert [row["given_up"] for row in answer["runs"]] == [None] * len(runs)
+    assert answer["kept"] == 800 * KB
+    assert "runs_weighed" in [event["kind"] for event in world.ok("log")["events"]]
+
+
+def test_f146_the_newest_run_stays_however_large_it_is(tmp_path: Path) -> None:
+    world = World(tmp_path, KEEP)
+    run = build(world, "one", {"a": os.urandom(1500 * KB)})
+    assert listed(world) == [(run, 1500 * KB, 0)]
+    assert world.undo().code == 0
+
+
+def listing(world: World) -> str:
+    return world.run("runs", "list").out.decode()
 
 
 def test_f146_the_oldest_runs_are_given_up_when_all_are_too_large(tmp_path: Path) -> None:

@@ -49,6 +49,8 @@ def test_g9_the_difference_since_the_last_reading(read: World) -> None:
     assert since["digest"] == was
     operations = since["operations"]
     assert [row["path"] for row in operations["added"]] == ["old.txt"]
+    assert operations["added"][0]["risks"] == ["deletes"]
+    assert "-old\n" in operations["added"][0]["diff"]
     assert [row["path"] for row in operations["removed"]] == ["b.txt"]
     (changed,) = operations["changed"]
     assert changed["now"]["path"] == "a.txt"
@@ -76,7 +78,13 @@ def test_g9_as_lines_the_difference_comes_first_and_nothing_is_hidden(read: Worl
     assert "write a.txt (reversible, new to you)\n" in rest
     assert "+c\n" in rest
     only = read.run("review", "--changes").out.decode()
-    assert only.startswith(head)
+    title, _, difference = head.partition("Since you last read this")
+    assert only.startswith(f"{title}Risks: 1 of 2 new operations\ndeletes ")
+    assert difference in only
+    after = only.partition(difference)[2]
+    assert "write a.txt (reversible, new to you)\n" in after
+    assert "\nrisks: deletes\n" in after
+    assert "-old\n" in after
     assert "+c\n" not in only
     assert read.ok("review", "--changes")["since"] == read.ok("review")["since"]
 
@@ -114,6 +122,29 @@ def test_g9_what_counts_as_reading(world: World) -> None:
     assert again.end().code == 0
     assert len(readings(world)) == 1
     assert b"Nothing changed: this is the plan that you read." in again.screen
+
+
+def test_g9_what_went_through_a_pager_counts_by_the_persons_own_word_alone(world: World) -> None:
+    world.plan()
+    world.write("a.txt", b"".join(b"line %d\n" % number for number in range(100)))
+    digest = world.propose()
+    screen = ("stdin", "stdout")
+    for pager in ("true", "cat"):
+        paged = Terminal(world, "review", shared=screen, env={"PAGER": pager})
+        assert paged.end().code == 0
+        assert readings(world) == []
+    said = Terminal(world, "review", "--seen", shared=screen, env={"PAGER": "cat"})
+    assert said.end().code == 0
+    assert [body["digest"] for body in readings(world)] == [digest]
+
+
+def test_g9_a_review_that_fits_the_screen_counts(world: World) -> None:
+    world.plan()
+    world.ok("plan", "write", "-", stdin=b"# Short\n")
+    digest = world.propose()
+    shown = Terminal(world, "review", shared=("stdin", "stdout"), env={"PAGER": "false"})
+    assert shown.end().code == 0
+    assert [body["digest"] for body in readings(world)] == [digest]
 
 
 def test_g9_whoever_says_no_at_the_question_has_read_it_too(world: World) -> None:
@@ -172,3 +203,28 @@ def test_g9_after_a_rebase_only_what_drifted_is_new(world: World) -> None:
     assert "-19\n+last\n" in changed["diff"]
     assert "two" not in changed["diff"]
     assert b"It is made on other content than before." in world.run("review").out
+
+
+def test_g9_a_command_that_runs_otherwise_is_shown_with_what_is_other(world: World) -> None:
+    world.plan()
+    world.ok("stage", "run", "--", "npm", "test")
+    world.propose()
+    world.run(*READ)
+    world.ok("stage", "clear")
+    more = ("--network", "--env", "NODE_OPTIONS=--require=./evil.js", "--timeout", "9999")
+    world.ok("stage", "run", *more, "--", "npm", "test")
+    world.propose()
+    text = world.run("review", "--changes").out.decode()
+    risks, _, rest = text.partition("Since you last read this")
+    assert "network " in risks
+    assert "irreversible " in risks
+    for line in (
+        "+ variable  NODE_OPTIONS=--require=./evil.js", "- at most  120 s", "+ at most   9999 s",
+        "+ network   allowed", "changed  run npm test",
+    ):  # fmt: skip
+        assert f"\n{line}\n" in rest
+    assert "What it does over the network cannot be taken back." in rest
+    (changed,) = world.ok("review", "--changes")["since"]["operations"]["changed"]
+    assert ["network", "allowed"] in changed["more"]
+    assert "network" in changed["now"]["risks"]
+    assert changed["now"]["remarks"]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.terminal import Terminal
 from tests.cli.world import World, files_below
 
 FILES = {
@@ -147,3 +148,14 @@ def test_only_whether_it_can_be_run_counts_of_a_mode(world: World, copy: Path) -
     world.build()
     files = world.files()
     assert (files[b"kept"][1], files[b"new/file"][1]) == (0o644, 0o755)
+
+
+def test_on_a_terminal_it_says_what_takes_its_time_and_only_there(world: World, copy: Path) -> None:
+    terminal = Terminal(world, "stage", "from", "../copy", shared=("stderr",))
+    assert terminal.end().code == 0
+    line = "Comparing the files with those in ../copy …"
+    assert terminal.screen.decode() == f"{line}\r\x1b[K"
+    world.ok("stage", "clear")
+    assert world.run("stage", "from", "../copy").err == b""
+    silent = Terminal(world, "stage", "from", "../copy", "--json", shared=("stderr",))
+    assert (silent.end().code, silent.screen) == (0, b"")

@@ -179,6 +179,35 @@ def test_only_whether_it_can_be_run_counts_of_a_mode(drafting: World) -> None:
     assert drafting.files()[b"text"] == ("file", 0o750, OLD)
 
 
+@pytest.mark.parametrize(
+    ("said", "mode"),
+    [(b"100644", 0o644), (b"100755", 0o755), (b"104755", 0o755), (b"101644", 0o644),
+     (b"106777", 0o755), (b"100666", 0o644), (b"100600", 0o600)],
+)  # fmt: skip
+def test_a_new_file_gets_no_more_rights_than_from_git(
+    drafting: World, said: bytes, mode: int
+) -> None:
+    head = b"diff --git a/new b/new\nnew file mode " + said + b"\n"
+    staged(drafting, head + b"--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n")
+    drafting.build()
+    assert drafting.files()[b"new"] == ("file", mode, b"x\n")
+
+
+def test_a_patch_sets_no_special_bits(drafting: World) -> None:
+    staged(drafting, b"diff --git a/text b/text\nold mode 100644\nnew mode 104755\n")
+    drafting.build()
+    assert drafting.files()[b"text"] == ("file", 0o755, OLD)
+    head = b"diff --git a/dir b/dir\nnew file mode 040755\n"
+    assert "mode that no file has" in drafting.no(2, "stage", "patch", "-", stdin=head)["message"]
+
+
+def test_special_bits_of_a_write_are_a_risk(drafting: World) -> None:
+    drafting.write("text", NEW, "--mode", "4755")
+    (row,) = drafting.ok("review")["operations"]
+    assert row["risks"][0] == "set_id"
+    assert "setuid" in drafting.run("review").out.decode()
+
+
 def binary(content: bytes, was: bytes, becomes: bytes) -> bytes:
     """A binary patch that brings a content as it stands."""
     packed = zlib.compress(content)

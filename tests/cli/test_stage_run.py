@@ -78,8 +78,8 @@ def test_an_undo_is_words_and_with_operators_a_line_for_sh(
         (2, ("--undo", " ", "--", "x"), "is empty"),
         (1, ("--cwd", "nowhere", "--", "x"), "nowhere is no folder"),
         (1, ("--cwd", "file", "--", "x"), "file is no folder"),
-        (7, ("--cwd", "..", "--", "x"), "outside the workspace"),
-        (7, ("--cwd", "out", "--", "x"), "outside the workspace"),
+        (7, ("--cwd", "..", "--", "x"), ".. lies outside the workspace"),
+        (7, ("--cwd", "out", "--", "x"), "out lies outside the workspace"),
         (7, ("--cwd", ".git", "--", "x"), "git's own"),
         (2, ("--script", "x" * 100_001), "at most 100000 bytes"),
     ],
@@ -95,6 +95,20 @@ def test_what_could_not_run_is_refused_and_nothing_is_staged(
     assert answer.code == code, answer
     assert words in answer.error["message"]
     assert commands(world) == []
+
+
+def test_diff_shows_a_command_as_the_review_does(world: World) -> None:
+    world.plan()
+    world.ok("stage", "run", "--script", "set -e\nmake", "--env", "A=b")
+    world.put("b", b"\0")
+    world.ok("stage", "delete", "b")
+    shown = world.run("diff").out.decode()
+    head, _, rest = shown.partition("In the sandbox: it may write")
+    assert head.splitlines()[:4] == ["run set -e (2 lines)", "│ set -e", "│ make", "folder    ."]
+    assert "variable  A=b" in head
+    assert "binary or too large" not in head
+    assert "b: contents not shown" in rest
+    assert head.partition("\n")[2] in world.run("review").out.decode()
 
 
 def test_a_folder_that_the_draft_makes_will_do(world: World) -> None:

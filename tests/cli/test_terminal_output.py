@@ -1,5 +1,7 @@
 """What a terminal is shown: colour, pages and progress, and none of it in a pipe."""
 
+from shutil import which
+
 import pytest
 from tests.cli.terminal import Terminal
 from tests.cli.world import World
@@ -26,6 +28,45 @@ def test_a_long_review_is_paged(long: World) -> None:
     assert paged.startswith(b"\x1b[1mPlan work\x1b[0m\n")
     assert b"line 99" in paged
     assert b"line 99" in terminal.screen
+
+
+@pytest.mark.skipif(which("less") is None, reason="less is not installed")
+def test_less_shows_colour_unless_the_person_has_other_wishes(long: World) -> None:
+    for env, heading in (
+        ({}, b"\x1b[1mPlan work"),
+        ({"PAGER": "less -i"}, b"\x1b[1mPlan work"),
+        ({"LESS": "-i"}, b"Plan work"),
+        ({"LESS": "-iR"}, b"\x1b[1mPlan work"),
+    ):
+        terminal = Terminal(long, "review", shared=SCREEN, env=env)
+        terminal.wait_for(b"Plan work")
+        terminal.type(b"q")
+        assert terminal.end().code == 0
+        assert heading in terminal.screen
+        assert b"ESC" not in terminal.screen
+
+
+@pytest.mark.parametrize(("given", "wanted"), [({}, b"-R"), ({"LESS": "-FX"}, b"-FX")])
+def test_a_pager_is_told_of_colour_and_not_against_the_persons_word(
+    long: World, given: dict[str, str], wanted: bytes
+) -> None:
+    seen, pager = long.base / "less", long.base / "pager"
+    pager.write_text(f'#!/bin/sh\nprintf %s "$LESS" > {seen}\nexec cat\n', encoding="utf-8")
+    pager.chmod(0o755)
+    terminal = Terminal(long, "review", shared=SCREEN, env={"PAGER": str(pager), **given})
+    assert terminal.end().code == 0
+    assert seen.read_bytes() == wanted
+
+
+def test_lines_that_the_terminal_breaks_count_for_what_they_take(world: World) -> None:
+    world.plan()
+    world.ok("plan", "write", "-", stdin=b"x" * 900 + b"\n" + b"y" * 900 + b"\n")
+    seen, pager = world.base / "paged", world.base / "pager"
+    pager.write_text(f"#!/bin/sh\nexec tee {seen}\n", encoding="utf-8")
+    pager.chmod(0o755)
+    terminal = Terminal(world, "review", shared=SCREEN, env={"PAGER": str(pager)})
+    assert terminal.end().code == 0
+    assert b"yyy" in seen.read_bytes()
 
 
 def test_pager_cat_shows_everything(long: World) -> None:

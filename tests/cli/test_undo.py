@@ -132,6 +132,8 @@ def test_f142_what_changed_since_is_left_alone_and_listed(built: World) -> None:
     assert answer.code == 0
     assert b"conflict     write   changed" in answer.out
     assert b"Left alone: changed changed after the run." in answer.out
+    assert answer.out.endswith(f"Next: assent runs show {preview['run']}\n".encode())
+    assert built.run("runs", "show", preview["run"]).code == 0
     assert built.files() == {
         **BEFORE,
         b"changed": text(b"and then by me\n", 0o755),

@@ -191,6 +191,29 @@ def test_g7_an_undo_of_its_own_takes_a_command_back(world: World) -> None:
     assert world.files() == {b"state": text(b"down\n"), b"log": text(b"log\n")}
 
 
+def test_f144_the_first_line_says_if_not_all_is_as_before(world: World) -> None:
+    world.put("state", b"down\n")
+    world.plan()
+    world.ok("stage", "run", "--undo", "cp state 'the log'", "--", "sh", "-c", "echo up > state")
+    world.build()
+    preview = world.ok("undo", "--dry-run")
+    assert world.run("undo", "--dry-run").out.decode().count("cp state 'the log'") == 1
+    lines = world.run("undo", "--digest", preview["digest"]).out.decode().splitlines()
+    assert lines[0] == "Done, but not everything is as it was before:"
+    assert "Still other than before the command: state." in lines
+
+
+def test_f144_the_first_line_says_if_something_is_not_covered(world: World) -> None:
+    world.plan()
+    world.ok("stage", "run", "--network", "--", "sh", "-c", "echo 'v 2' > f")
+    world.build()
+    digest = world.ok("undo", "--dry-run")["digest"]
+    lines = world.run("undo", "--digest", digest).out.decode().splitlines()
+    assert lines[0] == "Done: everything was taken back, except for what is named below."
+    (gap,) = [line for line in lines if line.startswith("Not covered: ")]
+    assert gap.endswith("""($ sh -c 'echo '"'"'v 2'"'"' > f').""")
+
+
 def test_law_7_what_is_not_covered_is_on_the_screen_before_the_yes(world: World) -> None:
     world.plan()
     script(world, "echo 1 > a", "--network", "--undo", "rm a")

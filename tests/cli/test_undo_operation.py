@@ -1,5 +1,7 @@
 """One operation of a run is taken back by itself; the rest stays, and can go later."""
 
+import re
+
 import pytest
 from tests.cli.world import World
 
@@ -112,3 +114,64 @@ def test_an_operation_that_nobody_knows(built: World) -> None:
     for word in ("0", "5", "zz"):
         assert built.no(1, "undo", "--operation", word)["error"] == "not_found"
     assert built.no(2, "undo", "--operation", " ")["error"] == "usage"
+
+
+def listed(world: World) -> list[tuple[str, str]]:
+    """Each run, newest first: what it was, and how it stands."""
+    lines = world.run("runs", "list").out.decode().splitlines()[1:]
+    rows = [re.split(r"  +", line) for line in lines[: lines.index("")]]
+    return [(what, outcome) for _, what, _, outcome, *_ in rows]
+
+
+def results(world: World, run: str) -> list[str]:
+    return [row["result"] for row in world.ok("runs", "show", run)["operations"]]
+
+
+def test_f146_a_run_of_which_one_operation_was_undone_is_partly_undone(built: World) -> None:
+    run = built.ok("runs", "list")["runs"][0]["run"]
+    assert built.undo(run, "--operation", "2").code == 0
+    assert results(built, run) == ["done", "undone", "done", "done"]
+    assert listed(built) == [("undo", "done"), ("run", "partly undone")]
+    row = built.ok("runs", "list")["runs"][1]
+    assert (row["undone"], row["partly_undone"]) == (False, True)
+    assert "outcome  done, partly undone" in built.run("runs", "show", run).out.decode()
+    for number in ("1", "3", "4"):
+        assert built.undo(run, "--operation", number).code == 0
+    assert results(built, run) == ["undone"] * 4
+    assert listed(built)[-1] == ("run", "undone")
+
+
+def test_f146_a_run_whose_undo_left_something_alone_is_partly_undone(built: World) -> None:
+    run = built.ok("runs", "list")["runs"][0]["run"]
+    built.put("b", b"by me\n")
+    assert built.undo(run).code == 0
+    assert results(built, run) == ["undone", "done", "undone", "undone"]
+    assert listed(built) == [("undo", "done"), ("run", "partly undone")]
+    digest = built.ok("redo", "--dry-run")["digest"]
+    assert built.run("redo", "--digest", digest).code == 0
+    assert results(built, run) == ["done"] * 4
+    assert listed(built) == [("redo", "done"), ("undo", "undone"), ("run", "done")]
+
+
+def test_g6_the_plan_of_an_undo_names_operations_as_people_type_them(built: World) -> None:
+    run = built.ok("runs", "list")["runs"][0]["run"]
+    ids = [row["id"] for row in built.ok("runs", "show", run)["operations"]]
+    built.put("b", b"by me\n")
+    built.undo(run)
+    events = built.ok("log")["events"]
+    digest = [e["body"]["content_hash"] for e in events if e["kind"] == "text_revised"][-1]
+    (text,) = [
+        path.read_text(encoding="utf-8")
+        for path in (built.state / "assent" / "blobs").rglob("*")
+        if path.parent.name + path.name == digest
+    ]
+    assert f"- made/a, as before operation 1 ({ids[0][:12]})\n" in text
+    assert f"- b changed after the run: operation 2 ({ids[1][:12]})\n" in text
+    assert not [name for name in ids if name in text]
+
+
+def test_f146_odd_names_of_a_run_are_escaped_once(world: World) -> None:
+    world.plan()
+    world.write("odd\nname", b"1\n")
+    run = world.build()["run"]
+    assert "odd<U+000A>name" in world.run("runs", "show", run).out.decode()

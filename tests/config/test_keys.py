@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assent.app.engine import open_engine_at
-from assent.config.keys import KeyReader
+from assent.config.keys import KeyReader, SystemApprove, SystemFile
 from assent.config.places import Places
 from assent.core.errors import UsageError
 from assent.core.keyring import Keyring, TrustedKey
@@ -68,8 +68,26 @@ def test_g14_a_system_file_of_somebody_else_does_not_count(here: Places) -> None
     put(here.system, f'[keys]\nada = "{ADA}"\n[approve]\nindependent = true\n')
     found = reader(here, owner=os.getuid() + 1)
     assert found.keyring({}) == Keyring()
-    assert found.system().approve.independent is False
     assert "does not belong to root" in found.warnings[0]
+
+
+@pytest.mark.parametrize(("mode", "foreign"), [(0o666, 0), (0o664, 0), (0o644, 1)])
+def test_f59_a_system_file_in_doubt_still_wants_two_people(
+    here: Places, mode: int, foreign: int
+) -> None:
+    put(here.system, f'[keys]\nada = "{ADA}"\n[approve]\nindependent = true\n', mode)
+    found = reader(here, owner=os.getuid() + foreign)
+    assert found.system() == SystemFile(approve=SystemApprove(independent=True))
+    assert found.warnings[0].endswith("approve.independent does, as it only narrows.")
+
+
+@pytest.mark.parametrize("mode", [0o664, 0o646, 0o666])
+def test_g14_what_a_list_in_doubt_revokes_stays_revoked(here: Places, mode: int) -> None:
+    put(here.keys, f'revoked = ["{EVE}"]\n[keys]\nada = "{ADA}"\n', mode)
+    found = reader(here)
+    ring = found.keyring({"eve": EVE})
+    assert (ring.counts(EVE), ring.counts(ADA)) == (False, False)
+    assert found.warnings[0].endswith("So no key in it counts; what it revokes stays revoked.")
 
 
 def test_g14_a_system_file_behind_a_symlink_is_refused(here: Places) -> None:

@@ -99,8 +99,13 @@ def test_what_somebody_else_wrote_last_or_in_between_is_never_lost(
     back = back_of(traces, disk)
     after = apply(disk, back.operations)
     touched = {path for trace in traces for path, *_ in footprint(trace.operation)}
+    held = {conflict.path for conflict in back.left if "holds what stood in" in conflict.reason}
+    lost = {start[path] for path in foreign if after.get(path) != start[path]}
     for path in PATHS:
-        if path not in foreign:
+        if path in held:
+            assert after[path] == disk[path]
+            assert {after[path].digest}.issubset(state.digest for state in lost if state)
+        elif path not in foreign:
             assert after.get(path) == start[path]
         elif disk.get(path) == FOREIGN:
             assert after[path] == FOREIGN
@@ -168,3 +173,31 @@ def test_undo_commands_come_newest_first() -> None:
     assert commands_back([(1, one), (4, two)]) == Back(
         (RunCommand((b"out",), b"", b"d"), RunCommand((b"down",))), ((4,), (1,))
     )
+
+
+def test_the_last_copy_of_what_cannot_go_back_stays() -> None:
+    """A command moved `p` to `q`, and somebody else has put something in the old place."""
+    traces = [Trace(0, DeleteFile(b"p", A)), Trace(0, WriteFile(b"q", None, A))]
+    found = back_of(traces, {b"p": FOREIGN, b"q": A})
+    assert found.operations == ()
+    reasons = [(conflict.path, conflict.reason) for conflict in found.left]
+    assert reasons == [(b"p", CHANGED), (b"q", "q holds what stood in p")]
+
+
+def test_a_folder_that_became_a_symlink_comes_back() -> None:
+    link = FileState("1" * 64, 5, 0o777, "link")
+    traces = [
+        Trace(0, DeleteFile(b"r/s", A)),
+        Trace(0, WriteFile(b"q/s", None, A)),
+        Trace(0, WriteFile(b"r", None, link)),
+    ]
+    found = back_of(traces, {b"r": link, b"q/s": A}, (b"q",))
+    assert (found.left, set(found.operations)) == (
+        (), {MoveFile(b"q/s", b"r/s", A, 1), DeleteFile(b"r", link)},
+    )  # fmt: skip
+    other = FileState("2" * 64, 5, 0o777, "link")
+    left = back_of(traces, {b"r": other, b"q/s": A}, (b"q",))
+    assert left.operations == ()
+    assert {c.path: c.reason for c in left.left} == {
+        b"r": CHANGED, b"r/s": "r stands in the way",
+    }  # fmt: skip

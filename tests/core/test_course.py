@@ -7,7 +7,7 @@ import pytest
 from tests.core.states import A, B
 from tests.core.test_journal import START, stories
 
-from assent.core.course import Back, Course, Span, course, ran, spans
+from assent.core.course import Back, Course, Span, counted, course, ran, spans
 from assent.core.draft import segments
 from assent.core.journal import (
     Aborted,
@@ -38,7 +38,9 @@ PLAN: tuple[Operation, ...] = (ONE, TWO, MAKE, TEST, THREE)
 
 COMMIT, DONE, BACK = Committed(), Settled("done", (b"made",)), Settled("rolled_back")
 FIRST: tuple[Entry, ...] = (START, COMMIT, DONE, Swept(0, "done", (b"made",), (b"slot",)))
-RUN, OK, BAD = Running(2, "before"), Ran(2, 0), Ran(2, 1)
+RUN, OK, BAD = Running(2, "before"), Ran(2, 0), Ran(2, 1, "", "changes")
+UNSEEN = Ran(2, -1, "unknown", "changes")
+LOST = Ran(2, 0, "record")  # what it changed could not be recorded
 ENTER = Entered(3, Layout("run.1"))
 THERE: tuple[Entry, ...] = (*FIRST, RUN, OK, Running(3, "before"), Ran(3, 0))
 HALT = Halted((Conflict(2, b"", b"", "why"),))
@@ -104,7 +106,21 @@ def test_law_5_a_run_of_one_segment_goes_as_its_journal_always_said() -> None:
         ((*FIRST, RUN, BAD, HALT, Recovering("roll_back")), Step.TURN),
         ((*FIRST, RUN, BAD, HALT, Recovering("roll_back"), Recovering()), Step.TURN),
         ((*FIRST, RUN, Recovering("roll_back")), Step.RECKON),
-        ((*FIRST, RUN, Recovering("roll_back"), BAD), Step.TURN),
+        ((*FIRST, RUN, Recovering("roll_back"), UNSEEN), Step.HALT),  # nobody saw what changed
+        ((*FIRST, RUN, Recovering("resume"), UNSEEN), Step.HALT),
+        ((*FIRST, RUN, Recovering("accept"), UNSEEN), Step.CLOSE),  # which changes nothing
+        ((*FIRST, RUN, UNSEEN, Recovering("roll_back")), Step.HALT),
+        ((*FIRST, RUN, UNSEEN, Recovering("resume")), Step.HALT),
+        ((*FIRST, RUN, UNSEEN, Recovering("accept")), Step.CLOSE),
+        ((*FIRST, RUN, Recovering("roll_back"), UNSEEN, HALT), Step.WAIT),
+        ((*FIRST, RUN, Recovering("roll_back"), UNSEEN, HALT, Recovering()), Step.WAIT),
+        ((*FIRST, RUN, UNSEEN, HALT, Recovering("roll_back")), Step.TURN),
+        ((*FIRST, RUN, UNSEEN, HALT, Recovering("resume")), Step.RUN),
+        ((*FIRST, RUN, BAD, Recovering("roll_back")), Step.TURN),  # what it changed is on record
+        (
+            (*FIRST, RUN, UNSEEN, HALT, Recovering("resume"), RUN, OK, Recovering("roll_back")),
+            Step.TURN,
+        ),
         ((*FIRST, Recovering("roll_back")), Step.TURN),
         ((*FIRST, Recovering("accept")), Step.CLOSE),
         ((*FIRST, Finished("done", ())), Step.OVER),
@@ -223,7 +239,7 @@ def test_the_journal_tells_how_each_command_ended_every_time() -> None:
         OK,
         TURN,
         Running(0, "b"),
-        Ran(0, 7),
+        Ran(0, 7, "", "changes"),
     )
     assert ran(entries) == {2: (BAD, OK)}
 
@@ -241,5 +257,40 @@ def test_law_5_being_taken_up_again_by_nobody_s_word_changes_no_decision_of_a_pe
         once = course(PLAN, said, BACKS)
         again = course(PLAN, (*said, Recovering()), BACKS)
         assert isinstance(once, Course)
-        assert (once.word, again.word) == (way, way)
+        open_one = isinstance(entries[-1], Running)  # there only a word that changes nothing counts
+        heard = course(PLAN, entries, BACKS).word if open_one and way != "accept" else way
+        assert (once.word, again.word) == (heard, heard)
         assert once.step is again.step, entries
+
+
+STOPPED = (*FIRST, RUN, LOST, Halted(()))
+
+
+@pytest.mark.parametrize("way", ["resume", "roll_back"])
+def test_law_6_what_could_not_be_recorded_is_reckoned_again_and_told_before_anything(
+    way: Way,
+) -> None:
+    assert step(*FIRST, RUN, LOST) is Step.HALT
+    assert step(*STOPPED, Recovering()) is Step.WAIT
+    assert step(*FIRST, RUN, LOST, Recovering(way)) is Step.RECKON
+    asked = (*STOPPED, Recovering(way))
+    assert step(*asked) is Step.RECKON
+    assert step(*asked, Recovering(way)) is Step.RECKON
+    assert step(*asked, UNSEEN) is Step.HALT
+    assert step(*asked, LOST) is Step.HALT  # and it can be tried once more
+    assert step(*asked, LOST, Halted(()), Recovering(way)) is Step.RECKON
+    told = (*asked, UNSEEN, Halted(()), Recovering(way))
+    assert step(*told) is (Step.RUN if way == "resume" else Step.TURN)
+
+
+def test_law_6_whoever_accepts_has_it_reckoned_again_too() -> None:
+    asked = (*STOPPED, Recovering("accept"))
+    assert step(*asked) is Step.RECKON
+    assert step(*asked, UNSEEN) is Step.CLOSE
+    assert step(*asked, LOST) is Step.CLOSE
+
+
+def test_an_end_that_was_reckoned_again_does_not_count() -> None:
+    assert ran((*STOPPED, UNSEEN)) == {2: (UNSEEN,)}
+    assert ran((*STOPPED, RUN, UNSEEN)) == {2: (LOST, UNSEEN)}
+    assert counted((RUN, LOST, OK, MET)) == [RUN, OK, MET]

@@ -11,6 +11,9 @@ from assent.core.errors import Damaged
 from assent.core.evidence import (
     PAYLOAD,
     PLAN,
+    Change,
+    Told,
+    Uncovered,
     approval_fact,
     envelope_bytes,
     journal_hash,
@@ -20,9 +23,10 @@ from assent.core.evidence import (
     read_statement,
     statement_bytes,
     subject_of,
+    uncovered_fact,
 )
 from assent.core.journal import Recovering
-from assent.core.operation import DeleteFile, FileState, MoveFile, RunCommand, WriteFile
+from assent.core.operation import FileState, MoveFile, RunCommand, WriteFile
 from assent.core.plan import Plan
 
 A, B = (FileState(sha256(name), 1, 0o644) for name in (b"a", b"b"))
@@ -43,6 +47,9 @@ FACTS = {
     "plan": NAMES,
     "approval": approval_fact(YES),
 }
+
+
+FAILED = [operation_fact("i", RunCommand((b"make",)), "failed")]
 
 
 def test_g16_what_is_signed_has_kind_and_lengths() -> None:
@@ -74,13 +81,8 @@ def test_g16_another_envelope_is_none(change: dict[str, object]) -> None:
 
 
 def test_g16_the_subject_is_what_the_run_left() -> None:
-    done = (
-        WriteFile(b"x", None, A),
-        WriteFile(b"x", A, B),
-        DeleteFile(b"y", A, 0),
-        MoveFile(b"z", b"\xff", A, 0),
-    )
-    assert subject_of(MADE, done) == [
+    left = {b"x": B, b"\xff": A, b"y": None}
+    assert subject_of(MADE, left) == [
         {"name": "x", "digest": {"sha256": B.digest}},
         {"name": "\\xff", "digest": {"sha256": A.digest}},
         {"name": PLAN, "digest": {"sha256": MADE.digest}},
@@ -103,8 +105,12 @@ def test_g16_the_journal_has_one_hash() -> None:
 
 
 def test_g16_a_statement_is_read_as_it_was_made() -> None:
-    payload = statement_bytes(subject_of(MADE, WRITTEN), FACTS)
+    told = operation_fact("i", WRITTEN[0], "done")
+    facts = {**FACTS, "operations": [told], "not_covered": [uncovered_fact(b"\xff", "why")]}
+    payload = statement_bytes(subject_of(MADE, {b"x": A}), facts)
     found = read_statement(payload, "key")
+    assert found.operations == (Told("i", "write", "done", (Change("x"),)),)
+    assert found.uncovered == (Uncovered("\\xff", "why"),)
     assert (found.run, found.outcome, found.digest) == ("r", "done", MADE.digest)
     assert (found.approval, found.files, found.key) == (YES, (("x", A.digest),), "key")
 
@@ -114,10 +120,11 @@ def test_g16_a_statement_is_read_as_it_was_made() -> None:
     [
         b"", b"[]", b"{}", b'{"predicate": 1}',
         statement_bytes([], FACTS),
-        statement_bytes(subject_of(MADE, ()), {**FACTS, "plan": {}}),
-        statement_bytes(subject_of(MADE, ()), {**FACTS, "approval": {}}),
-        statement_bytes(subject_of(MADE, ()), {**FACTS, "plan": {**NAMES, "digest": "x"}}),
-        statement_bytes(subject_of(MADE, ()), FACTS).replace(b"urn:assent:run:1", b"urn:other"),
+        statement_bytes(subject_of(MADE, {}), {**FACTS, "plan": {}}),
+        statement_bytes(subject_of(MADE, {}), {**FACTS, "approval": {}}),
+        statement_bytes(subject_of(MADE, {}), {**FACTS, "plan": {**NAMES, "digest": "x"}}),
+        statement_bytes(subject_of(MADE, {}), {**FACTS, "operations": FAILED}),
+        statement_bytes(subject_of(MADE, {}), FACTS).replace(b"urn:assent:run:1", b"urn:other"),
         b64encode(b"x"),
     ],
 )  # fmt: skip

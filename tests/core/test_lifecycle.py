@@ -27,6 +27,19 @@ TABLE = """
 """
 STEPS = [[word.strip() for word in line.split(">")] for line in TABLE.strip().splitlines()]
 KNOWN = {(state, moment): after for state, moment, after in STEPS}
+STANDS = {
+    "DRAFTING": "is still a draft",
+    "AWAITING_APPROVAL": "is proposed",
+    "EXECUTING": "is being built",
+    "HALTED": "stopped in the middle and waits for you",
+    "COMPLETED": "is done",
+    "DISCARDED": "was discarded",
+}
+DEEDS = {
+    "draft": "changed", "propose": "proposed", "revise": "revised", "reject": "rejected",
+    "approve": "approved", "build": "built", "finish": "finished", "roll back": "rolled back",
+    "halt": "halted", "resume": "resumed", "accept": "accepted", "discard": "discarded",
+}  # fmt: skip
 PAIRS = list(itertools.product(State, Moment))
 
 
@@ -45,7 +58,8 @@ def test_f55_every_step_of_the_table_is_taken(state: State, moment: Moment) -> N
 def test_f55_every_step_outside_the_table_is_refused(state: State, moment: Moment) -> None:
     with pytest.raises(IllegalStep) as caught:
         advance(state, moment)
-    assert caught.value.message == f"A plan that is {state} cannot {moment}."
+    assert caught.value.message.startswith(f"This plan {STANDS[state]}")
+    assert caught.value.message.endswith(f", so it cannot be {DEEDS[moment]}.")
     assert caught.value.next.startswith("assent ")
 
 

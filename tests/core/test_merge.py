@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assent.core.merge import Clash, merged
+from assent.core.merge import MET, MOVED, Clash, merged
 
 TEXT = [b"line %d\n" % n for n in range(1, 31)]
 
@@ -67,6 +67,38 @@ def test_what_changed_around_it_is_a_clash(now: bytes) -> None:
 )
 def test_two_insertions_at_one_place_clash(before: bytes, after: bytes, now: bytes) -> None:
     assert isinstance(merged(before, after, now), Clash)
+
+
+GONE = text(n10=b"")
+SWAPPED = b"".join([*TEXT[:9], TEXT[10], TEXT[9], *TEXT[11:]])
+
+
+@pytest.mark.parametrize(
+    ("after", "now", "last", "why"),
+    [
+        (GONE, SWAPPED, 10, MOVED),
+        (GONE, GONE + b"line 10\n", 10, MOVED),
+        (GONE, b"line 10\n" + GONE, 10, MOVED),
+        (OURS, OURS + b"line 10\n", 10, MOVED),
+        (text(n10=b"", n11=b""), text(n10=b"", n11=b"") + b"line 11\n", 11, MOVED),
+        (GONE, text(n10=b"", n12=b"theirs\n"), 10, MET),
+        (GONE, text(n8=b"theirs\n", n10=b""), 10, MET),
+    ],
+)
+def test_lines_that_somebody_moved_are_not_there_already(
+    after: bytes, now: bytes, last: int, why: str
+) -> None:
+    assert merged(BASE, after, now) == Clash(10, last, why)
+
+
+@pytest.mark.parametrize("now", [GONE, text(n10=b"", n20=b"theirs\n"), b"\n" + GONE])
+def test_lines_that_are_gone_for_both_stay_gone(now: bytes) -> None:
+    assert merged(BASE, GONE, now) == now
+
+
+def test_lines_that_both_moved_are_where_they_both_want_them() -> None:
+    moved = GONE + b"line 10\n"
+    assert merged(BASE, moved, moved) == moved
 
 
 def test_a_place_that_there_is_more_or_less_often_than_before_is_in_doubt() -> None:

@@ -37,9 +37,11 @@ ONE, TWO = PlanProposed("d1", "c1", "o1", "f1"), PlanProposed("d2", "c2", "o2", 
 EMPTY = PlanRecord("plan", "workspace", "session", "name", b"path", "goal", "", NOON, 1)
 
 
-def yes(name: str, digest: str = "d1", at: str = NOON, until: str = "") -> PlanApproved:
+def yes(
+    name: str, digest: str = "d1", at: str = NOON, until: str = "", key: str = ""
+) -> PlanApproved:
     person = Approver("ann", "terminal")
-    return PlanApproved(Approval(name, "plan", "c", "o", digest, person, "", at, until))
+    return PlanApproved(Approval(name, "plan", "c", "o", digest, person, "", at, until, key))
 
 
 def recorded(*events: Event) -> list[Recorded]:
@@ -159,13 +161,14 @@ USABLE: list[tuple[str, tuple[Event, ...], str, str]] = [
     ("the same digest again", (ONE, yes("a1"), PlanRevised(), ONE), NOON, "a1"),
     ("drafting", (ONE, yes("a1"), PlanRevised()), NOON, ""),
     ("spent", (*STARTED, RunEnded("r1", "rolled_back")), NOON, ""),
-    ("another left", (ONE, yes("a2"), *STARTED[1:], RunEnded("r1", "rolled_back")), NOON, "a2"),
+    ("an earlier left", (ONE, yes("a2"), *STARTED[1:], RunEnded("r1", "rolled_back")), NOON, ""),
     ("given again", (*STARTED, RunEnded("r1", "rolled_back"), yes("a2")), NOON, "a2"),
     ("void", (ONE, yes("a1"), PlanRejected("d1", "", "ann"), ONE), NOON, ""),
     ("after a no", (ONE, yes("a1"), PlanRejected("d1", "", "ann"), ONE, yes("a2")), NOON, "a2"),
     ("in time", (ONE, yes("a1", until=EVENING)), LATER, "a1"),
     ("expired", (ONE, yes("a1", until=LATER)), EVENING, ""),
-    ("expired, an older one not", (ONE, yes("a1"), yes("a2", until=LATER)), EVENING, "a1"),
+    ("expired, an older one not", (ONE, yes("a1"), yes("a2", until=LATER)), EVENING, ""),
+    ("expired, not another", (ONE, yes("a1"), yes("a2", until=LATER, key="k")), EVENING, "a1"),
     ("clock set back", (ONE, yes("a1", at=LATER, until=EVENING)), NOON, ""),
     ("clock set back, no expiry", (ONE, yes("a1", at=LATER)), NOON, "a1"),
 ]  # fmt: skip

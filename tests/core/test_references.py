@@ -176,9 +176,25 @@ def test_a_run_needs_the_snapshot_only_while_it_goes_on(store: Store) -> None:
 
 def test_what_a_run_said_stays_with_it(store: Store) -> None:
     snapshot = store.keep(msgspec.json.encode([[["path", store.keep(b"stood")]]]))
-    store.journal(Running(0, snapshot), Ran(0, 0, "", "", store.keep(b"said")))
+    changes = store.keep(msgspec.json.encode(Changes()))
+    store.journal(Running(0, snapshot), Ran(0, 0, "", changes, store.keep(b"said")))
     store.journal(Finished("done", ("done",)))
-    assert store.needed() == {b"said"}
+    assert contents(store.needed()) == {b"said"}
+
+
+@pytest.mark.parametrize("ends", [(), (Ran(0, 0, "record"),), (Ran(0, 0, "record"), None)])
+def test_what_stood_before_a_command_stays_until_its_changes_are_known(
+    store: Store, ends: tuple[Ran | None, ...]
+) -> None:
+    snapshot = store.keep(msgspec.json.encode([[["path", store.keep(b"stood")]]]))
+    changes = store.keep(msgspec.json.encode(Changes((store.write(b"a", b"b"),))))
+    reckoned = Ran(0, -1, "unknown", changes)
+    store.journal(Running(0, snapshot), *[end or reckoned for end in ends])
+    store.journal(Finished("done", ("unknown",)))
+    known = ends[-1:] == (None,)
+    assert contents(store.needed()) == ({b"a", b"b"} if known else {b"stood"})
+    store.add("workspace/w", RunsDeleted(("r",), 2))
+    assert store.needed() == set()
 
 
 def test_what_somebody_was_shown_stays_while_the_plan_lives(store: Store) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.states import NESTED, TREES, A, B, Tree, applied, below, is_possible
+from tests.core.states import LINK, NESTED, TREES, A, B, Tree, applied, below, is_possible
 
 from assent.core.draft import check_tree, segments, stage
 from assent.core.errors import Impossible
@@ -18,6 +18,20 @@ from assent.core.operation import (
 
 MAKE, TEST = RunCommand((b"make",)), RunCommand((b"test",))
 ONE, TWO, THREE = (WriteFile(name, None, A) for name in (b"1", b"2", b"3"))
+
+
+def test_a_symlink_that_goes_is_not_looked_behind() -> None:
+    """Whoever asks what is behind a symlink is refused, so nobody asks."""
+
+    def asked(path: bytes) -> bool:
+        assert path == b"a", path
+        return False
+
+    def below_none(path: bytes) -> list[bytes]:
+        raise AssertionError(path)
+
+    operations = (DeleteFile(b"a/d", LINK), WriteFile(b"a/d/e/f", None, A))
+    check_tree(operations, asked, below_none)
 
 
 def check(tree: Tree, operations: tuple[Operation, ...]) -> None:

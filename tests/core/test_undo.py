@@ -5,12 +5,12 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.core.states import NESTED, TREES, A, B, C, Tree, Z, applied, below, is_possible
+from tests.core.states import LINK, NESTED, TREES, A, B, C, Tree, Z, applied, below, is_possible
 
 from assent.core.motion import Seen
 from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile, footprint
 from assent.core.paths import ancestors
-from assent.core.undo import Ground, Inversion, invert, undo_text
+from assent.core.undo import Ground, Inversion, invert, is_behind_a_link, undo_text
 
 
 def look(tree: Tree, path: bytes) -> Seen:
@@ -112,6 +112,22 @@ def test_f142_a_file_where_the_folder_was_is_a_conflict_too() -> None:
     found = inverted(operations, {b"d": Z, b"g": B})
     assert found.conflicts == ((0, "d stands in the way"),)
     assert found.operations == ((1, WriteFile(b"g", B, A)),)
+
+
+def test_f142_a_symlink_of_somebody_else_is_in_the_way_and_one_of_the_run_goes() -> None:
+    run: list[FileOperation] = [DeleteFile(b"d/e/f", A), WriteFile(b"d", None, LINK)]
+    found = inverted(run, {b"d": LINK})
+    assert found == Inversion(((1, DeleteFile(b"d", LINK)), (0, WriteFile(b"d/e/f", None, A))), ())
+    reasons = ((0, "d stands in the way"), (1, "d changed after the run"))
+    assert inverted(run, {b"d": Z}) == Inversion((), reasons)
+
+
+@pytest.mark.parametrize(
+    ("path", "behind"), [(b"d", False), (b"d/f", True), (b"d/e/f", True), (b"o/f", False)]
+)
+def test_nothing_is_behind_a_symlink(path: bytes, behind: bool) -> None:
+    seen: dict[bytes, Seen] = {b"d": LINK, b"d/e": None, b"o": A}
+    assert is_behind_a_link(path, seen) == behind
 
 
 FILE_TO_FOLDER: list[FileOperation] = [DeleteFile(b"d", A), WriteFile(b"d/f", None, B)]

@@ -63,6 +63,10 @@ def test_law_6_a_command_that_takes_its_process_down_with_it_is_unknown(tmp_path
     report = finished(engine.runs.recover())
     results = [result for _, result in report.operations]
     assert (report.outcome, results) == ("needs_you", ["done", "unknown", "not_started"])
+    assert report.exits == (None, None, None)  # nobody saw how it ended
+    told = engine.past.items(engine.past.find(report.run))[1].told
+    assert told is not None
+    assert (told.code, told.cut) == (None, "unknown")
     assert rig.tree()[b"log.txt"].content == b"first\nhalf\n"
     assert "Changed since that command began, and taken for its work: log.txt." in report.notes
     assert finished(engine.runs.recover("roll_back")).outcome == "rolled_back"

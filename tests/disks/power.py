@@ -12,11 +12,15 @@ import os
 import struct
 import subprocess
 import sys
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from tests.crash.command_sweep import CommandSweep
+from tests.crash.command_sweep import Ended as CommandEnded
+from tests.crash.command_sweep import Report as CommandReport
 from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME
 from tests.crash.sweep import Ended, Report, Sweep, decides, in_child, killed
@@ -96,11 +100,47 @@ class Cuts(Sweep):
         return msgspec.structs.replace(end, leftovers=[])
 
 
+class CommandCuts(CommandSweep):
+    """Cuts the power at the moments of a build that runs a command between two writes."""
+
+    def __init__(self, machine: Machine, way: str) -> None:
+        super().__init__(machine.disk, way)
+        gc.collect()
+        self._machine = machine
+
+    def cuts(self) -> CommandReport:
+        """Cuts right before every change."""
+        self._ready()
+        report, ends = CommandReport(moments=in_child(self._undisturbed, list[str])), Counter[str]()
+        for at, moment in enumerate(report.moments):
+            if not decides(moment):
+                continue
+            self._ready()
+            if killed(self._verb, Moments(at=at, act=self._machine.cut)):
+                self._machine.restart()
+                end = msgspec.structs.replace(in_child(self._recover, CommandEnded), leftovers=[])
+                ends[f"{end.first}, {end.last}"] += 1
+                report.complaints += [f"cut at {at}, {moment}: {law}" for law in self._broken(end)]
+                report.killed += 1
+        report.ends = dict(ends)
+        return report
+
+    def _ready(self) -> None:
+        self._restore()
+        os.sync()
+
+
+def cuts(machine: Machine, verb: str, story: str) -> Report | CommandReport:
+    if story == "command":
+        return CommandCuts(machine, verb).cuts()
+    return Cuts(machine, Rig(machine.disk, BY_NAME[story]), verb).cuts()
+
+
 if __name__ == "__main__":
     kind, verb, story, folder = sys.argv[1:]
     machine = Machine(kind, Path(folder))
     try:
-        found = Cuts(machine, Rig(machine.disk, BY_NAME[story]), verb).cuts()
+        found = cuts(machine, verb, story)
     finally:
         with suppress(subprocess.CalledProcessError):
             subprocess.run(["umount", "--lazy", str(machine.disk)], check=True)

@@ -1,4 +1,4 @@
-"""F66, G1: names with line breaks and bytes that are no text go through every verb unharmed."""
+"""F145: names with line breaks and bytes that are no text go through every verb unharmed."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
-def test_a_name_is_written_moved_removed_and_restored(name: bytes, tmp_path: Path) -> None:
+def test_f145_odd_names_go_through_and_come_back(name: bytes, tmp_path: Path) -> None:
     start = {name: file(b"old\n"), b"in/" + name: file(b"inner\n"), b"gone/" + name: file(b"g\n")}
     finish = {name: file(b"new\n"), b"moved/" + name: file(b"inner\n")}
     steps = (

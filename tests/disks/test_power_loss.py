@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from tests.crash.stories import STORIES
 from tests.crash.sweep import Report
+from tests.crash.test_kill_commands import DECIDED, FORWARD
 from tests.disks.possible import NAMESPACE, needs_mounts
 from tests.disks.power import TYPES
 
@@ -31,6 +32,14 @@ def test_g6_an_undo_cut_at_every_change_is_done_or_rolled_back(story: str, tmp_p
     report = cut("ext4", "undo", story, tmp_path)
     assert report.complaints == []
     assert report.ends.keys() == {"not started", "rolled_back", "done"}
+
+
+@pytest.mark.parametrize("way", DECIDED)
+def test_g5_a_build_with_a_command_cut_at_every_change(way: str, tmp_path: Path) -> None:
+    report = cut("ext4", way, "command", tmp_path)
+    assert report.complaints == []
+    assert report.killed > 16
+    assert {*report.ends} == FORWARD | DECIDED[way]
 
 
 @pytest.mark.parametrize("kind", TYPES)

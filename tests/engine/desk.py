@@ -117,6 +117,9 @@ class NoPrograms:
     def hidden_below(self, folder: bytes) -> bytes | None:
         return None
 
+    def outlived(self) -> str:
+        return ""
+
     def entries(self, folder: bytes) -> dict[bytes, bool]:
         return {}
 

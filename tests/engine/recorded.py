@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from assent.core.changes import Bounds, Changes
+from assent.core.digest import sha256
 from assent.core.operation import DeleteFile, FileState, WriteFile, inverse
 from assent.engine.doors import Place
 from assent.engine.run.recording import Recorder
@@ -16,6 +18,7 @@ from assent.store.memory import MemoryBlobs
 from assent.workspace.disk import Disk
 from assent.workspace.local import LocalFiles
 
+Act = Callable[[Path], object]
 Found = tuple[str, int, bytes]  # kind, mode, content
 
 
@@ -42,12 +45,13 @@ class Folder(msgspec.Struct, frozen=True):
     root: Path
     blobs: MemoryBlobs
     closed: bytes = b""  # a name that nobody may open
+    plans: bytes = b".opencode/plans"
 
     def recorder(
         self, bounds: Bounds | None = None, clock: Callable[[], int] = time.time_ns
     ) -> Recorder:
         root = os.fsencode(self.root)
-        place = Place(root, 0, b".opencode/plans", "me", bounds=bounds or Bounds())
+        place = Place(root, 0, self.plans, "me", bounds=bounds or Bounds())
         return Recorder(LocalFiles(root, root, Closing(self.closed)), self.blobs, place, clock)
 
     def put(self, files: dict[str, bytes]) -> None:
@@ -87,7 +91,10 @@ class Folder(msgspec.Struct, frozen=True):
 
     def _write(self, path: bytes, state: FileState) -> None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        if os.path.lexists(path):
+        if os.path.isdir(path) and not os.path.islink(path):
+            assert not any(files for *_, files in os.walk(path)), "only empty folders may be left"
+            shutil.rmtree(path)
+        elif os.path.lexists(path):
             os.unlink(path)
         content = self.blobs.read(state.digest)
         if state.kind == "link":
@@ -101,3 +108,16 @@ def _prune(folder: bytes, root: bytes) -> None:
     while folder != root and not os.listdir(folder):
         os.rmdir(folder)
         folder = os.path.dirname(folder)
+
+
+def state(content: bytes, mode: int = 0o644, *, link: bool = False) -> FileState:
+    return FileState(sha256(content), len(content), mode, "link" if link else "file")
+
+
+def changed(folder: Folder, act: Act, bounds: Bounds | None = None) -> Changes:
+    """Records, acts, and returns what changed; by a blob, as another process would."""
+    recorder = folder.recorder(bounds)
+    before = recorder.keep(recorder.take())
+    act(folder.root)
+    other = folder.recorder(bounds)
+    return other.changes(other.kept(before))

@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,6 +10,7 @@ from tests.sandbox.cell import Outcome, gathered
 from tests.sandbox.room import Room
 
 from assent.core.commit import commit_command
+from assent.core.operation import FileState
 from assent.engine.doors import Place
 from assent.engine.run.commanding import ProcessCommander
 from assent.store.memory import MemoryBlobs
@@ -34,9 +35,19 @@ class Repository(msgspec.Struct, frozen=True):
         files = LocalFiles(root, root)
         return ProcessCommander(self.room.process(**variables), files, MemoryBlobs(), place)
 
+    def left(self, paths: Sequence[bytes | str]) -> dict[bytes, FileState | None]:
+        """Returns these files as they stand, as if a run had left them so."""
+        root = os.fsencode(self.root)
+        seen = LocalFiles(root, root).look([os.fsencode(path) for path in paths])
+        return {path: state for path, state in seen.items() if state != "folder"}
+
     def commit(self, paths: Sequence[bytes | str], title: str = "Say hello") -> Outcome:
-        named = [os.fsencode(path) for path in paths]
-        return gathered(self.commander().run(commit_command(title), DIGEST, named))
+        return self.commit_as_left(self.left(paths), title)
+
+    def commit_as_left(
+        self, left: Mapping[bytes, FileState | None], title: str = "Say hello"
+    ) -> Outcome:
+        return gathered(self.commander().run(commit_command(title), DIGEST, left))
 
     def git(self, *words: str | bytes, folder: str = "") -> str:
         home = self.room.base / "home"

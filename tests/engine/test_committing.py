@@ -63,6 +63,38 @@ def test_f143_what_the_person_staged_or_changed_elsewhere_stays(repo: Repository
     assert "?? loose.txt" in repo.git("status", "--porcelain")
 
 
+def test_f143_bytes_that_the_run_did_not_write_are_not_committed(repo: Repository) -> None:
+    repo.put({"a.txt": "ours\n", "b.txt": "ours\n"})
+    left = repo.left(["a.txt", "b.txt"])
+    repo.put({"a.txt": "ours\nand mine\n"})
+    found = repo.commit_as_left(left)
+    assert (found.code, b"somebody else changed a.txt." in found.errors) == (1, True)
+    assert repo.git("rev-list", "--count", "HEAD").strip() == "1"
+
+
+def test_f143_what_the_person_staged_in_such_a_file_stays(repo: Repository) -> None:
+    repo.put({"a.txt": "staged\n"})
+    repo.git("add", "a.txt")
+    staged = repo.git("diff", "--cached")
+    repo.put({"a.txt": "ours\n"})
+    found = repo.commit(["a.txt"])
+    assert (found.code, b"staged something of your own in a.txt." in found.errors) == (1, True)
+    assert repo.git("diff", "--cached") == staged
+
+
+@pytest.mark.parametrize("staged", [False, True])
+def test_f143_a_file_with_changes_of_the_persons_refuses_it_before_the_start(
+    repo: Repository, *, staged: bool
+) -> None:
+    repo.commander().check(commit_command("x"), [b"a.txt", b"new"])
+    repo.put({"a.txt": "mine\n", "b.txt": "mine\n"})
+    if staged:
+        repo.git("add", "a.txt")
+    repo.commander().check(commit_command("x"), [b"c.txt"])
+    with pytest.raises(Refused, match=r"not committed in a\.txt\."):
+        repo.commander().check(commit_command("x"), [b"a.txt", b"c.txt"])
+
+
 def test_f143_names_are_names_and_no_patterns(repo: Repository) -> None:
     odd = [b"line\nbreak", b"*.txt", b"\xff\xfe", b":(top)x", b"-n", b"two words", b'"quoted"']
     for name in odd:
@@ -110,6 +142,7 @@ def test_what_is_ignored_or_hidden_or_anothers_is_left_out(repo: Repository) -> 
     found = repo.commit([".gitignore", "a.log", ".env", "inner/x"])
     assert (found.code, repo.committed()) == (0, ["A .gitignore"])
     assert b"programs may not read it: .env." in found.output
+    assert b"another repository has it: inner/x." in found.output
 
 
 def test_the_first_commit_of_a_repository(tmp_path: Path) -> None:

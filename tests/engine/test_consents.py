@@ -172,6 +172,15 @@ def test_a_damaged_plan_is_not_built(world: World) -> None:
     assert world.files() == {}
 
 
+def test_a_plan_is_decoded_once_and_its_stored_form_checked_every_time(world: World) -> None:
+    record = world.approve(FILES)
+    ledger = world.engine().plans.ledger()
+    assert ledger.plan(record) is ledger.plan(record)
+    world.blobs.contents[record.frozen] = b"{}"
+    with pytest.raises(StoreError):
+        ledger.plan(record)
+
+
 def test_a_plan_with_another_digest_than_its_event_names_is_not_built(world: World) -> None:
     """A frozen plan is checked against the digest that the person said yes to."""
     record = world.approve(FILES)

@@ -33,6 +33,9 @@ class Formatter:
     def hidden_below(self, folder: bytes) -> bytes | None:
         raise NotImplementedError
 
+    def outlived(self) -> str:
+        raise NotImplementedError
+
     def entries(self, folder: bytes) -> dict[bytes, bool]:
         raise NotImplementedError
 

@@ -2,20 +2,18 @@
 
 import os
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 import pytest
-from tests.engine.recorded import Folder, later
+from tests.engine.recorded import Act, Folder, changed, later, state
 
-from assent.core.changes import Bounds, Changes, Skipped
+from assent.core.changes import Changes, Skipped
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
-from assent.core.operation import DeleteFile, FileState, WriteFile
+from assent.core.operation import DeleteFile, WriteFile
 from assent.store.memory import MemoryBlobs
-
-Act = Callable[[Path], object]
 
 
 @pytest.fixture
@@ -23,19 +21,6 @@ def folder(tmp_path: Path) -> Folder:
     root = tmp_path / "work"
     root.mkdir()
     return Folder(root, MemoryBlobs())
-
-
-def state(content: bytes, mode: int = 0o644, *, link: bool = False) -> FileState:
-    return FileState(sha256(content), len(content), mode, "link" if link else "file")
-
-
-def changed(folder: Folder, act: Act, bounds: Bounds | None = None) -> Changes:
-    """Records, acts, and returns what changed; by a blob, as another process would."""
-    recorder = folder.recorder(bounds)
-    before = recorder.keep(recorder.take())
-    act(folder.root)
-    other = folder.recorder(bounds)
-    return other.changes(other.kept(before))
 
 
 def replace_by_folder(root: Path) -> None:
@@ -76,7 +61,7 @@ TABLE: list[tuple[Act, Changes]] = [
         replace_by_folder,
         Changes((DeleteFile(b"a", A), WriteFile(b"a/b", None, state(b"b"))), made=(b"a",)),
     ),
-    (lambda root: (root / "empty").mkdir(), Changes()),
+    (lambda root: (root / "empty").mkdir(), Changes(made=(b"empty",))),
     (
         lambda root: (root / "sub/c").write_bytes(b"\0\xff"),
         Changes((WriteFile(b"sub/c", None, state(b"\0\xff")),)),
@@ -151,46 +136,6 @@ def test_f144_git_s_own_exclude_counts(folder: Folder) -> None:
     assert changed(folder, act) == Changes((), (Skipped(b"mine", "changed", "ignored"),))
 
 
-def test_f145_what_is_too_large_is_named(folder: Folder) -> None:
-    folder.put({"big": b"12345", "small": b"1234", "grows": b"1"})
-
-    def act(root: Path) -> None:
-        (root / "big").write_bytes(b"54321")
-        (root / "small").unlink()
-        (root / "grows").write_bytes(b"123456")
-        (root / "new").write_bytes(b"123456")
-
-    assert changed(folder, act, Bounds(file=4)) == Changes(
-        (
-            DeleteFile(b"small", state(b"1234")),
-            WriteFile(b"grows", state(b"1"), state(b"123456")),
-        ),
-        (Skipped(b"big", "changed", "large"), Skipped(b"new", "new", "large")),
-    )
-
-
-def test_f145_what_does_not_fit_any_more_is_named(folder: Folder) -> None:
-    folder.put({"a": b"123", "b": b"123", "c": b"1"})
-
-    def act(root: Path) -> None:
-        for name in "abc":
-            (root / name).write_bytes(b"")
-
-    found = changed(folder, act, Bounds(total=4))
-    assert len(found.operations) + len(found.skipped) == 3
-    assert {each.why for each in found.skipped} == {"too many"}
-    assert len(found.skipped) == 1
-
-
-def test_f145_with_too_many_files_nobody_claims_to_know(folder: Folder) -> None:
-    folder.put({"a": b"1", "b": b"1"})
-    assert changed(folder, lambda root: None, Bounds(files=1)) == Changes(known=False)
-    assert changed(folder, lambda root: None, Bounds(files=2)) == Changes()
-    more = changed(folder, lambda root: (root / "c").touch(), Bounds(files=2))
-    assert more == Changes(known=False)
-    assert changed(folder, lambda root: (root / "d").touch(), Bounds(files=0)).known
-
-
 def test_what_is_no_file_is_named(folder: Folder) -> None:
     folder.put({"was": b"1"})
     os.mkfifo(folder.root / "pipe")
@@ -222,18 +167,10 @@ def test_a_repository_below_is_named_and_its_files_are_kept(folder: Folder) -> N
         (root / "more/.git").mkdir(parents=True)
 
     assert changed(folder, act) == Changes(
-        (WriteFile(b"sub/a", state(b"1"), state(b"2")),), (Skipped(b"more/.git", "new", "git"),)
+        (WriteFile(b"sub/a", state(b"1"), state(b"2")),),
+        (Skipped(b"more/.git", "new", "git"),),
+        made=(b"more",),
     )
-
-
-def test_what_is_assents_own_does_not_count(folder: Folder) -> None:
-    own = (".opencode/assent/x", ".opencode/plans/s/p.md", ".opencode/.gitignore")
-    folder.put(dict.fromkeys((*own, ".opencode/agents/mine.md"), b"1"))
-
-    def act(root: Path) -> None:
-        folder.put(dict.fromkeys((*own, ".opencode/agents/mine.md"), b"2"))
-
-    assert [op.path for op in changed(folder, act).operations] == [b".opencode/agents/mine.md"]
 
 
 def test_f139_odd_names_are_kept_as_they_are(folder: Folder) -> None:
@@ -295,6 +232,14 @@ def test_where_contents_cannot_be_kept_nothing_is_recorded(folder: Folder) -> No
     folder.put({"a": b"1"})
     with pytest.raises(StoreError, match="no room"):
         Folder(folder.root, Full()).recorder().take()
+
+
+def test_where_new_contents_cannot_be_kept_changes_are_told_all_the_same(folder: Folder) -> None:
+    folder.put({"a": b"1"})
+    before = folder.recorder().take()
+    (folder.root / "a").write_bytes(b"2")
+    found = Folder(folder.root, Full()).recorder().changes(before)
+    assert found == Changes((WriteFile(b"a", state(b"1"), state(b"2")),))
 
 
 def test_a_file_that_nobody_may_read_is_named(folder: Folder) -> None:

@@ -202,7 +202,7 @@ def test_the_undo_of_a_command_that_failed_does_not_run_and_that_is_said(site: S
     assert results(report) == ["failed"]
     report = finished(engine.runs.recover("roll_back"))
     assert files(site) == START
-    told = "Not run, because the command may not have done its work: $ sh -c echo no > undone."
+    told = "Not run, because the command may not have done its work: $ sh -c 'echo no > undone'."
     assert told in report.notes
 
 
@@ -216,7 +216,7 @@ def test_a_report_does_not_need_what_a_damaged_store_has_lost(site: Site) -> Non
     again = engine.runs.report(ledger, report.run, ledger.plan(record))
     assert results(again) == ["failed"]
     assert "It said: oh no" not in again.notes
-    assert any("not known, or was not kept" in note for note in again.notes)
+    assert any("not all that it changed is known" in note for note in again.notes)
 
 
 def test_what_no_roll_back_covers_is_said(site: Site) -> None:

@@ -36,6 +36,9 @@ class Recorder:
     def hidden_below(self, folder: bytes) -> bytes | None:
         return next((path for path in self.hidden if path.startswith(folder)), None)
 
+    def outlived(self) -> str:
+        raise NotImplementedError
+
     def entries(self, folder: bytes) -> dict[bytes, bool]:
         with os.scandir(folder) as found:
             return {entry.name: entry.is_dir() for entry in found}

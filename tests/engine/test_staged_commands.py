@@ -1,5 +1,7 @@
 """A planning model's command becomes an operation of the plan, whoever was asked; it never runs."""
 
+from math import inf, nan
+
 import msgspec
 import pytest
 from tests.engine.desk import tooling
@@ -66,9 +68,20 @@ def test_else_nothing_is_staged_and_nothing_is_run(
 
 @pytest.mark.parametrize(
     ("wanted", "most", "timeout"),
-    [(0, 120, 120), (0.2, 120, 1), (600, 120, 600), (0, 0.5, 1), (1e9, 120, 86_400)],
+    [
+        (0, 120, 120),
+        (0.2, 120, 1),
+        (60, 120, 60),
+        (600, 120, 120),
+        (600, 900.5, 600),
+        (0, 0.5, 1),
+        (1e12, 120, 120),
+        (1e12, 1e9, 86_400),
+        (nan, 120, 120),
+        (inf, inf, 86_400),
+    ],
 )
-def test_its_time_is_what_it_asks_for_or_what_the_settings_say(
+def test_its_time_is_what_it_asks_for_and_never_more_than_the_settings_say(
     wanted: float, most: float, timeout: int
 ) -> None:
     command = Command("make", b"web", wanted, network=True)

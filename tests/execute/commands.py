@@ -6,7 +6,7 @@ import msgspec
 
 from assent.core.course import course
 from assent.core.errors import StoreError
-from assent.core.journal import Entry, Finished, Halted, Progress, Ran, Result, Said, Step, Way
+from assent.core.journal import Entry, Finished, Halted, Live, Ran, Result, Said, Step, Way
 from assent.core.operation import Operation, RunCommand, WriteFile
 from assent.core.paths import STAGE, inside
 from assent.core.results import run_results
@@ -189,7 +189,12 @@ class CommandWorld:
     def executor(self) -> Executor:
         return Executor(self.hands, self.blobs, self.journal, self.commander)
 
-    def _watch(self, work: Iterator[Progress | Said]) -> None:
+    def _watch(self, work: Iterator[Live]) -> None:
         for step in work:
             if isinstance(step, Said):
                 self.said.append(step)
+
+
+def first_words(work: Iterator[Live]) -> Said:
+    """Goes on until a command says something."""
+    return next(step for step in work if isinstance(step, Said))

@@ -1,6 +1,6 @@
 """Commands between segments of files: recorded before and after, and a halt where one fails."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from errno import EIO
 
 import pytest
@@ -19,13 +19,14 @@ from tests.execute.commands import (
     WRITE_B,
     CommandCase,
     CommandWorld,
+    first_words,
     run,
 )
 
-from assent.core.changes import decoded
+from assent.core.changes import Left, decoded
 from assent.core.course import ran
 from assent.core.errors import Drift, Refused, StoreError
-from assent.core.journal import Finished, Running, Said
+from assent.core.journal import Doing, Finished, Progress, Running, Said
 from assent.core.operation import Operation, RunCommand, WriteFile
 from assent.core.permit import Permit, permit_text, permitted
 from assent.core.plan import Plan
@@ -67,7 +68,7 @@ def test_a_plan_without_commands_has_the_journal_that_it_always_had() -> None:
 def test_law_5_that_a_command_runs_is_durable_before_it_begins() -> None:
     world = CommandWorld(ALONE)
     work = world.executor().apply(world.approved, "run")
-    assert next(work) == Said(0, b"building\n")
+    assert first_words(work) == Said(0, b"building\n")
     assert (world.kinds, world.commander.began) == (["Started", "Running"], [b"build"])
     for moment in range(20):
         world = CommandWorld(ALONE)
@@ -128,7 +129,7 @@ def test_without_anybody_to_run_commands_a_plan_with_one_is_refused() -> None:
     with pytest.raises(Refused):
         nobody.record()
     with pytest.raises(Refused):
-        nobody.run(run(b"build"), "", ())
+        nobody.run(run(b"build"), "", {})
     assert not nobody.changes("").known  # where a run has to be taken up all the same
 
 
@@ -216,12 +217,46 @@ def test_law_6_going_on_right_after_a_crash_still_asks_about_the_command() -> No
 def test_a_person_who_interrupts_a_command_ended_it_which_is_known() -> None:
     world = CommandWorld(ALONE)
     work = world.executor().apply(world.approved, "run")
-    assert next(work) == Said(0, b"building\n")
+    assert first_words(work) == Said(0, b"building\n")
     work.close()
     assert world.ran() == [(0, 130, "interrupted")]
     world.recover()
     assert (world.outcome, world.results) == ("needs_you", ("failed",))
     assert world.reasons == [(0, b"", "the command was interrupted")]
+
+
+def test_whoever_watches_is_told_which_command_begins_and_what_else_takes_time() -> None:
+    world = CommandWorld(case(WRITE_A, run(b"build")))
+    work = world.executor().apply(world.approved, "run")
+    told = [step for step in work if not isinstance(step, Progress)]
+    command = world.approved.plan.operations[1]
+    assert isinstance(command, RunCommand)
+    assert told == [
+        Doing("before", 1, 2, command),
+        Doing("command", 1, 2, command),
+        Said(1, b"building\n"),
+        Doing("after", 1, 2, command),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("what", "kinds"),
+    [
+        ("before", ["Started"]),
+        ("command", ["Started"]),
+        ("after", ["Started", "Running", "Ran"]),
+    ],
+)
+def test_law_5_an_interruption_beside_a_command_leaves_no_doubt_whether_it_ran(
+    what: str, kinds: list[str]
+) -> None:
+    world = CommandWorld(ALONE)
+    work = world.executor().apply(world.approved, "run")
+    next(step for step in work if isinstance(step, Doing) and step.what == what)
+    work.close()
+    assert world.kinds == kinds
+    world.recover()
+    assert (world.outcome, world.commander.began) == ("done", [b"build"])
 
 
 def test_a_command_before_which_nothing_can_be_recorded_does_not_begin() -> None:
@@ -244,10 +279,8 @@ class Troubled(MemoryCommander):
         self._world = world
         self._trouble = trouble
 
-    def run(
-        self, command: RunCommand, digest: str, paths: Sequence[bytes]
-    ) -> Iterator[Chunk | Ended]:
-        for part in super().run(command, digest, paths):
+    def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
+        for part in super().run(command, digest, left):
             if isinstance(part, Ended):
                 self._trouble(self._world)
             yield part
@@ -300,6 +333,24 @@ def test_law_6_a_command_that_ended_well_halts_if_that_cannot_be_vouched_for(
     assert (world.outcome, world.results) == ("needs_you", (result, "not_started"))
     assert world.ran() == [end]
     assert world.files[b"w/b"] == OLD
+
+
+@pytest.mark.parametrize("trouble", [fill_up, unplug])
+def test_law_6_what_could_not_be_recorded_after_a_command_is_taken_back_all_the_same(
+    trouble: Callable[[CommandWorld], None],
+) -> None:
+    world = CommandWorld(case(run(b"build"), WRITE_B))
+    world.hands = Unsynced(START, world.fuse)
+    world.commander = Troubled(world, trouble)
+    world.apply()
+    world.recover("roll_back")  # still in trouble: nothing is taken back, and nothing given up
+    assert world.outcome == "needs_you"
+    world.blobs.full = world.hands.broken = False
+    world.recover("roll_back")
+    assert world.outcome == "needs_you"  # whoever wants it back is told first what that is
+    world.recover("roll_back")
+    assert (world.outcome, world.files) == ("rolled_back", START)
+    assert world.times([b"build"]) == [1]
 
 
 def test_output_keeps_its_beginning_and_its_end() -> None:

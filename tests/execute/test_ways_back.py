@@ -187,7 +187,8 @@ def test_law_6_an_undo_that_fails_halts_and_runs_again_only_when_asked() -> None
     world.commander.scripts[b"unbuild"] = Script(code=2)
     world.recover("roll_back")
     assert (world.outcome, world.results) == ("needs_you", ("done", "done", "failed"))
-    assert world.reasons == [(1, b"", "the command ended with exit code 2")]
+    reason = "its undo, $ unbuild, did not succeed: the command ended with exit code 2"
+    assert world.reasons == [(1, b"", reason)]
     world.recover()
     assert world.commander.began.count(b"unbuild") == 1
     world.commander.scripts[b"unbuild"] = script

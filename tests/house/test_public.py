@@ -39,10 +39,10 @@ VERBS = {
         "approve check_files check_independent check_plan decline freeze genuine is_approved "
         "proposal propose reject sign usable"
     ),
-    Reviews: "approved_text review show text undo_review",
+    Reviews: "approved_text drifted review show text undo_review",
     Runs: (
-        "begin build building end is_prose ledger recover report settle settle_under stands_still "
-        "tell unfinished"
+        "begin build building end is_prose ledger reckon recover report settle settle_under "
+        "stands_still tell unfinished was_accepted"
     ),
     Sessions: (
         "all delete diary events export failure find fork halt held is_at_work last load modes "
@@ -50,26 +50,26 @@ VERBS = {
     ),
     Facts: "all forget remember",
     Building: "check events finish held is_over report start work",
-    Undoing: "apply preview redo",
+    Undoing: "apply preview redo standing way_back",
     Shell: "run standing",
     Grants: "all batch give of revoke",
     Questions: (
         "answer call_on_record check_open elsewhere find is_open lapse pending reply_to settle"
     ),
-    Commands: "left run",
+    Commands: "left run unseen",
     Trusts: "give revoke",
     Patches: "stage",
     Checkouts: "stage",
     Rebasing: "apply preview",
     Partials: "approve left_out preview",
     Readings: "partial record review",
-    Past: "all count find items weighed",
-    Keeping: "check collect delete retain",
+    Past: "all find items roughly weighed",
+    Keeping: "check collect delete limit retain",
 }
 DOORS = (
     "Answers Asker Batch Blobs Checked Checkout Clock Collector Commander Driver Facts Fetch "
     "Fetched Files Freed Gate Guard Hands Heard Hooks Journal Keys Locks Looks Model Opened "
-    "Outside PlanFile Process Projection Shell Signer Store Turn"
+    "Outside PlanFile Process Projection Rules Shell Signer Store Turn"
 )
 
 

@@ -5,7 +5,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from tests.sandbox.cell import Outcome, left_over, long_time, needs_bubblewrap
+from tests.sandbox.cell import Outcome, gathered, left_over, long_time, needs_bubblewrap
 from tests.sandbox.room import Room, furnished
 
 from assent.core.errors import Refused
@@ -147,6 +147,31 @@ def test_closing_it_ends_the_whole_group(room: Room) -> None:
     mark = long_time()
     line = f"(setsid sleep {mark} &); sleep {mark} & echo begun; wait"
     parts = room.process().perform(Errand(line), os.fsencode(room.root), Limits(seconds=60))
+    assert not isinstance(next(parts), Ended)
+    parts.close()  # type: ignore[attr-defined]
+    assert left_over(mark) == []
+
+
+PROFILES = [pytest.param("workspace", marks=needs_bubblewrap), "unconfined"]
+# A child of a child: nobody but the group knows of it once its parent is gone.
+BACKGROUND = "sh -c 'sleep {mark} & echo begun; wait' & wait"
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_command_that_runs_too_long_ends_with_all_it_started(room: Room, profile: str) -> None:
+    mark = long_time()
+    errand = Errand(BACKGROUND.format(mark=mark), profile=profile)  # type: ignore[arg-type]
+    where = os.fsencode(room.root)
+    found = gathered(room.process().perform(errand, where, Limits(seconds=3)))
+    assert (found.cut, found.output) == ("time", b"begun\n")
+    assert left_over(mark) == []
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_command_that_is_closed_ends_with_all_it_started(room: Room, profile: str) -> None:
+    mark = long_time()
+    errand = Errand(BACKGROUND.format(mark=mark), profile=profile)  # type: ignore[arg-type]
+    parts = room.process().perform(errand, os.fsencode(room.root), Limits(seconds=60))
     assert not isinstance(next(parts), Ended)
     parts.close()  # type: ignore[attr-defined]
     assert left_over(mark) == []

@@ -1,6 +1,7 @@
 """A pipeline streams, ends as a shell's would, and leaves nothing behind, whatever happens."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -185,3 +186,16 @@ def test_own_variables_win_and_none_is_inherited(runner: Runner) -> None:
     lines = run(runner, program).output.splitlines()
     assert {b"PAGER=less", b"OWN=caf\xc3\xa9\xff", b"TERM=dumb", b"LC_ALL=C.UTF-8"} <= {*lines}
     assert not any(line.startswith((b"PYTEST", b"PYENV", b"SSH")) for line in lines)
+
+
+@needs_bubblewrap
+def test_law_6_a_sandbox_that_is_killed_from_outside_may_have_done_its_work(tmp_path: Path) -> None:
+    others = set(children(os.getpid()))
+    script = shell(f"echo begun; exec sleep {long_time()}")
+    parts = confined(profile(tmp_path)).run([script], b"/", Limits(seconds=30))
+    assert next(parts) == Chunk(b"begun\n")
+    [bubblewrap] = set(children(os.getpid())) - others
+    os.kill(bubblewrap, signal.SIGKILL)
+    *_, ended = parts
+    assert isinstance(ended, Ended)
+    assert (ended.code, ended.cut) == (137, "unknown")

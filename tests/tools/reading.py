@@ -45,6 +45,9 @@ class Programs:
     def hidden_below(self, folder: bytes) -> bytes | None:
         return None
 
+    def outlived(self) -> str:
+        return ""
+
     def entries(self, folder: bytes) -> dict[bytes, bool]:
         with os.scandir(folder) as found:
             return {entry.name: entry.is_dir() for entry in found}

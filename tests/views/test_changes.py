@@ -162,4 +162,73 @@ def test_g9_marks_only_where_something_was_read() -> None:
     read = msgspec.structs.replace(one, since=Since("d" * 64, same=("2",)))
     assert "1. write a (reversible, new to you)" in [line.text for line in review_lines(read)]
     assert NEVER in [line.text for line in changes_lines(one)]
-    assert changes_json(one) == {"plan_id": "01plan", "digest": "d" * 64, "since": None}
+    assert changes_json(one) == {
+        "plan_id": "01plan", "digest": "d" * 64, "risks": [], "since": None
+    }  # fmt: skip
+
+
+def test_g9_a_command_that_runs_otherwise_says_how() -> None:
+    was = RunCommand((b"npm", b"test"), env=((b"CI", b"1"),))
+    now = RunCommand(
+        (b"npm", b"test"), env=((b"NODE_OPTIONS", b"-r ./x"),), timeout=9999, network=True
+    )
+    first, second = plan(was, MAKE), plan(now, MAKE)
+    difference = found(first, second)
+    assert difference.changed == (
+        Changed(
+            (first.ids[0], was),
+            (second.ids[0], now),
+            "",
+            (("variable", "CI=1"), ("at most", "120 s"), ("network", "none")),
+            (
+                ("variable", "NODE_OPTIONS='-r ./x'"),
+                ("at most", "9999 s"),
+                ("network", "allowed"),
+            ),
+        ),
+    )
+    assert (difference.added, difference.removed) == ((), ())
+    assert texts(difference)[1:8] == [
+        "changed  run npm test",
+        "- variable  CI=1",
+        "- at most   120 s",
+        "- network   none",
+        "+ variable  NODE_OPTIONS='-r ./x'",
+        "+ at most   9999 s",
+        "+ network   allowed",
+    ]
+    row = since_row(difference)
+    assert row is not None
+    (changed,) = row["operations"]["changed"]  # type: ignore[index]
+    assert (changed["less"][2], changed["more"][2]) == (("network", "none"), ("network", "allowed"))
+
+
+def test_g9_commands_are_paired_by_their_line_alone() -> None:
+    was, now = RunCommand((b"make",)), RunCommand((b"make", b"all"))
+    difference = found(plan(was), plan(now))
+    assert [len(rows) for rows in (difference.added, difference.removed)] == [1, 1]
+    assert difference.changed == ()
+    script = found(plan(RunCommand(script=b"make")), plan(MAKE))
+    assert script.changed == ()
+    free = found(plan(MAKE), plan(RunCommand((b"make",), profile="unconfined")))
+    assert ("sandbox", "unconfined") in free.changed[0].more
+
+
+def test_g9_what_joined_is_shown_in_full_with_its_risks_first() -> None:
+    op, known = write(b"evil.sh", None, b"x\n"), write(b"a", None, b"one\n")
+    was, now = plan(known), plan(known, op)
+    operations = (
+        OperationReview(now.ids[0], known, "reversible", ("secret",), "+one\n", seen=True),
+        OperationReview(now.ids[1], op, "reversible", ("executable",), "+x\n"),
+    )
+    shown = msgspec.structs.replace(review(), operations=operations, since=found(was, now))
+    lines = [line.text for line in changes_lines(shown)]
+    risk = "Risks: 1 of 1 new operation"
+    assert lines.index(risk) < lines.index("joined   write evil.sh") < lines.index("+x")
+    assert lines[lines.index(risk) + 1].startswith("executable      2. evil.sh: ")
+    assert "2. write evil.sh (reversible, new to you)" in lines
+    assert "risks: executable" in lines
+    assert "+one" not in lines
+    since_of = changes_json(shown)["since"]
+    (joined,) = since_of["operations"]["added"]  # type: ignore[index]
+    assert (joined["risks"], joined["diff"]) == (["executable"], "+x\n")

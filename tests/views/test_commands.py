@@ -5,7 +5,7 @@ import pytest
 from assent.core.journal import Said
 from assent.core.operation import RunCommand
 from assent.views.ansi import ansi
-from assent.views.commands import brief, command_lines, confinement, remarks
+from assent.views.commands import brief, command_lines, confinement, remarks, subject
 from assent.views.foreseen import Foreseen
 from assent.views.spoken import Spoken
 
@@ -42,6 +42,7 @@ COVERED = (
     "Undo puts back the files of the workspace that it changed. Files that git ignores, files over "
     "16 MB, and anything outside are not put back."
 )
+MASKED = "the sandbox masks files with secrets."
 OWN = "Undo runs its undo command, and leaves to that whatever this one changed."
 
 
@@ -64,6 +65,20 @@ OWN = "Undo runs its undo command, and leaves to that whatever this one changed.
             RunCommand((b"git",), profile="commit"),
             Foreseen(),
             ("Undo leaves the commit that it makes.",),
+        ),
+        (
+            MAKE,
+            Foreseen(touches=(b".env", b"AGENTS.md", b"~/.ssh/id_rsa", b"a/server.pem")),
+            (
+                COVERED,
+                f"It will not see what is in .env, ~/.ssh/id_rsa: {MASKED}",
+                f"It may not see what is in a/server.pem: {MASKED}",
+            ),
+        ),
+        (
+            RunCommand((b"make",), profile="unconfined"),
+            Foreseen(touches=(b".env",)),
+            (COVERED, "What it does outside the workspace is neither recorded nor put back."),
         ),
         (
             MAKE,
@@ -101,6 +116,18 @@ def test_a_command_hides_nothing() -> None:
     text = "\n".join(ansi(command_lines(RunCommand((b"a\x1b[2J", b"\xff", b"b c"))), color=False))
     assert "\x1b" not in text
     assert "$ 'a<U+001B>[2J' '\\xff' 'b c'" in text
+
+
+def test_a_command_is_shown_as_it_is_typed() -> None:
+    op = RunCommand(
+        (b"sh", b"-c", b"ln -s /tmp/x d ", b"x/ y"), env=((b"A", b" /b"),), undo=(b" ",)
+    )
+    assert subject(op) == "sh -c 'ln -s /tmp/x d ' 'x/ y'"
+    text = "\n".join(ansi(command_lines(op), color=False))
+    assert "$ sh -c 'ln -s /tmp/x d ' 'x/ y'" in text
+    assert "A=' /b'" in text
+    assert "$ ' '" in text
+    assert subject(RunCommand((b"echo", b"<U+0041> \\x41"))) == "echo '<U+003C>U+0041> <U+005C>x41'"
 
 
 def _shown(*said: Said) -> list[str]:

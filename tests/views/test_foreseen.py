@@ -6,6 +6,7 @@ from assent.core.operation import RunCommand
 from assent.core.plan import Scope
 from assent.gate.shell.lines import read_line
 from assent.views.foreseen import Foreseen, foreseen, line_of
+from assent.views.risks import RiskInput, risks
 
 ROOT = "/srv/app"
 
@@ -125,3 +126,34 @@ def test_f84_a_declared_prefix_covers_programs_and_interpreters_only_to_the_lett
 def test_what_nobody_should_run_is_said() -> None:
     assert seen("rm -rf .").danger == "It deletes a whole home, system, workspace or repository."
     assert seen("rm -rf build").danger == ""
+
+
+@pytest.mark.parametrize(
+    ("op", "names"),
+    [
+        (RunCommand((b"make", b"test")), ()),
+        (RunCommand((b"cat", b".env")), (b".env",)),
+        (RunCommand((b"cat", b".env.example")), ()),
+        (RunCommand((b"docker", b"run", b"--env-file=app/.env", b"x")), (b"app/.env",)),
+        (RunCommand((b"ssh", b"-i", b"~/.ssh/id_rsa", b"host")), (b"~/.ssh/id_rsa",)),
+        (RunCommand(script=b"set -a; . ./.env\nmake"), (b"./.env",)),
+        (RunCommand(script=b"curl -T certs/server.pem x"), (b"certs/server.pem",)),
+        (RunCommand((b"python3", b"-c", b"print(open('.netrc').read())")), (b".netrc",)),
+        (RunCommand((b"node", b"-e", b"console.log(process.env.HOME)")), ()),
+        (
+            RunCommand((b"make",), env=((b"KEYS", b"/root/.ssh/id_ed25519"),)),
+            (b"/root/.ssh/id_ed25519",),
+        ),
+        (
+            RunCommand((b"make",), undo=(b"rm", b".github/workflows/ci.yml")),
+            (b".github/workflows/ci.yml",),
+        ),
+        (RunCommand((b"sh", b"-c", b"cat .env* > all")), (b".env",)),
+        (RunCommand((b"git", b".env"), profile="commit"), ()),
+    ],
+)
+def test_g7_protected_and_secret_files_that_a_command_names_are_found(
+    op: RunCommand, names: tuple[bytes, ...]
+) -> None:
+    assert foreseen(op).touches == names
+    assert ("protected" in risks(op, RiskInput())) == bool(names)

@@ -57,8 +57,8 @@ file     .opencode/plans/add-login/PLAN_add_login.md
 state    AWAITING_APPROVAL, not approved
 
 Risks: 4 of 6 operations
-deletes         2. old.py: Removes a file.
-deletes         6. set -e<U+000A>rm -r build<U+000A>: Removes a file.
+deletes         2. old.py: Removes a file, or empties one.
+deletes         6. set -e (2 lines): Removes a file, or empties one.
 out_of_scope    2. old.py: Lies outside the scope that the plan declares.
 network         5. make 'it so': May use the network.
 unshown         4. logo.png: Is not shown: its content is binary or too large.
@@ -116,7 +116,7 @@ network   allowed
 undo      $ make clean
 In the sandbox: it may write in the workspace, nowhere else, and may use the network.
 
-6. run set -e<U+000A>rm -r build<U+000A> (compensated)
+6. run set -e (2 lines) (compensated)
 id 666666666666
 risks: deletes
 │ set -e

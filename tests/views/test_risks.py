@@ -143,8 +143,6 @@ def test_operations(op: Operation, look: RiskInput, found: tuple[str, ...]) -> N
         (state(b"", 0o644), state(b"", 0o744), True),
         (state(b"", 0o755), state(b"x", 0o755), False),
         (state(b"", 0o744), state(b"x", 0o755), True),
-        (state(b"", 0o755), state(b"", 0o4755), True),
-        (state(b"", 0o644), state(b"", 0o2644), True),
         (None, state(b"to", kind="link"), False),
         (state(b"to", kind="link"), state(b"", 0o755), True),
     ],
@@ -152,6 +150,22 @@ def test_operations(op: Operation, look: RiskInput, found: tuple[str, ...]) -> N
 def test_what_becomes_executable(before: FileState | None, after: FileState, runs: bool) -> None:
     found = risks(WriteFile(b"f", before, after), RiskInput(diff="", after=b"to"))
     assert found == (("executable",) if runs else ())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        (state(b"", 0o755), state(b"", 0o4755), ("set_id", "executable")),
+        (state(b"", 0o644), state(b"", 0o2644), ("set_id", "executable")),
+        (None, state(b"", 0o1644), ("set_id",)),
+        (state(b"", 0o4755), state(b"x", 0o4755), ("set_id",)),
+        (state(b"", 0o4755), state(b"", 0o755), ()),
+    ],
+)
+def test_special_bits_are_told(
+    before: FileState | None, after: FileState, found: tuple[str, ...]
+) -> None:
+    assert risks(WriteFile(b"f", before, after), RiskInput(diff="")) == found
 
 
 def run(
@@ -176,7 +190,7 @@ COMMANDS = RiskInput(scope=Scope((), ("make test", "ls")))
         (
             RunCommand((b"ls",), profile="unconfined"),
             RiskInput(),
-            ("irreversible", "writes_outside"),
+            ("irreversible", "writes_outside", "network"),
         ),
         (run(b"ls", network=True), RiskInput(), ("network",)),
         (run(b"export T=" + AWS.encode()), RiskInput(), ("secret",)),

@@ -147,6 +147,7 @@ RUN: Row = {"run": "01run", "plan_id": "01plan", "outcome": None}
     ("plan", "outcome", "said", "following"),
     [
         (PLAN, "done", "Last run: 01run ended as done.", ["Next: assent propose"]),
+        (PLAN, "rolled_back", "Last run: 01run ended as rolled_back.", ["Next: assent propose"]),
         (PLAN, None, "A run was interrupted: 01run", ["Next: assent recover"]),
         (PLAN, "needs_you", "A run needs you: 01run", ["Next: assent recover"]),
         (None, "needs_you", "A run needs you: 01run", ["Next: assent recover"]),
@@ -157,6 +158,14 @@ def test_status(plan: Row | None, outcome: str | None, said: str, following: lis
     assert texts[0] == said
     assert [text for text in texts if text.startswith("Next: ")] == following
     assert texts[-1] == following[-1]
+
+
+def test_status_of_a_plan_that_was_undone() -> None:
+    texts = _texts(
+        status_lines(PLAN, {**RUN, "outcome": "done", "undone": True}, command="redo it")
+    )
+    assert texts[0] == "Last run: 01run ended as done, and was undone."
+    assert texts[-1] == "Next: redo it"
 
 
 @pytest.mark.parametrize("plan", [None, PLAN])
@@ -296,6 +305,18 @@ def test_a_run_names_how_each_command_ended() -> None:
     ]
 
 
+def test_a_run_that_waits_says_why_and_names_the_ways_on() -> None:
+    ways = ["assent recover --resume", "assent recover --roll-back", "assent recover --accept"]
+    notes = ("It failed.", "assent recover --resume: runs it again.")
+    assert run_row("r", "needs_you", [], (), notes) == {
+        "run": "r", "outcome": "needs_you", "operations": [], "notes": ["It failed."], "next": ways
+    }  # fmt: skip
+    assert run_row("r", "rolled_back", [], (), ("Full.",)).keys() - {"notes"} == {
+        "run", "outcome", "operations"
+    }  # fmt: skip
+    assert run_row("r", "done", []).keys() == {"run", "outcome", "operations"}
+
+
 def test_what_a_roll_back_did_not_cover_is_not_called_rolled_back_whole() -> None:
     command: list[tuple[Result, Operation]] = [("undone", RunCommand((b"make",)))]
     plain, *_ = run_lines("r", "rolled_back", command)
@@ -308,7 +329,11 @@ def test_what_a_roll_back_did_not_cover_is_not_called_rolled_back_whole() -> Non
     ("op", "words"),
     [
         (RunCommand((b"make", b"it so")), "make 'it so'"),
-        (RunCommand(script=b"a > b\n"), "a > b<U+000A>"),
+        (RunCommand(script=b"a > b\n"), "a > b"),
+        (
+            RunCommand(script=b"\r\n\na\x1b > b\r\nc\n\nd", cwd=b"w"),
+            "a<U+001B> > b (4 lines)  (in w)",
+        ),
         (RunCommand((b"npm", b"ci"), cwd=b"web", network=True), "npm ci  (in web, with network)"),
         (RunCommand((b"ls",), profile="unconfined"), "ls  (WITHOUT THE SANDBOX)"),
     ],

@@ -92,8 +92,7 @@ def test_facts_count_the_names_of_a_file(tmp_path: Path, files: LocalFiles) -> N
     os.link(tmp_path / "a", tmp_path / "b")
     os.symlink("a", tmp_path / "link")
     assert [files.facts(path) for path in (b"a", b"link")] == [Facts(2), Facts()]
-    with pytest.raises(WorkspaceError):
-        files.facts(b"no")
+    assert [files.facts(path) for path in (b"no", b"a/no")] == [Facts(), Facts()]
 
 
 def test_user_attributes_are_not_lost(tmp_path: Path, files: LocalFiles) -> None:

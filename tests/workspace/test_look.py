@@ -80,8 +80,22 @@ def test_a_symlinked_parent_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("real")
     with pytest.raises(Refused, match=r"^link is a symlink.* to link/file\.$"):
         files_on(tmp_path).look([b"link/file"])
+
+
+@pytest.mark.parametrize("others", [0, 1, 3])
+def test_hands_find_nothing_behind_a_symlink(tmp_path: Path, others: int) -> None:
+    put(tmp_path, b"real/file")
+    (tmp_path / "link").symlink_to("real")
+    more = [b"real/no%d" % number for number in range(others)]
+    asked = [b"link/file", b"link/deep/file", *more]
+    assert hands_on(tmp_path).look(asked) == dict.fromkeys(asked)
+
+
+def test_a_slot_behind_a_symlink_is_no_empty_one(tmp_path: Path) -> None:
+    put(tmp_path, b"real/file")
+    (tmp_path / "link").symlink_to("real")
     with pytest.raises(OSError, match="symlink") as refused:
-        hands_on(tmp_path).look([b"link/file"])
+        hands_on(tmp_path).look([b"link/file", b"link/.assent-run-0.new"])
     assert (refused.value.errno, refused.value.filename) == (errno.ELOOP, b"link")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
-from assent.core.changes import Changes
+from assent.core.changes import Changes, Left
 from assent.core.operation import RunCommand
 from assent.core.process import Chunk, Ended
 from assent.ports import Commander
@@ -15,16 +15,17 @@ class LateCommander:
     def __init__(self, make: Callable[[], Commander]) -> None:
         self._make = make
 
-    def check(self, command: RunCommand) -> None:
-        self._real.check(command)
+    def check(self, command: RunCommand, paths: Sequence[bytes] = ()) -> None:
+        self._real.check(command, paths)
+
+    def check_at_rest(self) -> None:
+        self._real.check_at_rest()
 
     def record(self) -> str:
         return self._real.record()
 
-    def run(
-        self, command: RunCommand, digest: str, paths: Sequence[bytes]
-    ) -> Iterator[Chunk | Ended]:
-        return self._real.run(command, digest, paths)
+    def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
+        return self._real.run(command, digest, left)
 
     def changes(self, before: str) -> Changes:
         return self._real.changes(before)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
+from assent.app.held import LateRules
 from assent.app.settings import load_settings, located, places_here
 from assent.config.places import Places, private_paths
 from assent.config.settings import Settings
@@ -54,7 +55,8 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
     digests = Digests()  # what reading has hashed, applying need not hash again
     files = LocalFiles(root, cwd, digests=digests)
     place = _place(root, plan_dir, here, settings)
-    commander = _commander(here, files, blobs, place)
+    rules = LateRules(root, here)
+    commander = _commander(rules, files, blobs, place)
     doors = Doors(
         store=SqliteStore(here.state / "log.db"),
         blobs=blobs,
@@ -69,6 +71,7 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
         collector=BlobCollector(here.state / "blobs"),
         keys=LateKeys(here, root, settings.keys),
         read_line=partial(_read_line, os.fsdecode(root)),
+        rules=rules,
     )
     return Engine(doors, place)
 
@@ -93,16 +96,14 @@ def _place(root: bytes, plan_dir: bytes, here: Places, settings: Settings) -> Pl
     )
 
 
-def _commander(here: Places, files: Files, blobs: Blobs, place: Place) -> Commander:
+def _commander(rules: LateRules, files: Files, blobs: Blobs, place: Place) -> Commander:
     """Returns what runs the commands of plans; most builds have none, and never load it."""
     from assent.app.commander import LateCommander
 
     def make() -> Commander:
-        from assent.app.shell import open_process_at
         from assent.engine.run.commanding import ProcessCommander
 
-        process = open_process_at(os.fsdecode(place.root), here)
-        return ProcessCommander(process, files, blobs, place)
+        return ProcessCommander(rules.process(), files, blobs, place, rules)
 
     return LateCommander(make)
 

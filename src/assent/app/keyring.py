@@ -6,7 +6,7 @@ from functools import cached_property
 from assent.app.settings import load_settings, located, places_here
 from assent.config.keys import KeyReader, SystemFile, unsafe
 from assent.config.places import Places
-from assent.core.errors import NotFound, Refused, UsageError
+from assent.core.errors import Refused, UsageError
 from assent.core.keyring import Keyring, TrustedKey, key_name, public_key
 from assent.store.keyfile import KeyBook
 from assent.workspace.disk import Disk
@@ -92,9 +92,7 @@ class KeyDesk:
         return given
 
     def revoke(self, key: str) -> str:
-        """Makes a key count no longer, wherever it is listed; returns the label that it had."""
-        if key not in [each.key for each in self.ring().listed]:
-            raise NotFound(f"The key {key} is listed nowhere.", "assent keys list")
+        """Makes a key count no longer, wherever it is or will be listed; returns its label."""
         label = self.ring().name(key)
         with self._book.held():
             own = self._reader.own()

@@ -42,6 +42,9 @@ class LateProcess:
     def hidden_below(self, folder: bytes) -> bytes | None:
         return self._real.hidden_below(folder)
 
+    def outlived(self) -> str:
+        return self._real.outlived()
+
     def entries(self, folder: bytes) -> dict[bytes, bool]:
         return self._real.entries(folder)
 

@@ -17,6 +17,7 @@ from assent.core.agent import Agent
 from assent.core.command_line import CommandLine
 from assent.core.rules import Policy, Rule
 from assent.gate.gate import RuleGate
+from assent.gate.held import HeldByRules
 
 
 class Rulebook(msgspec.Struct, frozen=True):
@@ -61,6 +62,11 @@ def open_policy(
 def rule_gate(policy: Policy) -> RuleGate:
     """Returns the gate, which loads its tables of commands when the first line is judged."""
     return RuleGate(policy, partial(_line, policy), _operands)
+
+
+def held_rules(policy: Policy) -> HeldByRules:
+    """Returns what the person's and the project's rules hold commands of plans to."""
+    return HeldByRules(policy, partial(_line, policy))
 
 
 def rules_of_file(path: str) -> tuple[Rule, ...]:

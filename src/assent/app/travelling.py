@@ -5,10 +5,15 @@ from assent.engine.plan.bundles import Bundles
 from assent.engine.run.evidences import Evidences
 
 
-def bundles_of(engine: Engine) -> Bundles:
-    """Returns the verbs about plans that are made here and applied elsewhere, or the reverse."""
+def bundles_of(engine: Engine, file: str = "") -> Bundles:
+    """Returns the verbs about plans that are made here and applied elsewhere, or the reverse.
+
+    `file` is how a person would type the name of the one that they are about.
+    """
     parts = engine.parts
-    return Bundles(parts.doors, parts.place, parts.plans, parts.consents, parts.reviews)
+    found = Bundles(parts.doors, parts.place, parts.plans, parts.consents, parts.reviews)
+    found.file = file or found.file
+    return found
 
 
 def evidences_of(engine: Engine) -> Evidences:

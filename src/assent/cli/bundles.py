@@ -57,7 +57,7 @@ def propose_portable(call: Call, record: PlanRecord, out: str) -> None:
 def review_file(call: Call, file: str) -> None:
     """Shows everything that is in a bundle: who asks, who agreed, and the plan in full."""
     bundle, _ = _read(call, file)
-    found, standings = _reviewed(call, bundle, file), _standings(call, bundle)
+    found, standings = _reviewed(call, bundle, file), _standings(call, bundle, file)
     if call.output.as_json:
         row = bundle_row(bundle.origin, standings)
         call.output.answer({**review_json(found), "bundle": row})
@@ -82,7 +82,9 @@ def approve_file(call: Call, file: str, digest: str, note: str, **how: Any) -> N
     if write_file(call, out, agreed if out == file else approval_bytes(approval)):
         row = {"file": out, "digest": bundle.plan.digest, "approved": True}
         answer = {**row, "approval": approval_row(approval)}
-        call.output.answer(answer, consented_lines(text(out), approval))
+        apart = f" --approval {_typed(out)}" if out != file else ""
+        build = f"{_command('build', file)}{apart}"
+        call.output.answer(answer, consented_lines(text(out), approval, build))
 
 
 def build_file(call: Call, file: str, approval: tuple[str, ...]) -> int:
@@ -93,7 +95,7 @@ def build_file(call: Call, file: str, approval: tuple[str, ...]) -> int:
     record = bundles_of(call.engine).under_way(bundle)
     if record is None:
         watched(call, call.engine.runs.settle())  # files are as they should be only afterwards
-        record = bundles_of(call.engine).take_in(bundle, content)
+        record = bundles_of(call.engine, _typed(file)).take_in(bundle, content)
     return build_and_answer(call, record)
 
 
@@ -106,7 +108,7 @@ def _consent(call: Call, bundle: Bundle, named: str, file: str) -> str:
     if named == wanted and call.without_terminal:
         return "digest"
     if not call.no_input:
-        found, standings = _reviewed(call, bundle, file), _standings(call, bundle)
+        found, standings = _reviewed(call, bundle, file), _standings(call, bundle, file)
         lines = [*bundle_lines(bundle.origin, standings), *review_lines(found, asking=True)]
         if found.digest == wanted and ask(ansi(lines, color=want_color()), wanted):
             return TERMINAL
@@ -117,13 +119,14 @@ def _consent(call: Call, bundle: Bundle, named: str, file: str) -> str:
 
 
 def _reviewed(call: Call, bundle: Bundle, file: str) -> Review:
-    counts = any(standing.counts for standing in _standings(call, bundle))
+    counts = any(standing.counts for standing in _standings(call, bundle, file))
     return bundles_of(call.engine).review(bundle, _command("build" if counts else "approve", file))
 
 
-def _standings(call: Call, bundle: Bundle) -> list[Standing]:
+def _standings(call: Call, bundle: Bundle, file: str) -> list[Standing]:
     """Returns for each approval whether it counts on this machine, and if not, why."""
-    found = [(each, bundles_of(call.engine).refusal(bundle, each)) for each in bundle.approvals]
+    bundles = bundles_of(call.engine, _typed(file))
+    found = [(each, bundles.refusal(bundle, each)) for each in bundle.approvals]
     return [
         Standing(each, refused.word if refused else "", refused.message if refused else "")
         for each, refused in found
@@ -176,9 +179,14 @@ def write_file(call: Call, out: str, content: bytes) -> bool:
     return False
 
 
+def _typed(file: str) -> str:
+    """Returns a file as a person types it in a command; what came through a pipe has no name."""
+    return "FILE" if file == STDOUT else quote(_told(file))
+
+
 def _told(file: str) -> str:
     return shown(os.fsencode(file))
 
 
 def _command(verb: str, file: str) -> str:
-    return f"assent {verb} {quote(_told(file))}"
+    return f"assent {verb} {_typed(file)}"

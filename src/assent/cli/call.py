@@ -64,6 +64,13 @@ class Call:
         """Returns the plan that the command is about."""
         return self.engine.plans.find(self.plan)
 
+    def after_undo(self, record: PlanRecord) -> str:
+        """Returns what to type once a plan's run was undone; empty where its state says it."""
+        if record.state is not State.COMPLETED or not record.runs:
+            return ""
+        undone, command = self.engine.undoing.standing(record.runs[-1].run)
+        return command if undone else ""
+
     def report_live(self, record: PlanRecord) -> None:
         """Says so where the plan's file is no longer what was proposed."""
         if record.state is State.AWAITING_APPROVAL:

@@ -50,7 +50,9 @@ def propose(call: Call, portable: bool, out: str) -> None:
 @click.command(
     epilog=examples(
         "assent approve\nassent approve --digest 3f2a... --note 'Checked with Ada' --build\n"
-        "assent approve --without 9c1b --dry-run\nassent approve --without 9c1b --without 77d0"
+        "assent approve --without 2 --dry-run\nassent approve --without 2 --without 77d0\n"
+        "assent approve --expires 2h\nassent approve plan.json\n"
+        "assent approve plan.json --out yes.json --expires 3d"
     )
 )
 @click.option("--digest", default="", help="The digest you mean; it must be the plan's.")
@@ -60,7 +62,7 @@ def propose(call: Call, portable: bool, out: str) -> None:
 @click.option("--agent", metavar="NAME", default="", help="As which agent (default: build).")
 @click.option("--expires", metavar="TIME", callback=duration, help="Void after 15m, 2h, 3d ...")
 @click.option("--out", metavar="FILE2", default="", help="Puts the yes to FILE there; - is stdout.")
-@click.option("--without", metavar="OP", multiple=True, help="Decline an operation, by its id.")
+@click.option("--without", metavar="OP", multiple=True, help="Decline one: its number, or id.")
 @click.option("--dry-run", is_flag=True, help="With --without: only show what would be left.")
 @takes_call
 @or_file("approve_file", "digest", "note", "expires", "out")
@@ -85,6 +87,7 @@ def approve(
     advance(record.state, Moment.APPROVE)
     call.engine.plans.check_live(record)
     call.engine.consents.check_independent(record)
+    call.engine.consents.check_files(record)
     readings = call.engine.readings
     manner = Manner(
         shown=lambda: readings.record(record),

@@ -1,5 +1,7 @@
 """`assent export` and `verify`: evidence of a run, for people who have only the public key."""
 
+from shlex import quote
+
 import click
 
 from assent.app.travelling import evidences_of
@@ -32,8 +34,9 @@ def export(call: Call, run: str, out: str) -> None:
     content = evidences_of(call.engine).export(run)
     if write_file(call, out or STDOUT, content):
         row = {"file": out, "sha256": sha256(content), "key": call.engine.key_log.own()}
-        told = Line("plain", f"Wrote {visible_line(text(out))}, {len(content)} bytes.")
-        again = Line("plain", f"Next, anywhere: assent verify FILE --key {row['key']}")
+        name = visible_line(text(out))
+        told = Line("plain", f"Wrote {name}, {len(content)} bytes.")
+        again = Line("plain", f"Next, anywhere: assent verify {quote(name)} --key {row['key']}")
         call.output.answer(row, [told, again])
 
 

@@ -1,4 +1,7 @@
-"""Interrupts: the first Ctrl-C ends a turn in good order, the second one ends the program."""
+"""Interrupts: the first Ctrl-C ends a turn in good order, the second one ends the program.
+
+So does a terminal that was closed, which says goodbye with a signal of its own.
+"""
 
 import os
 import signal
@@ -8,7 +11,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Final
 
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INTERRUPTED: Final = 130
 
 
@@ -19,6 +22,8 @@ def interruptible() -> Iterator[None]:
 
     def stop(number: int, frame: FrameType | None) -> None:
         nonlocal pressed
+        if pressed and number == signal.SIGHUP:
+            return  # the kernel and a shell both say that the terminal is gone
         if pressed:
             _leave()
         pressed = True

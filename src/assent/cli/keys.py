@@ -71,9 +71,14 @@ def trust(call: Call, key: str, name: str) -> None:
 @click.argument("key", metavar="KEY", callback=named)
 @takes_call
 def revoke(call: Call, key: str) -> None:
-    """Let a key approve nothing any more, wherever it is listed. By its digits or its name."""
+    """Let a key approve nothing any more, wherever it is listed.
+
+    By its digits, or by its name if it has one here.
+    """
     desk = KeyDesk(call.folder)
     found = desk.found(key)
+    if found == call.engine.key_log.own():
+        raise UsageError("This machine's own key always counts on it.", "assent keys list")
     label = desk.revoke(found)
     call.engine.key_log.revoked(found, label)
     call.output.answer({"key": found, "name": label, "trusted": False}, revoked_lines(found, label))

@@ -11,7 +11,7 @@ import msgspec
 
 from assent.cli.terminal import silence_stdout
 from assent.core.errors import AssentError
-from assent.core.journal import Progress, Said
+from assent.core.journal import Doing, Progress, Said
 from assent.views.ansi import ansi
 from assent.views.lines import Line
 from assent.views.visible import fold_long, visible_line
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 UNSHOWN = "not shown, because they are binary or too large."
 
+STDIN = 0
 BATCH = 500  # lines written at once
 LONGEST = 4000  # characters of an error; what was typed may be in it, whatever its length
 
@@ -48,28 +49,49 @@ class Output:
             while batch := list(islice(texts, BATCH)):
                 sys.stdout.write("\n".join([*batch, ""]))
 
-    def paged(self, lines: Iterable[Line]) -> None:
-        """Prints lines through a pager where a person sits at a terminal and they are many."""
+    def paged(self, lines: Iterable[Line]) -> bool:
+        """Prints lines, through a pager where a person sits at a terminal and they are many.
+
+        Tells whether all of them are on the terminal: how far somebody pages, nobody knows.
+        """
         if not sys.stdout.isatty():
             self.lines(lines)
-            return
-        import shutil
-
-        color = colored(sys.stdout)
-        texts = [text + "\n" for text in ansi(lines, color=color)]
-        with reader():
-            if len(texts) < shutil.get_terminal_size().lines:
-                sys.stdout.writelines(texts)
-            else:
-                import click
-
-                click.echo_via_pager(texts, color=color)
+            return False
+        found = list(lines)
+        if os.isatty(STDIN) and not _fits(found):
+            _page(found)
+            return False
+        self.lines(found)
+        return True
 
     def progress(self, step: Progress) -> None:
         """Shows how far a run is, on a terminal only."""
         if sys.stderr.isatty() and not self.as_json:
             sys.stderr.write(f"\r\x1b[K{step.step.value}: {step.done} of {step.total}")
             sys.stderr.flush()
+
+    def doing(self, doing: Doing) -> None:
+        """Shows which command a run is at, on a terminal only."""
+        from assent.views.spoken import doing_line
+
+        self.progress_over()  # the last words of the command before
+        if sys.stderr.isatty() and not self.as_json:
+            sys.stderr.write(doing_line(doing) + ("\n" if doing.what == "command" else ""))
+            sys.stderr.flush()
+
+    @contextmanager
+    def busy(self, words: str) -> Iterator[None]:
+        """Shows what takes its time, as long as it does, on a terminal only."""
+        shows = sys.stderr.isatty() and not self.as_json
+        if shows:
+            sys.stderr.write(visible_line(words))
+            sys.stderr.flush()
+        try:
+            yield
+        finally:
+            if shows:
+                sys.stderr.write("\r\x1b[K")
+                sys.stderr.flush()
 
     def said(self, said: Said) -> None:
         """Shows what a command says, on a terminal only."""
@@ -108,6 +130,29 @@ class Output:
         if next:
             _complain("  next: ", next)
         return error.exit
+
+
+def _fits(lines: Iterable[Line]) -> bool:
+    """Tells whether lines fit on the screen, with what a terminal makes of too wide ones."""
+    import shutil
+
+    width, height = shutil.get_terminal_size()
+    return sum(1 + max(len(line.text) - 1, 0) // width for line in lines) < height
+
+
+def _page(lines: Iterable[Line]) -> None:
+    """Hands lines to the person's pager; `less` shows colour only if it is told to."""
+    import click
+
+    color: bool | None = colored(sys.stdout)
+    if color:
+        os.environ.setdefault("LESS", "-R")
+        name, *_ = os.environ.get("PAGER", "").split() or ["less"]
+        if os.path.basename(name) == "less":
+            color = None  # then click looks whether what the person says of `less` allows colour
+    texts = [text + "\n" for text in ansi(lines, color=color is not False)]
+    with reader():
+        click.echo_via_pager(texts, color=color)
 
 
 def colored(stream: TextIO) -> bool:

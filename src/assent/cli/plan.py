@@ -57,7 +57,8 @@ def show(call: Call) -> None:
     call.report_live(record)
     row = _row(call, record)
     text = call.engine.reviews.text(record)
-    call.output.answer(row, [*plan_lines(row), BLANK, *foreign(shown(text))])
+    lines = plan_lines(row, call.after_undo(record))
+    call.output.answer(row, [*lines, BLANK, *foreign(shown(text))])
 
 
 @plan.command(epilog=examples("assent plan use add_login"))

@@ -1,7 +1,6 @@
 """`assent review`, `diff`, `status`, `log`: reading, which changes nothing."""
 
-import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import click
 
@@ -10,11 +9,13 @@ from assent.cli.output import UNSHOWN, patch_lines
 from assent.cli.travelling import or_file
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
-from assent.core.record import RunNote
-from assent.views.commands import subject
+from assent.core.operation import RunCommand
+from assent.core.record import PlanRecord, RunNote
+from assent.views.commands import brief, command_lines, subject
 from assent.views.decisions import decision_lines, decision_rows
 from assent.views.declined import count_lines, declined_ids
 from assent.views.diff import text_diff
+from assent.views.drifted import REBASE, Drifted, drifted_lines, drifted_rows
 from assent.views.lines import Line
 from assent.views.log import checked_lines, checked_row, event_row, log_lines
 from assent.views.noted import noted_rows, waiting_lines
@@ -35,28 +36,33 @@ LAST = (1 << 63) - 1  # the greatest number that an event can have
 
 @click.command(
     epilog=examples(
-        "assent review\nassent review --changes\nassent review --json\nassent review plan.json"
+        "assent review\nassent review --changes\nassent review --seen\nassent review --json\n"
+        "assent review plan.json"
     )
 )
 @click.option("--changes", is_flag=True, help="Only what is other than when you last read it.")
-@click.option("--seen", is_flag=True, help="Count this as read; on a terminal it does anyway.")
+@click.option("--seen", is_flag=True, help="Count this as read.")
 @takes_call
 @or_file("review_file")
 def review(call: Call, changes: bool, seen: bool) -> None:
     """Show risks first, then the plan's text and every diff in full, then the digest.
 
     FILE is a plan from elsewhere, made by `assent propose --portable`.
+
+    What is on your terminal in full counts as read, and the next review says what changed since.
+    What goes through a pager does not, as nobody knows how far you came: say --seen.
     """
     if changes and seen:
         raise UsageError("--changes does not show all that --seen stands for.", "assent review")
     record = call.record()
     call.report_live(record)
     found = call.engine.readings.review(record)
+    whole = False
     if call.output.as_json:
         call.output.answer(changes_json(found) if changes else review_json(found))
     else:
-        call.output.paged(changes_lines(found) if changes else review_lines(found))
-    if seen or (not changes and not call.output.as_json and sys.stdout.isatty()):
+        whole = call.output.paged(changes_lines(found) if changes else review_lines(found))
+    if seen or (whole and not changes):
         call.engine.readings.record(record)
 
 
@@ -89,15 +95,19 @@ def status(call: Call) -> None:
     if record is not None:
         call.report_live(record)
         plan = plan_row(record, approved=call.engine.consents.is_approved(record))
-    row = None if run is None else _run(*run)
+    row = None if run is None else _run(call, *run)
+    changed = () if record is None else call.engine.reviews.drifted(record)
+    command = "" if record is None else _command(call, record, changed)
     shell = _shell()
     left = call.engine.commands.left()
     questions = [question.id for question in call.engine.questions.pending()]
     notes = call.engine.plans.waiting_notes()
     declined = declined_ids(record)
     waits = {**open_row(left, questions), "notes": noted_rows(notes), "declined": declined}
-    stands = [*count_lines(declined), *status_lines(plan, row, asked=bool(questions))]
+    stands = status_lines(plan, row, command=command, asked=bool(questions))
     waiting = [*open_lines(left, questions), *waiting_lines(notes)]
+    waits |= {"drifted": drifted_rows(changed)} if changed else {}
+    waiting += [*count_lines(declined), *drifted_lines(changed)]
     lines = [*standing_lines(shell), *waiting, *stands]
     call.output.answer({"plan": plan, "run": row, "shell": shell, **waits}, lines)
 
@@ -139,6 +149,8 @@ def _verify(call: Call) -> int:
 
 
 def _staged(operation: OperationReview) -> Iterable[Line]:
+    if isinstance(operation.op, RunCommand):
+        return [Line("heading", f"run {brief(operation.op)}"), *command_lines(operation.op)]
     if operation.diff is not None:
         return diff_lines(operation.diff)
     return [Line("plain", f"{subject(operation.op)}: contents {UNSHOWN}")]
@@ -154,6 +166,16 @@ def _shell() -> dict[str, str] | None:
     return {"hold": standing.hold.value, "reason": standing.reason, "next": standing.next}
 
 
-def _run(plan_id: str, note: RunNote) -> dict[str, object]:
+def _command(call: Call, record: PlanRecord, changed: Sequence[Drifted]) -> str:
+    """Returns what to type next where the state alone does not say it."""
+    if changed and not record.imported:
+        return REBASE
+    return call.after_undo(record)
+
+
+def _run(call: Call, plan_id: str, note: RunNote) -> dict[str, object]:
     outcome = "needs_you" if note.halted else note.outcome
-    return {"run": note.run, "plan_id": plan_id or None, "outcome": outcome}
+    undone = {"undone": True} if call.engine.undoing.standing(note.run)[0] else {}
+    accepted = {"accepted": True} if call.engine.runs.was_accepted(note.run) else {}
+    found = {"run": note.run, "plan_id": plan_id or None, "outcome": outcome}
+    return {**found, **accepted, **undone}

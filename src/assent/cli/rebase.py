@@ -14,7 +14,7 @@ def rebase(call: Call, dry_run: bool) -> None:
     """Make a plan fit files that changed since it was made; it is reviewed and approved anew.
 
     Changes stay where the lines around them are as they were. Where one does not fit, nothing is
-    changed, and every conflict is named.
+    changed, and every conflict is named. If the files hold all of it already, that is said.
     """
     record = call.record()
     found = call.engine.rebasing.preview(record)
@@ -27,6 +27,7 @@ def rebase(call: Call, dry_run: bool) -> None:
         digest,
         found.relied_on,
         found.differs,
+        found.is_empty,
     )
     row = plan_row(record, approved=call.engine.consents.is_approved(record))
     answer = {**row, **rebased_row(shown), "dry_run": dry_run}

@@ -47,7 +47,22 @@ def command(arguments: Sequence[str]) -> int:
         path = error.ctx.command_path
         raise UsageError("Which of its commands?", f"{path} --help") from None
     except click.UsageError as error:
-        path = error.ctx.command_path if error.ctx else "assent"
+        path = error.ctx.command_path if error.ctx else _named(arguments)
         raise UsageError(error.format_message(), f"{path} --help") from None
     except click.Abort:
         raise KeyboardInterrupt from None
+
+
+def _named(arguments: Sequence[str]) -> str:
+    """Returns the command that a line names, where the parser itself gave up and does not say."""
+    found: click.Command = root
+    names, ctx = ["assent"], click.Context(root)
+    for word in arguments:
+        match found:
+            case click.Group() if inner := found.get_command(ctx, word):
+                names, found = [*names, word], inner
+            case click.Group():
+                continue  # an option before the command, or what it was given
+            case _:
+                break
+    return " ".join(names)

@@ -11,7 +11,8 @@ from assent.cli.call import Call, examples, takes_call
 from assent.cli.interrupts import INTERRUPTED, interruptible
 from assent.cli.travelling import or_file
 from assent.core.errors import UsageError
-from assent.core.journal import Outcome, Progress, Said, Way
+from assent.core.journal import Doing, Live, Outcome, Progress, Way
+from assent.core.masking import masked
 from assent.core.record import PlanRecord
 from assent.engine.run.runs import RunReport
 from assent.views.rows import run_row
@@ -24,7 +25,10 @@ ALL_CONFLICT = 5
 
 
 @click.command(
-    epilog=examples("assent build\nassent build --model ollama/qwen3\nassent build --json")
+    epilog=examples(
+        "assent build\nassent build --model ollama/qwen3\nassent build --json\n"
+        "assent build plan.json\nassent build plan.json --approval yes.json"
+    )
 )
 @click.option("--model", metavar="NAME", default="", help="Who carries out a plan of prose.")
 @click.option("--agent", metavar="NAME", default="", help="As which agent (default: build).")
@@ -42,7 +46,12 @@ def build(call: Call, model: str, agent: str, approval: tuple[str, ...]) -> int:
     return build_and_answer(call, call.record(), model, agent)
 
 
-@click.command(epilog=examples("assent recover\nassent recover --roll-back"))
+@click.command(
+    epilog=examples(
+        "assent recover\nassent recover --resume\nassent recover --roll-back\n"
+        "assent recover --accept"
+    )
+)
 @click.option("--resume", is_flag=True, help="Go on where it stopped.")
 @click.option("--roll-back", is_flag=True, help="Put everything back.")
 @click.option("--accept", is_flag=True, help="Keep everything as it stands now.")
@@ -105,13 +114,15 @@ def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
     return report
 
 
-def watched(call: Call, work: Generator[Progress | Said, None, R]) -> R:
+def watched(call: Call, work: Generator[Live, None, R]) -> R:
     """Shows progress until the work ends, and returns what it ends with."""
     try:
         while True:
             match next(work):
                 case Progress() as step:
                     call.output.progress(step)
+                case Doing() as doing:
+                    call.output.doing(doing)
                 case said:
                     call.output.said(said)
     except StopIteration as end:
@@ -121,7 +132,7 @@ def watched(call: Call, work: Generator[Progress | Said, None, R]) -> R:
         call.output.progress_over()
 
 
-def _answered(call: Call, work: Generator[Progress | Said, None, RunReport]) -> int:
+def _answered(call: Call, work: Generator[Live, None, RunReport]) -> int:
     """Watches a run and says how it went, also where the person interrupted its command."""
     try:
         with interruptible():
@@ -135,10 +146,11 @@ def _answered(call: Call, work: Generator[Progress | Said, None, RunReport]) -> 
 
 def answer(call: Call, report: RunReport) -> int:
     """Says how a run went, and returns the exit code that says it."""
-    row = run_row(report.run, report.outcome, report.operations, report.exits)
+    notes = tuple(map(masked, report.notes))
+    row = run_row(report.run, report.outcome, report.operations, report.exits, notes)
     results = [
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]
-    lines = run_lines(report.run, report.outcome, results, report.notes, report.exits)
+    lines = run_lines(report.run, report.outcome, results, notes, report.exits)
     call.output.answer(row, lines)
     return EXITS[report.outcome]

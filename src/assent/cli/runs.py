@@ -5,12 +5,14 @@ import click
 from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.terminal import reply
 from assent.core.errors import Declined, UsageError
+from assent.core.quoting import script_line
 from assent.engine.run.keeping import GivenUp
-from assent.engine.run.past import Item, Kept
+from assent.engine.run.past import Item, Kept, total
 from assent.views.commands import subject
 from assent.views.masks import masked_row
 from assent.views.past import command_row, freed_lines, item_row, past_lines, past_list_lines
 from assent.views.rows import Row
+from assent.views.visible import visible_line
 
 YES = "yes"
 
@@ -25,10 +27,14 @@ def runs() -> None:
 def list_runs(call: Call) -> None:
     """List everything that was run, newest first.
 
-    KEPT is the size of what only this run needs for an undo, SHARED of what others need, too.
+    KEPT is the size of what only this run needs for an undo; `runs show` also says what it shares.
     """
-    rows = [_row(kept) for kept in reversed(call.engine.past.all())]
-    call.output.answer({"runs": rows}, past_list_lines(rows))
+    call.engine.runs.reckon()
+    weighed = call.engine.past.weighed()
+    rows = [_row(kept) for kept, _ in reversed(weighed)]
+    size, limit = total(weights for _, weights in weighed), call.engine.keeping.limit
+    content = {"runs": rows, "kept": size, "limit": limit or None}
+    call.output.answer(content, past_list_lines(rows, size, limit))
 
 
 @runs.command(epilog=examples("assent runs show 01k9\nassent runs show add-login.3 --json"))
@@ -106,7 +112,8 @@ def _row(kept: Kept) -> Row:
             "operations": kept.operations,
             "own": kept.own,
             "shared": kept.shared,
-            "undone": kept.undone,
+            "undone": kept.undone == "all",
+            "partly_undone": kept.undone == "some",
             "given_up": kept.given_up or None,
         }
     )
@@ -114,7 +121,8 @@ def _row(kept: Kept) -> Row:
 
 def _item(item: Item) -> Row:
     row = item_row(item.number, item.id, item.operation, item.line)
-    about = subject(item.operation) if item.operation is not None else item.line
+    line = visible_line(script_line(item.line))
+    about = line if item.operation is None else subject(item.operation)
     row |= masked_row({"result": item.result, "run": item.run, "about": about})
     if item.told is None:
         return row

@@ -71,7 +71,9 @@ def stage_from(call: Call, other: str, paths: tuple[str, ...], delete: bool) -> 
 
     checkout = open_checkout(call.folder, other)
     wanted = [os.fsencode(path) for path in paths]
-    found = call.engine.checkouts.stage(call.record(), checkout, wanted, delete=delete)
+    record = call.record()
+    with call.output.busy(f"Comparing the files with those in {other} …"):
+        found = call.engine.checkouts.stage(record, checkout, wanted, delete=delete)
     rows = _rows(found.staged)
     skipped = [{**path_fields("path", path), "why": why} for path, why in found.skipped]
     answer: Row = {"operations": rows, "alike": found.alike, "skipped": skipped}

@@ -25,6 +25,7 @@ _ASSIGNMENT = re.compile(r"\s*[A-Za-z_]\w*=")
     context_settings={"allow_interspersed_args": False},
     epilog=examples(
         "assent stage run -- make test\n"
+        "assent stage run --env CI=1 --env LANG=C -- make test\n"
         "assent stage run --cwd web --network --timeout 600 -- npm ci\n"
         "assent stage run --script 'sort -u words.txt > sorted && mv sorted words.txt'\n"
         "assent stage run --script @migrate.sh --undo 'sh migrate.sh --down'"

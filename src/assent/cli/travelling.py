@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from assent.cli.call import Call, named
+from assent.core.approval import LONGEST_S
 from assent.core.errors import UsageError
 
 Command = Callable[..., int | None]
@@ -59,4 +60,10 @@ def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> i
             f"A duration is a number with s, m, h or d, such as 15m, not {value[:40]!a}.",
             f"{ctx.command_path} --help",
         )
-    return int(found[1]) * _SECONDS[found[2]]
+    seconds = int(found[1]) * _SECONDS[found[2]]
+    if seconds > LONGEST_S:
+        raise UsageError(
+            f"At most {LONGEST_S // _SECONDS['d']}d; without it, it holds for ever.",
+            f"{ctx.command_path} --help",
+        )
+    return seconds

@@ -10,7 +10,7 @@ from assent.core.errors import Declined, UsageError
 from assent.engine.run.runs import RunReport
 from assent.engine.run.undoing import Undo
 from assent.views.rows import operation_row, run_row
-from assent.views.status import run_lines
+from assent.views.status import next_instead, run_lines
 from assent.views.undo import preview_row, undo_command, undo_lines
 
 
@@ -61,7 +61,9 @@ def redo(call: Call, run: str, dry_run: bool, digest: str) -> int:
 def _check(call: Call, *, dry_run: bool, digest: str) -> None:
     if dry_run and digest:
         raise UsageError("Give --dry-run or --digest, not both.", f"{call.command} --help")
-    if not dry_run:
+    if dry_run:
+        call.engine.runs.reckon()  # else an undo would later be about more than was shown
+    else:
         watched(call, call.engine.runs.settle())
 
 
@@ -107,8 +109,17 @@ def _answer(call: Call, preview: Undo, report: RunReport) -> int:
         "notes": list(report.notes),
     }
     lines = run_lines(report.run, report.outcome, results, report.notes, report.exits)
+    if report.outcome == "done":
+        lines = next_instead(lines, _after(call, preview))
     call.output.answer({**row, **more}, lines)
     return EXITS[report.outcome]
+
+
+def _after(call: Call, preview: Undo) -> str:
+    """Returns what to type next: to see what was left alone, else to go back."""
+    if preview.inversion.conflicts:
+        return f"assent runs show {preview.target.runs[0]}"
+    return call.engine.undoing.way_back(preview)
 
 
 def _answer_preview(call: Call, preview: Undo, *, dry_run: bool) -> int:

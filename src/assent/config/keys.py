@@ -16,7 +16,8 @@ from assent.core.keyring import Keyring, TrustedKey, listed
 from assent.core.keyring import Source as Origin
 
 ROOT = 0
-NOTHING = "So no key in it counts."
+NOTHING = "So no key in it counts; what it revokes stays revoked."
+NARROWED = "So no key in it counts; approve.independent does, as it only narrows."
 T = TypeVar("T")
 
 
@@ -63,28 +64,30 @@ class KeyReader:
         )
 
     def own(self) -> KeyFile:
-        """Returns what `assent keys` has written; nothing if somebody else could have."""
+        """Returns what `assent keys` has written; what anybody could have written only revokes."""
         source = read(self._here.keys, self._opener, follow=False)
+        found = _converted(source, KeyFile)
         if source.table and (why := doubt(source, self._root)):
-            self._warn(source, why)
-            return KeyFile()
-        return _converted(source, KeyFile)
+            self._warn(source, f"{why}. {NOTHING}")
+            return KeyFile(revoked=found.revoked)
+        return found
 
     def system(self) -> SystemFile:
-        """Returns what the system's file says; nothing if it is not the system's alone."""
+        """Returns what the system's file says; if it is not the system's alone, what narrows."""
         source = read(self._here.system, self._opener, follow=False)
         why = ""
         if source.table and source.owner != self._owner:
             why = "it does not belong to root"
         elif source.mode & (S_IWGRP | S_IWOTH):
             why = "others can write it"
+        found = _converted(source, SystemFile)
         if why:
-            self._warn(source, why)
-            return SystemFile()
-        return _converted(source, SystemFile)
+            self._warn(source, f"{why}. {NARROWED}")
+            return SystemFile(approve=found.approve)
+        return found
 
     def _warn(self, source: Source, why: str) -> None:
-        self.warnings.append(f"{named(source.path)} is ignored: {why}. {NOTHING}")
+        self.warnings.append(f"{named(source.path)} cannot be trusted: {why}")
 
 
 def unsafe(here: Places, root: bytes) -> str:

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from assent.config.doubtful import narrowing
 from assent.config.joining import joined
 from assent.config.modes import load_modes
 from assent.config.reading import Opener, content, edit, named, parsed, read, wrong
@@ -99,9 +100,15 @@ class Loader(msgspec.Struct, frozen=True):
         why = doubt(source, self.root) if wanting or _commits(source.table) else ""
         if not why:
             return Half(source.table, counts=True)
+        kept = narrowing(source.table)
         refused = USER_ONLY if source.table.get("mode") == MODES[0] else (*USER_ONLY, "mode")
         remark = f"which is ignored: {why}."
-        table, warnings = _parted(self.user, source.table, {remark: refused})
+        remarks = {
+            remark: tuple(key for key in refused if key not in kept.named),
+            **{f"of which only {kept.named[key]} counts: {why}.": (key,) for key in kept.named},
+        }
+        table, warnings = _parted(self.user, source.table, remarks)
+        table |= kept.table
         if _commits(table):
             warnings = (*warnings, f"{named(self.user)} sets plan.commit, {remark}")
         return Half(_uncommitted(table), warnings)

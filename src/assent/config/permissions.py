@@ -64,7 +64,8 @@ def rules_in(path: Path, opener: Opener) -> tuple[Rule, ...]:
 
 def _of_user(sources: RuleSources, warnings: list[str]) -> Iterator[Layer]:
     """Yields the user's own layer, and one more for each file of theirs that is in doubt."""
-    rules = list(_preset(sources))
+    preset = _preset(sources)
+    rules = list(preset if sources.loaded.own else ())
     folder = sources.places.config.parent / "opencode"
     for path in [folder / name for name in OPENCODE]:
         found = _read(path, sources.opener, follow=True)
@@ -82,7 +83,7 @@ def _of_user(sources: RuleSources, warnings: list[str]) -> Iterator[Layer]:
     own = _checked(path, _of_settings(path, loaded.settings), sources)
     if not loaded.own and _allows(own):
         warnings.append(f"What {named(path)} allows is ignored: others could have written it.")
-    yield Layer("user", () if loaded.own else own, trusted=False)
+    yield Layer("user", () if loaded.own else (*preset, *own), trusted=False)
     yield Layer("user", (*rules, *(own if loaded.own else ())))
 
 

@@ -250,7 +250,7 @@ MEANINGS = {
     "undo.file_mb": "largest file whose old content is kept while a command runs, in MB; 0: any "
     "(user only)",
     "undo.total_mb": "most that is kept for one command, in MB; 0: no limit (user only)",
-    "undo.files": "most files that are looked through for one command; 0: no limit (user only)",
+    "undo.files": "most files not ignored that one command has recorded; 0: no limit (user only)",
     "undo.keep_days": "days after which a run can no longer be undone; 0: for ever (user only)",
     "undo.keep_mb": "most that runs may keep for an undo, in MB; 0: no limit (user only)",
     "keys": 'public keys by name, such as ada = "9f3c..."; what they sign counts in bundles '

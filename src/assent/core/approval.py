@@ -9,6 +9,8 @@ from assent.core.digest import pack
 from assent.core.errors import Expired, OtherDigest, Refused
 from assent.core.plan import Plan
 
+LONGEST_S: Final = 3650 * 86_400  # years have four digits, by which times are compared
+
 
 class Approver(msgspec.Struct, frozen=True):
     """Who said yes, as far as a machine can tell: the system's user and the channel that asked."""

@@ -18,7 +18,7 @@ from assent.core.operation import (
     inverse,
 )
 from assent.core.paths import inside
-from assent.core.undo import Ground, invert
+from assent.core.undo import Ground, invert, is_as
 
 CHANGED = "it was changed after the run wrote it"
 BETWEEN = "something else changed it while the run went on; only what came after that is back"
@@ -86,8 +86,9 @@ def files_back(
     there = [path for path, found in due.items() if found.now is not None]
     ground = Ground(
         seen,
-        lambda path: [p for p in there if inside(p, path)] if seen.get(path) == "folder" else [],
+        lambda path: [p for p in there if inside(p, path)],
         kept,
+        homeless=_homeless(steps, paths),
     )
     inversion = invert(forward := _operations(due), made, ground)
     for at, reason in inversion.conflicts:
@@ -95,6 +96,18 @@ def files_back(
         left += [Conflict(index, path, b"", reason) for index in _about(forward[at], due)]
     operations = tuple(op for _, op in inversion.operations)
     return Back(operations, tuple(_about(op, due) for op in operations), (), tuple(left))
+
+
+def _homeless(
+    steps: Mapping[bytes, Sequence[_Touch]], paths: Mapping[bytes, _Path | None]
+) -> dict[str, bytes]:
+    """Returns the first contents of paths that do not get so far back."""
+    first = {path: taken[0].before for path, taken in steps.items()}
+    return {
+        before.digest: path
+        for path, found in paths.items()
+        if (before := first[path]) and (found is None or found.before != before)
+    }
 
 
 def _steps(traces: Iterable[Trace]) -> dict[bytes, list[_Touch]]:
@@ -109,10 +122,10 @@ def _steps(traces: Iterable[Trace]) -> dict[bytes, list[_Touch]]:
 
 def _on_the_way(seen: Seen, steps: Sequence[_Touch]) -> _Path | None:
     """Finds how far back a path is, and how far it can go; None if nobody here left it so."""
-    if _is(seen, steps[0].before):
+    if is_as(seen, steps[0].before):
         return _Path(steps[0].before, steps[0].before)
-    marks = [at for at, step in enumerate(steps) if _is(seen, step.before)]
-    marks += [at for at, step in enumerate(steps, 1) if _is(seen, step.after)]
+    marks = [at for at, step in enumerate(steps) if is_as(seen, step.before)]
+    marks += [at for at, step in enumerate(steps, 1) if is_as(seen, step.after)]
     if not marks and seen is not None:
         return None
     now = None if seen == "folder" else seen
@@ -130,11 +143,6 @@ def _on_the_way(seen: Seen, steps: Sequence[_Touch]) -> _Path | None:
 
 def _indices(steps: Sequence[_Touch]) -> tuple[int, ...]:
     return tuple(step.index for step in steps if not step.compensated)
-
-
-def _is(seen: Seen, state: FileState | None) -> bool:
-    """A folder where nothing should be is looked at later: it may be the run's own and go away."""
-    return seen == state or (state is None and seen == "folder")
 
 
 def _operations(due: Mapping[bytes, _Path]) -> tuple[FileOperation, ...]:

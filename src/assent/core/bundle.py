@@ -38,10 +38,9 @@ class Bundle(msgspec.Struct, frozen=True):
     approvals: tuple[Approval, ...] = ()
 
     def with_approval(self, approval: Approval) -> "Bundle":
-        """Returns the same bundle with one more approval; the same one twice is one."""
-        if approval in self.approvals:
-            return self
-        return msgspec.structs.replace(self, approvals=(*self.approvals, approval))
+        """Returns the same bundle with one more approval, which replaces others with its key."""
+        others = [each for each in self.approvals if each.key != approval.key]
+        return msgspec.structs.replace(self, approvals=(*others, approval))
 
 
 def requested_bytes(origin: Origin) -> bytes:

@@ -1,13 +1,15 @@
 """What a command did to the files of a workspace, as operations that can be taken back."""
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from assent.core.operation import FileOperation
+from assent.core.operation import FileOperation, FileState
 
-How: TypeAlias = Literal["new", "changed", "gone"]
-Why: TypeAlias = Literal["ignored", "large", "too many", "odd", "git"]
+How: TypeAlias = Literal["new", "changed", "gone", "unknown"]
+Why: TypeAlias = Literal["ignored", "large", "too many", "odd", "git", "folder"]
+Left: TypeAlias = Mapping[bytes, FileState | None]  # files that a run changed, as it left them
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -19,12 +21,12 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 class Changes(msgspec.Struct, frozen=True):
-    """The files that are other than before. Not `known`: there were too many to look through."""
+    """The files that are other than before. Not `known`: there may be more; they were too many."""
 
     operations: tuple[FileOperation, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     known: bool = True
-    made: tuple[bytes, ...] = ()  # folders with new files, in which no file lay before
+    made: tuple[bytes, ...] = ()  # folders that were not there before
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -32,7 +34,7 @@ class Bounds(msgspec.Struct, frozen=True):
 
     file: int = 16 << 20  # bytes of one file
     total: int = 1 << 30  # and of all
-    files: int = 100_000  # that are looked through
+    files: int = 100_000  # besides ignored ones
 
     def may_keep(self, size: int) -> bool:
         """Tells whether a file of this size is kept."""
@@ -41,6 +43,15 @@ class Bounds(msgspec.Struct, frozen=True):
     def has_room(self, taken: int) -> bool:
         """Tells whether so many bytes may be kept together."""
         return not self.total or taken <= self.total
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """How much of a workspace would be on record before a command."""
+
+    kept: int = 0  # files with their contents
+    beyond: int = 0  # files that do not fit into undo.total_mb
+    whole: bool = True  # not: there are more files than undo.files
+    closed: tuple[bytes, ...] = ()  # folders that cannot be read
 
 
 _decode = msgspec.json.Decoder(Changes).decode

@@ -14,6 +14,7 @@ class CommandLine(msgspec.Struct, frozen=True):
     reads: tuple[str, ...] | None = None  # the files it opens, if it only reads; None: it may write
     writes: tuple[str, ...] = ()  # files that redirects write
     perhaps: tuple[str, ...] = ()  # written if a name in it is a folder; only rules speak of these
+    code: bool = False  # an interpreter in it runs what stands in the line, or comes by a pipe
     danger: str = ""  # why nobody should run this; it is refused in every mode
     risk: Level = "low"
     reasons: tuple[str, ...] = ()

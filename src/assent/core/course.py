@@ -78,6 +78,8 @@ class Course(msgspec.Struct, frozen=True):
     inside: tuple[Entry, ...] = ()  # what was written since the run entered its segment of files
     halted: bool = False
     word: Way = "auto"
+    unrecorded: bool = False  # a command ended, and what it changed could not be recorded
+    unseen: bool = False  # a command's end, and nobody was told yet what changed since it began
 
     @property
     def span(self) -> Span:
@@ -145,6 +147,8 @@ class Course(msgspec.Struct, frozen=True):
 def spans(operations: Iterable[Operation]) -> tuple[Span, ...]:
     """Returns the segments of a plan with their places in it."""
     every = tuple(operations)
+    if every and RunCommand not in set(map(type, every)):
+        return (Span(0, every),)
     cuts = [at for at, op in enumerate(every) if isinstance(op, RunCommand)]
     edges = sorted({0, len(every), *cuts, *[at + 1 for at in cuts]})
     return tuple(Span(first, every[first:end]) for first, end in pairwise(edges))
@@ -167,9 +171,24 @@ def turned_at(entries: Sequence[Entry]) -> int:
 def ran(entries: Sequence[Entry]) -> dict[int, tuple[Ran, ...]]:
     """Returns how each command of the plan ended, every time it ran, by its index."""
     found: dict[int, tuple[Ran, ...]] = {}
-    for entry in entries[: turned_at(entries)]:
+    for entry in counted(entries[: turned_at(entries)]):
         if isinstance(entry, Ran):
             found[entry.index] = (*found.get(entry.index, ()), entry)
+    return found
+
+
+def counted(entries: Iterable[Entry]) -> list[Entry]:
+    """Leaves out ends of commands without a record of what changed that were reckoned again."""
+    found: list[Entry] = []
+    last = -1  # where such an end is
+    for entry in entries:
+        if isinstance(entry, Running):
+            last = -1
+        if isinstance(entry, Ran):
+            if last >= 0:
+                del found[last]
+            last = -1 if entry.changes else len(found)
+        found.append(entry)
     return found
 
 
@@ -197,8 +216,11 @@ def _after(now: Course, entry: Entry, backs: Backs) -> Course:
 
 def _commanded(now: Course, entry: Running | Ran) -> Course:
     if isinstance(entry, Running):
-        return replace(now, phase="running")
-    return _on(now) if well(entry) else replace(now, phase="failed")
+        return replace(now, phase="running", unseen=True, unrecorded=False)
+    if well(entry):
+        return replace(_on(now), unseen=False, unrecorded=False)
+    unseen, unrecorded = entry.cut == UNKNOWN, not entry.changes
+    return replace(now, phase="failed", unseen=unseen, unrecorded=unrecorded)
 
 
 def _within(now: Course, entry: Entry) -> Course:
@@ -211,14 +233,18 @@ def _within(now: Course, entry: Entry) -> Course:
     word: Way = "auto" if halted else now.word
     if now.phase == "files":
         return replace(now, inside=(*now.inside, entry), word=word)
-    return replace(now, halted=now.halted or halted, word=word)
+    return replace(now, halted=now.halted or halted, word=word, unseen=now.unseen and not halted)
 
 
 def _taken_up(now: Course, entry: Recovering) -> Course:
     way = entry.way
+    if now.unseen and way != "accept":
+        return now  # it may be about somebody's own changes, which that person has not seen named
     said = replace(now, word=now.word if way == "auto" else way)
     if now.phase == "files":
         return replace(said, inside=(*now.inside, entry))
+    if now.unrecorded and way != "auto":
+        return _again(said, now.word)
     if not now.halted or way == "auto":
         return said
     if way == "accept":
@@ -226,6 +252,12 @@ def _taken_up(now: Course, entry: Recovering) -> Course:
     # Whoever goes on with the way back means to go back, from how things stand by now.
     goes_back = now.back is not None or way == "roll_back"
     return replace(said, halted=False, phase="turning" if goes_back else "due")
+
+
+def _again(said: Course, word: Way) -> Course:
+    """Lets be reckoned again what a command changed; whoever goes on is told of it first."""
+    word = said.word if said.word == "accept" else word
+    return replace(said, word=word, halted=False, phase="running", unseen=True)
 
 
 def _swept(now: Course, swept: Swept) -> Course:

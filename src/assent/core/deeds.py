@@ -8,16 +8,25 @@ import msgspec
 from assent.core.changes import Changes, Skipped, Why
 from assent.core.draft import stage
 from assent.core.errors import Impossible
-from assent.core.operation import FileOperation, Operation, RunCommand, footprint
+from assent.core.operation import (
+    FileOperation,
+    FileState,
+    Operation,
+    RunCommand,
+    footprint,
+)
 from assent.core.paths import one_line
 
 _WHYS: Final[dict[Why, str]] = {
     "ignored": "git ignores it, so its old content was not kept",
     "large": "it is larger than undo.file_mb, so its old content was not kept",
     "too many": "more changed than undo.total_mb and undo.files let be kept",
-    "odd": "it is neither a file nor a symlink",
+    "odd": "it could not be read, or is neither a file nor a symlink",
     "git": "it is git's own",
+    "folder": "the mode of a folder is not put back",
 }
+
+BETWEEN: Final = "somebody else changed it between two steps; what was done before that stays"
 
 
 class Ordered(msgspec.Struct, frozen=True):
@@ -38,7 +47,7 @@ class Deed(msgspec.Struct, frozen=True):
     id: str
     operations: tuple[FileOperation, ...]
     ordered: Ordered | None = None
-    made: tuple[bytes, ...] = ()  # by a command: folders in which no file lay before
+    made: tuple[bytes, ...] = ()  # by a command: folders that were not there before
 
     @property
     def token(self) -> str:
@@ -59,7 +68,7 @@ class Deed(msgspec.Struct, frozen=True):
 
 
 class Gap(msgspec.Struct, frozen=True):
-    """Something that an undo does not cover: of which command, at which path if one, and why."""
+    """Something that an undo does not cover: of which command if one, at which path, and why."""
 
     command: str
     why: str
@@ -69,7 +78,7 @@ class Gap(msgspec.Struct, frozen=True):
     def line(self) -> str:
         """The gap in one line of text."""
         what = f"{one_line(self.path)}: {self.why}" if self.path is not None else self.why
-        return f"{what} ($ {self.command})"
+        return f"{what} ($ {self.command})" if self.command else what
 
 
 def merged(parts: Sequence[Changes]) -> Changes:
@@ -82,16 +91,27 @@ def merged(parts: Sequence[Changes]) -> Changes:
     )
 
 
-def gaps(deeds: Iterable[Deed]) -> tuple[Gap, ...]:
-    """Returns what cannot be taken back of what commands did, each thing once."""
+def gaps(deeds: Sequence[Deed]) -> tuple[Gap, ...]:
+    """Returns what cannot be taken back of what was done, each thing once."""
     found = [gap for deed in deeds if deed.ordered for gap in _of(deed.ordered)]
+    found += [Gap("", BETWEEN, path) for path in _interrupted(deeds)]
     return tuple(dict.fromkeys(found))
+
+
+def _interrupted(deeds: Iterable[Deed]) -> Iterable[bytes]:
+    """Yields the files that were found other than the step before had left them."""
+    left: dict[bytes, FileState | None] = {}
+    steps = [step for deed in deeds for op in deed.operations for step in footprint(op)]
+    for path, before, after in steps:
+        if path in left and left[path] != before:
+            yield path
+        left[path] = after
 
 
 def _of(ordered: Ordered) -> Iterable[Gap]:
     words, command = ordered.words, ordered.command
     if not ordered.known:
-        yield Gap(words, "what it changed is not known, or was not kept")
+        yield Gap(words, "not all that it changed is known, or was kept")
     for left in ordered.skipped:
         yield Gap(words, f"{_WHYS[left.why]} ({left.how})", left.path)
     if command is not None and command.profile == "commit":

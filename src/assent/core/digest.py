@@ -25,9 +25,12 @@ def sha256(content: bytes) -> str:
 
 def pack(*fields: bytes) -> bytes:
     """Joins fields so that no two different lists of fields give the same bytes."""
-    return b"".join(
-        [(_LENGTHS[n] if (n := len(field)) < _SHORT else _length(n)) + field for field in fields]
-    )
+    return b"".join(map(_packed, fields))
+
+
+def _packed(field: bytes) -> bytes:
+    length = len(field)
+    return (_LENGTHS[length] if length < _SHORT else _length(length)) + field
 
 
 _WRITE = pack(b"write")
@@ -41,7 +44,8 @@ def canonical(op: Operation) -> bytes:
     """Returns the bytes that stand for an operation."""
     match op:
         case WriteFile():
-            return _WRITE + pack(op.path, _state(op.before), _state(op.after))
+            before, after = _packed(_state(op.before)), _packed(_state(op.after))
+            return b"".join((_WRITE, _packed(op.path), before, after))
         case DeleteFile():
             return pack(b"delete", op.path, _state(op.before), b"%d" % op.prune)
         case MoveFile(path, to, before, prune):
@@ -59,11 +63,10 @@ def operation_ids(operations: Iterable[Operation]) -> tuple[str, ...]:
     """Names each operation by its content and its ordinal among equals."""
     seen: dict[bytes, int] = {}
     ids = []
-    for op in operations:
-        form = canonical(op)
+    for form in map(canonical, operations):
         ordinal = seen[form] = seen.get(form, -1) + 1
-        last = pack(b"%d" % ordinal) if ordinal else _FIRST
-        ids.append(sha256(b"".join((_ID, pack(form), last))))
+        last = _packed(b"%d" % ordinal) if ordinal else _FIRST
+        ids.append(sha256(b"".join((_ID, _packed(form), last))))
     return tuple(ids)
 
 
@@ -101,5 +104,6 @@ def export_digest(digest: str, path: bytes) -> str:
 def _state(state: FileState | None) -> bytes:
     if state is None:
         return b""
-    mode = _MODES.get(state.mode) or pack(b"%o" % state.mode)
-    return _KINDS[state.kind] + pack(state.digest.encode(), b"%d" % state.size) + mode
+    mode = _MODES.get(state.mode) or _packed(b"%o" % state.mode)
+    digest, size = _packed(state.digest.encode()), _packed(b"%d" % state.size)
+    return b"".join((_KINDS[state.kind], digest, size, mode))

@@ -76,15 +76,18 @@ def _check_segment(
 ) -> None:
     in_the_way: dict[bytes, bool] = {}
     for path in sorted(kept):
-        for above in ancestors(path):
+        folders = ancestors(path)
+        # Where a file or symlink goes, nothing lies below its name.
+        free = next((at for at in reversed(range(len(folders))) if folders[at] in gone), -1) + 1
+        for at, above in enumerate(folders):
             if above not in in_the_way:
-                in_the_way[above] = above in kept or (above not in gone and is_file(above))
+                in_the_way[above] = above in kept or (at >= free and is_file(above))
             if in_the_way[above]:
                 raise Impossible(
                     f"{shown(path)} needs a folder where {shown(above)} is a file.",
                     f"assent stage delete {shown(above)}",
                 )
-        left = [file for file in files_below(path) if file not in gone]
+        left = [] if free else [file for file in files_below(path) if file not in gone]
         if left:
             raise Impossible(
                 f"{shown(path)} is a folder that holds {shown(left[0])} "

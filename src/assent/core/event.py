@@ -102,6 +102,12 @@ class RunsDeleted(msgspec.Struct, frozen=True, tag="runs_deleted"):
     user: str = ""
 
 
+class RunsWeighed(msgspec.Struct, frozen=True, tag="runs_weighed"):
+    """What all runs so far keep for an undo, in bytes, so that only later ones need weighing."""
+
+    size: int
+
+
 class PlanCreated(msgspec.Struct, frozen=True, tag="plan_created"):
     """A plan began. An undo plan has no file and names the run that it takes back."""
 
@@ -114,6 +120,7 @@ class PlanCreated(msgspec.Struct, frozen=True, tag="plan_created"):
     undoes: str = ""
     user: str = ""  # who asked for it
     imported: str = ""  # the digest of the file that it came in, if it was made elsewhere
+    spared: tuple[str, ...] = ()  # of an undo plan: what was done in that run and it leaves alone
 
 
 class TextRevised(msgspec.Struct, frozen=True, tag="text_revised"):
@@ -213,6 +220,7 @@ class CommandStarted(msgspec.Struct, frozen=True, tag="command_started"):
     confined: bool
     turn: int = 0
     build: str = ""  # as of a permit
+    before: str = ""  # the blob of what stood in the workspace, needed until its end is on record
 
 
 class CommandEnded(msgspec.Struct, frozen=True, tag="command_ended"):
@@ -283,6 +291,7 @@ WorkspaceEvent: TypeAlias = (
     | TrustRevoked
     | NotesCarried
     | RunsDeleted
+    | RunsWeighed
 )
 PermitEvent: TypeAlias = PermitGiven | CommandStarted | CommandEnded
 Event: TypeAlias = (

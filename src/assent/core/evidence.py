@@ -11,7 +11,7 @@ from assent.core.approval import Approval
 from assent.core.digest import pack, sha256
 from assent.core.errors import Damaged
 from assent.core.journal import Entry, Result
-from assent.core.operation import FileOperation, FileState, Operation, RunCommand, footprint
+from assent.core.operation import FileState, Operation, RunCommand, footprint
 from assent.core.paths import shown
 from assent.core.plan import Plan
 
@@ -19,6 +19,7 @@ STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:assent:run:1"
 PAYLOAD = "application/vnd.in-toto+json"
 LARGEST = 64 << 20
+DONE, ACCEPTED = "done", "accepted"  # all was applied; a person took what stood instead
 PLAN = "assent://plan"  # the subject that is no file: no path has two slashes
 
 
@@ -46,6 +47,32 @@ class Statement(msgspec.Struct, frozen=True):
     approval: Approval
     files: tuple[tuple[str, str], ...]
     key: str
+    operations: tuple["Told", ...] = ()
+    uncovered: tuple["Uncovered", ...] = ()
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A path that an operation is about, as a statement shows it."""
+
+    path: str
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What a statement says of one operation: what it was, and what became of it."""
+
+    id: str
+    kind: str
+    result: str
+    files: tuple[Change, ...] = ()
+    argv: tuple[str, ...] = ()
+    script: str = ""
+
+
+class Uncovered(msgspec.Struct, frozen=True):
+    """A path that the run, or a command of it, changed and whose content nobody vouches for."""
+
+    path: str
+    why: str
 
 
 class _Names(msgspec.Struct, frozen=True):
@@ -59,6 +86,8 @@ class _Predicate(msgspec.Struct, frozen=True):
     outcome: str
     plan: _Names
     approval: Approval
+    operations: tuple[Told, ...] = ()
+    not_covered: tuple[Uncovered, ...] = ()
 
 
 class _Digest(msgspec.Struct, frozen=True):
@@ -118,14 +147,11 @@ def opened(content: bytes) -> tuple[bytes, str, str]:
     return payload, key, signature.hex()
 
 
-def subject_of(plan: Plan, done: Iterable[FileOperation]) -> list[dict[str, Any]]:
+def subject_of(plan: Plan, left: Mapping[bytes, FileState | None]) -> list[dict[str, Any]]:
     """Returns every file as the run left it, by its SHA-256, and the plan by its digest."""
-    after: dict[bytes, FileState | None] = {}
-    for op in done:
-        after |= {path: state for path, _, state in footprint(op)}
     files = [
         {"name": shown(path), "digest": {"sha256": state.digest}}
-        for path, state in sorted(after.items())
+        for path, state in sorted(left.items())
         if state is not None
     ]
     return [*files, {"name": PLAN, "digest": {"sha256": plan.digest}}]
@@ -143,6 +169,11 @@ def operation_fact(id: str, op: Operation, result: Result) -> dict[str, Any]:
         for path, a, b in footprint(op)
     ]
     return {**fact, "files": changes}
+
+
+def uncovered_fact(path: bytes, why: str) -> dict[str, Any]:
+    """Returns a path that is no subject although it changed, and why it is none."""
+    return {"path": shown(path), "path_hex": path.hex(), "why": why}
 
 
 def approval_fact(approval: Approval) -> dict[str, Any]:
@@ -168,8 +199,12 @@ def read_statement(payload: bytes, key: str) -> Statement:
     kinds = (found.kind, found.about)
     if kinds != (STATEMENT, PREDICATE) or named != said.plan or (PLAN, yes.digest) not in subjects:
         raise Damaged("Its plan, its approval and its subject are not about the same.")
+    if said.outcome == DONE and any(each.result != DONE for each in said.operations):
+        raise Damaged("It says that all was done, and of an operation that it was not.")
     files = tuple(pair for pair in subjects if pair[0] != PLAN)
-    return Statement(said.run, said.outcome, yes.digest, yes, files, key)
+    return Statement(
+        said.run, said.outcome, yes.digest, yes, files, key, said.operations, said.not_covered
+    )
 
 
 def _state(state: FileState | None) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias, TypeVar
 import msgspec
 
 from assent.core.motion import Layout, Motion
+from assent.core.operation import RunCommand
 
 R = TypeVar("R")
 
@@ -174,7 +175,22 @@ class Said(msgspec.Struct, frozen=True):
     error: bool = False
 
 
-def finished(work: Generator[Progress | Said, None, R]) -> R:
+class Doing(msgspec.Struct, frozen=True):
+    """Where a run is with a command, for whoever watches; no count tells how long that takes.
+
+    Before it and after it, all files of the workspace are looked at.
+    """
+
+    what: Literal["before", "command", "after"]
+    index: int
+    total: int
+    command: RunCommand
+
+
+Live: TypeAlias = Progress | Said | Doing
+
+
+def finished(work: Generator[Live, None, R]) -> R:
     """Drives what works in steps to its end, watched by nobody, and returns its answer."""
     while True:
         try:

@@ -51,6 +51,28 @@ LIFE: dict[tuple[State, Moment], State] = {
     (State.HALTED, Moment.DISCARD): State.DISCARDED,
 }
 
+_STANDS = {
+    State.DRAFTING: "is still a draft",
+    State.AWAITING_APPROVAL: "is proposed and waits for a decision",
+    State.EXECUTING: "is being built",
+    State.HALTED: "stopped in the middle and waits for you",
+    State.COMPLETED: "is done",
+    State.DISCARDED: "was discarded",
+}
+_DEEDS = {
+    Moment.DRAFT: "changed",
+    Moment.PROPOSE: "proposed",
+    Moment.REVISE: "revised",
+    Moment.REJECT: "rejected",
+    Moment.APPROVE: "approved",
+    Moment.BUILD: "built",
+    Moment.FINISH: "finished",
+    Moment.ROLL_BACK: "rolled back",
+    Moment.HALT: "halted",
+    Moment.RESUME: "resumed",
+    Moment.ACCEPT: "accepted",
+    Moment.DISCARD: "discarded",
+}
 _WAYS_ON = {
     State.DRAFTING: "assent propose",
     State.AWAITING_APPROVAL: "assent review",
@@ -66,4 +88,5 @@ def advance(state: State, moment: Moment) -> State:
     try:
         return LIFE[state, moment]
     except KeyError:
-        raise IllegalStep(f"A plan that is {state} cannot {moment}.", _WAYS_ON[state]) from None
+        told = f"This plan {_STANDS[state]}, so it cannot be {_DEEDS[moment]}."
+        raise IllegalStep(told, _WAYS_ON[state]) from None

@@ -10,6 +10,8 @@ from assent.core.matching import changes
 from assent.core.patch.fitting import lines_of
 
 CONTEXT = 3  # lines around a change that must be as they were
+MET = "somebody changed these lines, or some beside them"
+MOVED = "somebody moved these lines elsewhere"
 _MANY = 10_000  # places where a line of context stands before it counts as no help
 
 Edit: TypeAlias = tuple[int, int, tuple[bytes, ...]]  # lines i:j of the old text become these
@@ -29,20 +31,42 @@ def merged(before: bytes, after: bytes, now: bytes) -> bytes | Clash:
     Every change must have its context unchanged around it, in a place that is not in doubt.
     """
     old, there = lines_of(before), lines_of(now)
-    theirs = _edits(old, there)
+    theirs, wanted = _edits(old, there), _edits(old, lines_of(after))
+    if clash := _not_there(old, wanted, theirs):
+        return clash
     known = set(theirs)
-    ours = [edit for edit in _edits(old, lines_of(after)) if edit not in known]
+    ours = [edit for edit in wanted if edit not in known]
     meeting, places = _Meeting(theirs, len(old)), (_Places(old), _Places(there))
     for start, end, _ in ours:
         if meeting.meets(start, end):
-            return Clash(
-                start + 1, max(end, start + 1), "somebody changed these lines, or some beside them"
-            )
+            return Clash(start + 1, max(end, start + 1), MET)
         window = old[max(start - CONTEXT, 0) : end + CONTEXT]
         counts = {place.count(window) for place in places}
         if len(counts) > 1 or -1 in counts:
             return Clash(start + 1, max(end, start + 1), "its place is in doubt")
     return b"".join(_applied(old, sorted([*ours, *theirs])))
+
+
+def _not_there(
+    old: Sequence[bytes], wanted: Sequence[Edit], theirs: Sequence[Edit]
+) -> Clash | None:
+    """Finds a change that both made, and that somebody made as a part of something else.
+
+    Lines that were moved are missing where they stood, too; and where lines are gone, only those
+    on both sides can tell that nothing else became of them.
+    """
+    ours, shared = set(wanted), set(theirs).intersection(wanted)
+    others = [edit for edit in theirs if edit not in ours]
+    put = {line for *_, lines in others for line in lines if line.strip()}
+    meeting = _Meeting(others, len(old))
+    for start, end, lines in wanted:
+        if (start, end, lines) not in shared or start == end:
+            continue
+        if not put.isdisjoint(old[start:end]):
+            return Clash(start + 1, end, MOVED)
+        if not lines and meeting.meets(start, end):
+            return Clash(start + 1, end, MET)
+    return None
 
 
 def _edits(old: Sequence[bytes], new: Sequence[bytes]) -> list[Edit]:

@@ -38,27 +38,31 @@ class Layout(msgspec.Struct, frozen=True, dict=True):
         """Names the slot of an operation, on the same file system as the path."""
         folder = self.elsewhere.get(path) if self.beside else None
         if folder is None:
-            top = self.top(path) if self.whole else b""
-            if top:
-                return self.nested(top, path)
-            return b"%b/%d.%b" % (self.folder, index, role.encode())
+            return self.nested(path) or b"%b/%d.%b" % (self.folder, index, role.encode())
         name = b".assent-%s-%d.%s" % (self.run.encode(), index, role.encode())
         return folder + b"/" + name if folder else name
 
     def top(self, path: bytes) -> bytes:
         """Returns the folder that a path comes, or goes, with; empty if it does so alone."""
+        return self._with(path.rpartition(b"/")[0])[0] if self.whole else b""
+
+    def nested(self, path: bytes) -> bytes:
+        """Names the slot of a path in the slot of the folder that it comes, or goes, with."""
         if not self.whole:
             return b""
-        folder = path.rpartition(b"/")[0]
-        top = self._known.get(folder)
-        if top is None:
-            found = [above for above in _with_above(folder) if above in self._tops]
-            top = self._known[folder] = found[0] if found else b""
-        return top
+        folder, _, name = path.rpartition(b"/")
+        top, slot = self._with(folder)
+        return b"%b/%b" % (slot, name) if top else b""
 
-    def nested(self, top: bytes, path: bytes) -> bytes:
-        """Names the slot of a path in the slot of the folder that it comes, or goes, with."""
-        return self._tops[top] + path[len(top) :]
+    def _with(self, folder: bytes) -> tuple[bytes, bytes]:
+        """Returns the whole folder that a folder is in, and where the folder lies in its slot."""
+        known = self._known.get(folder)
+        if known is None:
+            found = [above for above in _with_above(folder) if above in self._tops]
+            top = found[0] if found else b""
+            slot = self._tops[top] + folder[len(top) :] if top else b""
+            known = self._known[folder] = top, slot
+        return known
 
     @cached_property
     def _tops(self) -> dict[bytes, bytes]:
@@ -71,7 +75,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True):
         return tuple(self._tops.values())
 
     @cached_property
-    def _known(self) -> dict[bytes, bytes]:
+    def _known(self) -> dict[bytes, tuple[bytes, bytes]]:
         return {}
 
     @cached_property
@@ -190,10 +194,9 @@ def motions(operations: Iterable[FileOperation], layout: Layout) -> list[Motion]
 def _motions_of(index: int, op: FileOperation, layout: Layout) -> tuple[Motion, ...]:
     match op:
         case WriteFile():
-            path, before, top = op.path, op.before, layout.top(op.path)
-            slot = layout.nested(top, path) if top else layout.slot(index, "new", path)
+            path, before, slot = op.path, op.before, layout.slot(index, "new", op.path)
             if before is None:
-                return (Put(index, path, slot, op.after, None, top),)
+                return (Put(index, path, slot, op.after, None, layout.top(path)),)
             if layout.exchange and path not in layout.elsewhere:
                 return (Swap(index, path, slot, before, op.after),)
             old = layout.slot(index, "old", path)
@@ -213,8 +216,11 @@ def _motions_of(index: int, op: FileOperation, layout: Layout) -> tuple[Motion, 
 
 def needed_folders(operations: Iterable[FileOperation]) -> list[bytes]:
     """Returns the folders that must exist afterwards, outermost first."""
-    filled = [op.to if isinstance(op, MoveFile) else op.path for op in operations if _fills(op)]
-    parents = {path.rpartition(b"/")[0] for path in filled}
+    parents = {
+        (op.to if isinstance(op, MoveFile) else op.path).rpartition(b"/")[0]
+        for op in operations
+        if not isinstance(op, DeleteFile)
+    }
     return sorted({folder for path in parents for folder in _with_above(path)})
 
 
@@ -224,10 +230,6 @@ def prunable(operations: Iterable[FileOperation]) -> list[bytes]:
     depths = {(op.path.rpartition(b"/")[0], op.prune) for op in left if op.prune}
     folders = {above for path, depth in depths for above in _with_above(path)[:depth]}
     return sorted(folders, reverse=True)
-
-
-def _fills(op: FileOperation) -> bool:
-    return not isinstance(op, DeleteFile)
 
 
 def _with_above(folder: bytes) -> list[bytes]:

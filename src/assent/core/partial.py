@@ -9,6 +9,7 @@ import msgspec
 from assent.core.commit import is_commit
 from assent.core.draft import stage
 from assent.core.errors import NotFound
+from assent.core.meant import meant
 from assent.core.operation import FileState, Footprint, Operation, RunCommand, footprint
 from assent.core.paths import ancestors, folded, shown
 
@@ -26,17 +27,16 @@ class Smaller(msgspec.Struct, frozen=True):
 
 
 def chosen(ids: Sequence[str], references: Iterable[str]) -> tuple[int, ...]:
-    """Returns which operations are meant by ids or starts of ids; each must name exactly one."""
+    """Returns which operations references mean; each must name exactly one."""
     found = set()
     for reference in references:
-        meant = [
-            index for index, name in enumerate(ids) if reference and name.startswith(reference)
-        ]
-        if len(meant) != 1:
+        indexes = meant(ids, reference)
+        if len(indexes) != 1:
             raise NotFound(
-                f"{reference!a} names {len(meant)} operations; it must name one.", "assent review"
+                f"{reference!a} names {len(indexes)} operations; it must name one.",
+                "assent review",
             )
-        found.update(meant)
+        found.update(indexes)
     return tuple(sorted(found))
 
 

@@ -126,6 +126,12 @@ def protection(path: bytes) -> Protected | None:
     return PROTECTED[int(str(match.lastgroup)[1:])]
 
 
+def holds_protected(path: bytes) -> bool:
+    """Tells whether a folder of that name is one in which protected names lie."""
+    last = folded(name(path)).decode("utf-8", "replace")
+    return last.startswith(".") and last in _FOLDERS
+
+
 def leads_away(path: bytes, target: bytes) -> bool:
     """Tells whether a symlink leads outside or to a protected place, or stands in for one."""
     if target.startswith(b"/") or folded(name(path)).decode("utf-8", "replace") in _FOLDERS:

@@ -41,7 +41,7 @@ class Revision(msgspec.Struct, frozen=True):
 
 
 class Consent(msgspec.Struct, frozen=True):
-    """An approval, the run that spent it, if any, and whether a rejection voided it."""
+    """An approval, the run that spent it, if any, and whether a no or a newer yes voided it."""
 
     approval: Approval
     run: str = ""
@@ -81,6 +81,7 @@ class PlanRecord(msgspec.Struct, frozen=True):
     declined: tuple[OperationsDeclined, ...] = ()  # by people who approved the rest
     user: str = ""  # who asked for it
     imported: str = ""  # the digest of the file that it came in, if it was made elsewhere
+    spared: tuple[str, ...] = ()  # of an undo: deeds of that run that it leaves alone
 
     @property
     def content_hash(self) -> str:
@@ -104,7 +105,10 @@ class PlanRecord(msgspec.Struct, frozen=True):
         return max(ends) if ends and all(ends) else ""
 
     def usable(self, now: str) -> Approval | None:
-        """Returns the newest approval of the current digest: not spent, void or expired."""
+        """Returns the newest approval of the current digest: not spent, void or expired.
+
+        Of one key only the newest counts, so an older yes counts only if it is somebody else's.
+        """
         for consent in reversed(self.consents):
             fits = consent.approval.digest == self.digest and not consent.run and not consent.void
             if fits and not expired(consent.approval, now):
@@ -119,7 +123,7 @@ def fold(record: PlanRecord | None, recorded: Recorded) -> PlanRecord:
         return PlanRecord(
             event.plan_id, event.workspace, event.session, event.name, event.path,
             event.goal, event.undoes, recorded.at, recorded.seq,
-            user=event.user, imported=event.imported,
+            user=event.user, imported=event.imported, spared=event.spared,
         )  # fmt: skip
     assert record is not None, "a plan's first event creates it"
     changes = _changes(record, event, recorded.at)
@@ -159,7 +163,7 @@ def _consent_changes(record: PlanRecord, event: Event) -> dict[str, object]:
             back = _moved(record, Moment.REJECT)
             return {"digest": "", "frozen": "", "consents": _voided(record), **back}
         case PlanApproved(approval):
-            consents = (*record.consents, Consent(approval))
+            consents = (*_replaced(record, approval), Consent(approval))
             return {"consents": consents, **_moved(record, Moment.APPROVE)}
         case PlanDiscarded():
             return _moved(record, Moment.DISCARD)
@@ -190,6 +194,17 @@ def _run_changes(record: PlanRecord, event: Event) -> dict[str, object]:
 
 def _voided(record: PlanRecord) -> tuple[Consent, ...]:
     return tuple(msgspec.structs.replace(c, void=True) for c in record.consents)
+
+
+def _replaced(record: PlanRecord, approval: Approval) -> tuple[Consent, ...]:
+    """A newer yes stands for all earlier ones with its key: who says less means less."""
+    meant = (approval.digest, approval.key)
+    return tuple(
+        msgspec.structs.replace(c, void=True)
+        if not c.run and (c.approval.digest, c.approval.key) == meant
+        else c
+        for c in record.consents
+    )
 
 
 def _moved(record: PlanRecord, moment: Moment) -> dict[str, object]:

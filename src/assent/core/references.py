@@ -13,6 +13,7 @@ import msgspec
 
 from assent.core.event import (
     CommandEnded,
+    CommandStarted,
     DraftChanged,
     Event,
     JournalWritten,
@@ -23,7 +24,7 @@ from assent.core.event import (
     RunsDeleted,
     TextRevised,
 )
-from assent.core.journal import Finished, Running
+from assent.core.journal import Finished, Ran, Running
 from assent.core.lifecycle import State
 from assent.core.record import PlanRecord, fold
 
@@ -55,7 +56,9 @@ class _References:
         self._has = has
         self.plans: dict[str, PlanRecord] = {}
         self._given_up: set[str] = set()
-        self._finished: set[str] = set()
+        self._finished: set[str] = set()  # runs, and commands of sessions
+        self._began: dict[str, str] = {}  # what stood before the last command of each run
+        self._open: set[tuple[str, str]] = set()  # of those of which nobody knows what changed
         for one in events:
             self._note(one)
 
@@ -67,6 +70,14 @@ class _References:
                 self._given_up.update(runs)
             case JournalWritten(Finished()):
                 self._finished.add(_last(one.stream))
+            case JournalWritten(Running(before=before)):
+                self._began[_last(one.stream)] = before
+                self._open.add((_last(one.stream), before))
+            case JournalWritten(Ran(changes=changes)) if changes:
+                run = _last(one.stream)
+                self._open.discard((run, self._began.get(run, "")))
+            case CommandEnded(id=name, changed=changed, changes=changes):
+                self._finished.update([name] if changes or changed is not None else ())
             case _:
                 pass
 
@@ -86,6 +97,9 @@ class _References:
                 self._version(one, event)
             case PermitGiven(run=run) | CommandEnded(id=run) as event:
                 self._all(event if run not in self._given_up else None)
+            case CommandStarted(id=name) as event:
+                over = name in self._finished or name in self._given_up
+                self._all(msgspec.structs.replace(event, before="") if over else event)
             case JournalWritten(entry):
                 self._entry(_last(one.stream), entry)
             case RunsDeleted():
@@ -114,10 +128,14 @@ class _References:
                 pass
 
     def _entry(self, run: str, entry: msgspec.Struct) -> None:
-        """What stood in the workspace before a command is of no use once the run is over."""
-        if run in self._finished and (run in self._given_up or isinstance(entry, Running)):
+        """What stood before a command is of no use once the run is over and says what changed."""
+        if run in self._finished and (run in self._given_up or self._is_told(run, entry)):
             return
         self._all(entry)
+
+    def _is_told(self, run: str, entry: msgspec.Struct) -> bool:
+        """Tells whether it is the beginning of a command of which is known what it changed."""
+        return isinstance(entry, Running) and (run, entry.before) not in self._open
 
     def name(self, *digests: str) -> None:
         self.needed.update(filter(None, digests))

@@ -70,7 +70,18 @@ GUESSES: Final = (
         r"[A-Z0-9_]{0,40}=([^\s\"'$(]{12,200})$",
     ),
 )
-_MARKS: Final = tuple({mark.lower() for form in SECRETS + GUESSES for mark in form.marks})
+
+
+def _gated(marks: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Sorts marks by a character that they need and that few texts have: that is found faster."""
+    found: dict[str, tuple[str, ...]] = {}
+    for mark in marks:
+        gate = next((rare for rare in "_-/jzxkw" if rare in mark), "")
+        found[gate] = (*found.get(gate, ()), mark)
+    return found
+
+
+_MARKS: Final = _gated({mark.lower() for form in SECRETS + GUESSES for mark in form.marks})
 
 _PLACEHOLDER: Final = (
     r"(?i)example|sample|change.?me|placeholder|dummy|fake|redacted|your|xxx|\.\.\.|\*\*\*|test|passw"
@@ -82,7 +93,7 @@ _RANDOM: Final = 3.0  # bits for each character; English words have less, keys h
 def secret(text: str) -> str | None:
     """Names the first secret found in a text, or returns None."""
     low = text.lower()
-    if not marked(low, _MARKS):
+    if not _may_hold_one(low):
         return None
     for form in SECRETS:
         if marked(text, form.marks) and re.search(form.pattern, text):
@@ -94,6 +105,13 @@ def secret(text: str) -> str | None:
         if any(credible(found[1]) for found in re.finditer(form.pattern, where)):
             return form.name
     return None
+
+
+def _may_hold_one(low: str) -> bool:
+    for gate, marks in _MARKS.items():  # noqa: SIM110 - any() takes longer
+        if gate in low and marked(low, marks):
+            return True
+    return False
 
 
 def marked(text: str, marks: Iterable[str]) -> bool:

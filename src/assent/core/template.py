@@ -6,6 +6,8 @@ from typing import TypeAlias
 
 import msgspec
 
+from assent.core.quoting import quoted as as_word
+
 
 class SlashCommand(msgspec.Struct, frozen=True):
     """A text that `/name words` stands for, and who is to read it."""
@@ -40,7 +42,6 @@ _TOKEN = re.compile(r"!`([^`\n]+)`|(?<![\w`@/.])@([^\s`'\"<>()\[\]{},;]+)")
 _PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
 _WORD = re.compile(r'"([^"]*)"|\'([^\']*)\'|(\S+)')
 _FENCE = re.compile(r"`{3,}")
-_PLAIN = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 
 
 def pieces(template: str, arguments: str) -> tuple[Piece, ...]:
@@ -95,7 +96,7 @@ class _Given:
 
         def value(place: re.Match[str]) -> str:
             words = self._values(place[1])
-            return " ".join(map(_quoted, words)) if quoted else self._plain(place[1], words)
+            return " ".join(map(as_word, words)) if quoted else self._plain(place[1], words)
 
         return _PLACE.sub(value, text)
 
@@ -108,13 +109,6 @@ class _Given:
 
     def _plain(self, place: str, words: Sequence[str]) -> str:
         return self.text if place == "ARGUMENTS" else " ".join(words)
-
-
-def _quoted(word: str) -> str:
-    """Returns a word as the shell reads it back, whatever is in it."""
-    if _PLAIN.fullmatch(word):
-        return word
-    return "'" + word.replace("'", "'\"'\"'") + "'"
 
 
 def _in_place(part: Piece, contents: Mapping[Piece, str]) -> str:

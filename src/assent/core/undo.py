@@ -15,6 +15,7 @@ from assent.core.operation import (
     inverse,
 )
 from assent.core.paths import ancestors, folded, one_line
+from assent.core.quoting import shell_line
 
 
 class Inversion(msgspec.Struct, frozen=True):
@@ -34,6 +35,8 @@ class Extent(msgspec.Struct, frozen=True):
 
 
 FILES_ONLY = Extent()
+NOT_COVERED = "Not covered"  # how notes begin that say so
+STILL_OTHER = "Still other than before the command"
 
 
 class Ground(msgspec.Struct, frozen=True):
@@ -46,6 +49,7 @@ class Ground(msgspec.Struct, frozen=True):
     files_below: Callable[[bytes], Iterable[bytes]]
     kept: Callable[[str], bool] = lambda digest: True
     barred: Mapping[int, str] = {}
+    homeless: Mapping[str, bytes] = {}  # contents that cannot go back to their paths anyway
 
 
 def invert(operations: Sequence[FileOperation], made: Iterable[bytes], ground: Ground) -> Inversion:
@@ -58,7 +62,7 @@ def invert(operations: Sequence[FileOperation], made: Iterable[bytes], ground: G
     }
     while more := {
         **_blocked(operations, conflicts, seen, files_below),
-        **_last_copies(operations, conflicts, seen),
+        **_last_copies(operations, conflicts, ground),
     }:
         conflicts.update(more)
     folders = frozenset(made)
@@ -71,24 +75,38 @@ def invert(operations: Sequence[FileOperation], made: Iterable[bytes], ground: G
 
 
 def undo_text(
-    run: str, name: str, inversion: Inversion, ids: Sequence[str], extent: Extent = FILES_ONLY
+    run: str, name: str, inversion: Inversion, names: Sequence[str], extent: Extent = FILES_ONLY
 ) -> bytes:
-    """Writes the Markdown of an undo plan; the same run and disk always give the same bytes."""
+    """Writes the Markdown of an undo plan; the same run and disk always give the same bytes.
+
+    `names` are what people call the originals.
+    """
     title = "Redo" if extent.again else "Undo"
     goal = f"Take back {f'operation {extent.only} of ' if extent.only else ''}run {run}."
     lines = [f"# {title} {name}", "", "## Goal", "", goal, "", "## Changes", ""]
     for command in extent.commands:
-        lines.append(f"- $ {one_line(b' '.join(command.argv))}, the undo of a command")
+        lines.append(f"- $ {shell_line(command.argv)}, the undo of a command")
     for index, op in inversion.operations:
         paths = " and ".join(one_line(path) for path, *_ in footprint(op))
-        lines.append(f"- {paths}, as before operation {ids[index]}")
+        lines.append(f"- {paths}, as before operation {names[index]}")
     if inversion.conflicts:
         lines += ["", "## Left alone", ""]
-        lines += [f"- {reason}: operation {ids[index]}" for index, reason in inversion.conflicts]
+        lines += [f"- {reason}: operation {names[index]}" for index, reason in inversion.conflicts]
     if extent.gaps:
         lines += ["", "## Not covered", ""]
         lines += [f"- {gap.line}" for gap in extent.gaps]
     return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
+
+
+def is_as(seen: Seen, state: FileState | None) -> bool:
+    """Tells whether a path is in a state; of files that is, so a folder is as good as nothing."""
+    return seen == state or (state is None and seen == "folder")
+
+
+def is_behind_a_link(path: bytes, seen: Mapping[bytes, Seen]) -> bool:
+    """Tells whether a symlink stands for a folder above: nothing of the workspace is behind it."""
+    above = [seen.get(folder) for folder in ancestors(path)]
+    return any(isinstance(state, FileState) and state.kind == "link" for state in above)
 
 
 def _changed(op: FileOperation, seen: Mapping[bytes, Seen]) -> str:
@@ -135,7 +153,7 @@ def _blocked(
     for index, path in _removed(operations):
         if index in conflicts:
             continue
-        below = list(files_below(path))
+        below = list(files_below(path)) if seen[path] == "folder" else []
         left = [file for file in below if file not in going]
         above = [folder for folder in ancestors(path) if folder in staying or folder in files]
         empty = [path] if seen[path] == "folder" and not below else []
@@ -146,15 +164,16 @@ def _blocked(
 
 
 def _last_copies(
-    operations: Sequence[FileOperation], conflicts: Mapping[int, str], seen: Mapping[bytes, Seen]
+    operations: Sequence[FileOperation], conflicts: Mapping[int, str], ground: Ground
 ) -> dict[int, str]:
     """Finds files that would go, and are the last to hold what cannot go back to its place.
 
     So the halves of a move stay together: one that stays keeps the other.
     """
     steps = [(i, step) for i, op in enumerate(operations) for step in footprint(op)]
-    homeless = {before.digest: path for i, (path, before, _) in steps if i in conflicts and before}
-    staying = [seen[path] for i, (path, *_) in steps if i in conflicts]
+    stuck = {before.digest: path for i, (path, before, _) in steps if i in conflicts and before}
+    homeless = {**ground.homeless, **stuck}
+    staying = [ground.seen[path] for i, (path, *_) in steps if i in conflicts]
     restored = [before for i, (_, before, _) in steps if i not in conflicts]
     safe = {state.digest for state in (*staying, *restored) if isinstance(state, FileState)}
     return {

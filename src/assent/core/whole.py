@@ -4,6 +4,7 @@ A folder that is new, or that goes with every file in it, is one name to its par
 slots and motions of their own, so what a crash leaves is told file by file, as everywhere.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from assent.core.motion import prunable
@@ -16,14 +17,14 @@ WORTH = 2  # files; for one alone nothing is gained
 def brought(operations: Sequence[FileOperation], missing: Iterable[bytes]) -> list[bytes]:
     """Returns the outermost missing folders into which only new files come."""
     outermost = _Outermost(frozenset(missing))
-    files: dict[bytes, int] = {}
-    others: set[bytes] = {b""}
-    for op in operations if outermost.folders else ():
-        if isinstance(op, WriteFile) and op.before is None:
-            top = outermost.above(op.path)
-            files[top] = files.get(top, 0) + 1
-        else:
-            others.update(outermost.above(path) for path in _touched(op))
+    if not outermost.folders:
+        return []
+    come = [op.path for op in operations if isinstance(op, WriteFile) and op.before is None]
+    files = Counter(map(outermost.above, come))
+    others = {b""}
+    if len(come) < len(operations):
+        rest = [op for op in operations if not isinstance(op, WriteFile) or op.before is not None]
+        others.update(outermost.above(path) for op in rest for path in _touched(op))
     return [top for top, count in files.items() if count >= WORTH and top not in others]
 
 

@@ -7,6 +7,7 @@ import msgspec
 
 from assent.core.changes import Bounds
 from assent.core.command_line import CommandLine
+from assent.core.held import FREE, Held
 from assent.core.mode import Modes
 from assent.execute.commanding import NoCommands
 from assent.execute.executor import Executor
@@ -23,6 +24,7 @@ from assent.ports import (
     Keys,
     Locks,
     Projection,
+    Rules,
     Signer,
     Store,
 )
@@ -45,6 +47,13 @@ class NoKeys:
 
     def verify(self, key: str, payload: bytes, signature: str) -> bool:
         return False
+
+
+class NoRules:
+    """Implements ports.Rules where there are none."""
+
+    def held(self, line: str) -> Held:
+        return FREE
 
 
 class NoCollector:
@@ -80,6 +89,7 @@ class Doors(msgspec.Struct, frozen=True):
     commander: Commander = NoCommands()
     read_line: Callable[[str], CommandLine] | None = None  # what is in a command line, by its text
     keys: Keys = NoKeys()
+    rules: Rules = NoRules()  # of person and project, for commands of plans
 
 
 class Place(msgspec.Struct, frozen=True):

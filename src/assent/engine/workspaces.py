@@ -9,6 +9,7 @@ from assent.core.event import (
     NotesCarried,
     PlanSelected,
     RunsDeleted,
+    RunsWeighed,
     TrustGiven,
     TrustRevoked,
     WorkspaceMinted,
@@ -143,7 +144,7 @@ def _changes(home: Home, event: Event) -> dict[str, object]:
             return {"facts": tuple(fact for fact in home.facts if fact.fact != gone)}
         case NotesCarried(plan_id, approvals):
             return {"carried": {**home.carried, **dict.fromkeys(approvals, plan_id)}}
-        case TrustGiven() | TrustRevoked() | RunsDeleted():
+        case TrustGiven() | TrustRevoked() | RunsDeleted() | RunsWeighed():
             return {}
         case _:
             raise AssertionError("not a workspace's event")

@@ -6,10 +6,10 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.changes import Changes, encoded
+from assent.core.changes import Changes, Left, encoded
 from assent.core.course import UNKNOWN
 from assent.core.errors import AssentError, Refused
-from assent.core.journal import Conflict, Halted, Ran, Running, Said
+from assent.core.journal import Conflict, Doing, Halted, Ran, Running, Said
 from assent.core.operation import RunCommand
 from assent.core.process import Chunk, Ended
 from assent.ports import Blobs, Commander, Hands, Journal
@@ -34,21 +34,23 @@ class Order(msgspec.Struct, frozen=True):
     index: int
     command: RunCommand
     digest: str
-    paths: Sequence[bytes] = ()
+    left: Left = {}
+    total: int = 1  # operations on the way that the run is on
 
 
 class NoCommands:
     """Implements ports.Commander where no command may run."""
 
-    def check(self, command: RunCommand) -> None:
+    def check(self, command: RunCommand, paths: Sequence[bytes] = ()) -> None:
         raise Refused("The plan holds a command, and commands cannot run here.")
+
+    def check_at_rest(self) -> None:
+        """None ran here, so none still runs."""
 
     def record(self) -> str:
         raise Refused("Commands cannot run here.")
 
-    def run(
-        self, command: RunCommand, digest: str, paths: Sequence[bytes]
-    ) -> Iterator[Chunk | Ended]:
+    def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
         raise Refused("Commands cannot run here.")
 
     def changes(self, before: str) -> Changes:
@@ -64,12 +66,15 @@ class Commanding:
         self._blobs = blobs
         self._journal = journal
 
-    def run(self, run: str, order: Order) -> Generator[Said, None, Ran | Halted]:
+    def run(self, run: str, order: Order) -> Generator[Said | Doing, None, Ran | Halted]:
         """Runs a command; what it says comes live. Closing this ends it, which is recorded."""
+        doing = Doing("before", order.index, order.total, order.command)
+        yield doing
         try:
             before = self._commander.record()
         except AssentError as error:
             return Halted((Conflict(order.index, b"", b"", f"it did not begin: {error.message}"),))
+        yield msgspec.structs.replace(doing, what="command")
         self._journal.write(run, Running(order.index, before))
         said = Output()
         try:
@@ -81,14 +86,20 @@ class Commanding:
         except (KeyboardInterrupt, GeneratorExit):
             self._journal.write(run, self._ran(order.index, before, STOPPED, said))
             raise
+        try:
+            yield msgspec.structs.replace(doing, what="after")
+        except (KeyboardInterrupt, GeneratorExit):  # it has ended, and that must be on record
+            self._journal.write(run, self._ran(order.index, before, ended, said))
+            raise
         return self._ran(order.index, before, ended, said)
 
     def reckon(self, began: Running) -> Ran:
-        """Records what a command changed whose end nobody saw (law 6)."""
+        """Records what a command changed whose end nobody saw (law 6), unless it still runs."""
+        self._commander.check_at_rest()
         return self._ran(began.index, began.before, UNSEEN, Output())
 
     def _parts(self, order: Order) -> Parts:
-        yield from self._commander.run(order.command, order.digest, order.paths)
+        yield from self._commander.run(order.command, order.digest, order.left)
 
     def _ran(self, index: int, before: str, ended: Ended, said: "Output") -> Ran:
         """Keeps what a command changed and said; what cannot be kept makes it a failed one."""

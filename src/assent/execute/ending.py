@@ -8,6 +8,7 @@ from assent.core.course import Course
 from assent.core.journal import Aborted, Conflict, Halted, Ran, Result
 from assent.core.operation import RunCommand
 from assent.core.plan import Plan
+from assent.core.quoting import shell_line
 from assent.execute.commanding import in_words
 from assent.execute.files import plan_index, result_on_disk
 from assent.execute.turning import History
@@ -53,8 +54,16 @@ def why(place: Place) -> Halted:
     stops = (e for e in reversed(place.history.entries) if isinstance(e, Ran | Aborted))
     match next(stops):
         case Ran(index) as ended:
-            conflict = Conflict(plan_index(now, index), b"", b"", in_words(ended))
+            reason = _of_the_undo(now) + in_words(ended)
+            conflict = Conflict(plan_index(now, index), b"", b"", reason)
         case Aborted(_, index, path, reason):
             at = plan_index(now, now.span.first + index)
             conflict = Conflict(at, path, b"", reason)
     return Halted((conflict,))
+
+
+def _of_the_undo(now: Course) -> str:
+    """Says which command it is that stopped the way back; forward, the operation itself tells."""
+    if now.back is None or now.span.command is None:
+        return ""
+    return f"its undo, $ {shell_line(now.span.command.argv)}, did not succeed: "

@@ -9,11 +9,10 @@ from assent.core.journal import (
     Entered,
     Entry,
     Finished,
+    Live,
     Outcome,
-    Progress,
     Recovering,
     Running,
-    Said,
     Started,
     Step,
     Swept,
@@ -32,8 +31,8 @@ from assent.execute.start import check_start
 from assent.execute.turning import History, read_backs, read_changes, turned
 from assent.ports import Blobs, Commander, Hands, Journal
 
-Working = Generator[Progress | Said, None, Entry]
-Watched = Generator[Progress | Said, None, None]
+Working = Generator[Live, None, Entry]
+Watched = Generator[Live, None, None]
 
 
 class Executor:
@@ -124,8 +123,8 @@ class Executor:
         span = place.course.span
         assert span.command is not None, "a command is due"
         traces = place.history.traces()
-        touched = {path for trace in traces for path, *_ in footprint(trace.operation)}
-        order = Order(span.first, span.command, place.plan.digest, sorted(touched))
+        left = {path: after for t in traces for path, _, after in footprint(t.operation)}
+        order = Order(span.first, span.command, place.plan.digest, left, _total(place))
         return (yield from commanding.run(place.run, order))
 
     def _sweep(self, place: Place) -> Entry:
@@ -141,6 +140,11 @@ class Executor:
         return Finished(
             outcome, results_at_the_end(place, self._hands), made, (*kept_slots(entries), *kept)
         )
+
+
+def _total(place: Place) -> int:
+    """Returns how many operations there are on the way that the run is on, there or back."""
+    return sum(len(span.files) + (span.command is not None) for span in place.course.spans)
 
 
 def _slots(place: Place) -> str:

@@ -1,7 +1,7 @@
 """Checks before a run starts: whatever can be known then is checked then, and spends nothing."""
 
 from assent.core.course import spans
-from assent.core.operation import FileOperation, RunCommand
+from assent.core.operation import FileOperation, RunCommand, footprint
 from assent.core.plan import Plan
 from assent.execute.check import check_blobs, check_disk, first_files
 from assent.ports import Blobs, Commander, Hands
@@ -14,9 +14,10 @@ def check_start(
 
     What stands under the names of later segments, commands decide; it is looked at when they begin.
     """
+    paths = [path for op in plan.operations for path, *_ in footprint(op)]
     for op in plan.operations:
         if isinstance(op, RunCommand):
-            commander.check(op)
+            commander.check(op, paths)
     course = spans(plan.operations)
     for span in course:
         check_blobs(span.files, blobs)

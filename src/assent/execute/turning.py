@@ -14,7 +14,7 @@ from assent.core.paths import ancestors
 from assent.core.results import made_folders, run_results
 from assent.ports import Blobs, Hands
 
-ODD = FileState("", 0, 0)  # what no run leaves: a pipe, say, or something behind a symlink
+ODD = FileState("", 0, 0)  # what no run leaves: a pipe, say
 
 _decode = msgspec.json.Decoder(Back).decode
 

@@ -11,7 +11,7 @@ from assent.ports.files import (
     Projection,
     Sort,
 )
-from assent.ports.judging import Asker, Gate, Guard, Heard, Hooks
+from assent.ports.judging import Asker, Gate, Guard, Heard, Hooks, Rules
 from assent.ports.running import (
     Answers,
     Commander,
@@ -70,6 +70,7 @@ __all__ = [
     "PlanFile",
     "Process",
     "Projection",
+    "Rules",
     "Shell",
     "Signer",
     "Sort",

@@ -51,8 +51,11 @@ class Files(Looks, Protocol):
 
     def facts(self, path: bytes) -> Facts: ...
 
-    def listing(self, limit: int) -> dict[bytes, tuple[int, ...]] | None:
-        """Returns what a change of each file would show in, without git's; None: too many."""
+    def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
+        """Returns what a change of each name in a folder would show in; None: nobody can tell.
+
+        That is mtime, ctime, size, inode and mode.
+        """
 
 
 class Checkout(Looks, Protocol):
@@ -68,7 +71,8 @@ class Checkout(Looks, Protocol):
 class Hands(Looks, Protocol):
     """The one pair of hands (law 1): what the executor does to the person's files.
 
-    Every call raises OSError on failure. None follows a symlink in a parent folder.
+    Every call raises OSError on failure. None follows a symlink in a parent folder: a look finds
+    nothing behind one, as nothing is behind a file.
     """
 
     def layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import msgspec
 
 from assent.core.grant import Pattern
+from assent.core.held import Held
 from assent.core.session_event import Level, Question
 from assent.core.tool import Action, Attempt, Decision, Outcome, Posture, Request
 
@@ -30,6 +31,13 @@ class Gate(Protocol):
 
     def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
         """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
+
+
+class Rules(Protocol):
+    """What the rules of person and project say to commands of plans, whoever agreed to those."""
+
+    def held(self, line: str) -> Held:
+        """Returns to what they hold a command, given as a line for a shell."""
 
 
 class Asker(Protocol):

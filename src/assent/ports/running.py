@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from assent.core.changes import Changes
+from assent.core.changes import Changes, Left
 from assent.core.model import Answer, Prompt
 from assent.core.operation import RunCommand
 from assent.core.process import Chunk, Ended, Errand, Limits, Program, Standing
@@ -48,25 +48,32 @@ class Process(Protocol):
 
         Confined, it can write nowhere else, connect nowhere unless it says so, and change neither
         git's nor Assent's own files (to commit, not git's settings and hooks); raises Refused where
-        no sandbox holds. Unconfined, it can do what the person can.
+        no sandbox holds. Unconfined, it can do what the person can. It ends with this process.
         """
+
+    def outlived(self) -> str:
+        """Names what is alive all the same of commands whose starter died; else empty."""
 
 
 class Commander(Protocol):
     """Runs the commands of plans, and tells what they changed."""
 
-    def check(self, command: RunCommand) -> None:
-        """Raises Refused if the command could not run here as its plan says."""
+    def check(self, command: RunCommand, paths: Sequence[bytes] = ()) -> None:
+        """Raises Refused if the command could not run here as its plan says.
+
+        `paths` are the files that the plan itself changes.
+        """
+
+    def check_at_rest(self) -> None:
+        """Raises Unsettled if a command still runs here whose starter died."""
 
     def record(self) -> str:
         """Keeps what stands in the workspace now; returns the blob that tells of it, flushed."""
 
-    def run(
-        self, command: RunCommand, digest: str, paths: Sequence[bytes]
-    ) -> Iterator[Chunk | Ended]:
+    def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
         """Runs a command of the plan with this digest; `Ended` comes last. Closing it ends it.
 
-        `paths` are the files that the run has changed so far, which is what a commit is about.
+        `left` are the files that the run has changed so far, which is what a commit is about.
         """
 
     def changes(self, before: str) -> Changes:

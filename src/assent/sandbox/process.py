@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from threading import Lock
-from typing import TypeGuard
+from typing import Self, TypeGuard
 
 import msgspec
 
@@ -17,6 +17,7 @@ from assent.sandbox.running.environment import FOLDERS
 from assent.sandbox.running.gitsettings import ARGUMENTS, for_commit, setting_files, where
 from assent.sandbox.running.performing import SHELLS, Unconfined, errand_program, personal
 from assent.sandbox.running.plain import Plain
+from assent.sandbox.running.tether import Marks
 from assent.sandbox.running.tool import find_tool
 from assent.sandbox.trial.standing import Standings
 from assent.sandbox.view.profile import Profile
@@ -46,11 +47,22 @@ class LocalProcess:
         self._environment = environment
         self._withheld = withheld  # variables that no command gets to see, such as keys of models
         self._fence = fence
+        self._marks: Marks | None = None
         self._profile: Profile | None = None
 
     def fenced(self, fence: Fence) -> "LocalProcess":
         """Returns what starts programs that hold to these rules, too."""
-        return LocalProcess(self._sight, self._standings, self._environment, self._withheld, fence)
+        made = LocalProcess(self._sight, self._standings, self._environment, self._withheld, fence)
+        return made.marking(self._marks)
+
+    def marking(self, marks: Marks | None) -> Self:
+        """Has commands without a sandbox leave a mark by which one can tell whether they live."""
+        self._marks = marks
+        return self
+
+    def outlived(self) -> str:
+        """Names what is alive of commands whose starter died, or returns an empty string."""
+        return self._marks.outlived() if self._marks else ""
 
     def standing(self) -> Standing:
         """Tells whether the sandbox holds, and has everything looked at anew for this call."""
@@ -100,7 +112,7 @@ class LocalProcess:
         program = errand_program(errand, None if errand.argv else self.program(SHELLS))
         if free:
             own = personal(self._environment, self._withheld)
-            return Unconfined(own).run(program, folder, limits)
+            return Unconfined(own, self._marks).run(program, folder, limits)
         if errand.profile == "commit":
             profile = committing(self._sight.profile(fence=self._fence))
             return self._written(self._as_the_person(program), folder, limits, profile)

@@ -70,6 +70,9 @@ class FileBlobs:
                 raise self._writer.fault(error) from error
 
     def has(self, digest: str) -> bool:
+        place = self._packs.places.get(digest)
+        if place is not None and self._marks.set(place[0]):
+            return True  # so nearly always, where there are many
         if digest in self._crowd or digest in self._pending or self._place(digest):
             return True
         return _is_name(digest) and (
@@ -77,7 +80,8 @@ class FileBlobs:
         )
 
     def read(self, digest: str) -> bytes:
-        content = self._together(digest)
+        place = self._packs.places.get(digest)
+        content = self._packed(place, digest) if place else self._crowd.get(digest)
         if content is not None:
             return content
         try:
@@ -109,14 +113,8 @@ class FileBlobs:
         if hashed.hexdigest() != digest:
             raise self._damaged(digest, self._path(digest))
 
-    def _together(self, digest: str) -> bytes | None:
-        """Returns a content that waits to be packed, or lies sound in a pack."""
-        place = self._packs.places.get(digest)
-        return self._crowd.get(digest) if place is None else self._packed(place, digest)
-
-    def _packed(self, place: Place | None, digest: str) -> bytes | None:
-        if place is None:
-            return None
+    def _packed(self, place: Place, digest: str) -> bytes | None:
+        """Returns a content that lies sound in a pack."""
         try:
             content = self._packs.read(place)
         except FileNotFoundError:
@@ -139,11 +137,11 @@ class FileBlobs:
     def _elsewhere(self, digest: str, error: OSError) -> bytes:
         """Returns a content that has no file of its own."""
         place = self._found(digest)
+        if place is None:
+            raise self._unreadable(digest, error) from error
         content = self._packed(place, digest)
         if content is not None:
             return content
-        if place is None:
-            raise self._unreadable(digest, error) from error
         raise self._damaged(digest, place[0])
 
     def _found(self, digest: str) -> Place | None:

@@ -16,9 +16,10 @@ class Marks:
 
     def set(self, path: str, marked: float | None = None) -> bool:
         """Marks a file, unless it bears a young mark; tells whether it is there."""
-        if marked is not None and 0 <= time.time() - marked < AGAIN:
-            return True
-        if marked is None and time.monotonic() - self._set.get(path, -AGAIN) < AGAIN:
+        if marked is None:
+            if time.monotonic() - self._set.get(path, -AGAIN) < AGAIN:
+                return True
+        elif 0 <= time.time() - marked < AGAIN:
             return True
         try:
             self._disk.utime(path)

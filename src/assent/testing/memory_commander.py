@@ -5,8 +5,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.changes import Changes, How, Skipped
-from assent.core.errors import Refused
+from assent.core.changes import Changes, How, Left, Skipped
+from assent.core.errors import Refused, Unsettled
 from assent.core.operation import DeleteFile, FileOperation, FileState, RunCommand, WriteFile
 from assent.core.paths import TREE, ancestors, inside
 from assent.core.process import Chunk, Ended
@@ -38,11 +38,16 @@ class MemoryCommander:
         self.unseen: frozenset[bytes] = frozenset()
         self.began: list[bytes] = []
         self.asked: list[tuple[str, tuple[bytes, ...]]] = []  # digest and paths of each
+        self.outlived = ""  # what still runs of a command whose starter died
         self._blobs = blobs
 
-    def check(self, command: RunCommand) -> None:
+    def check(self, command: RunCommand, paths: Sequence[bytes] = ()) -> None:
         if command.argv[0] not in self.scripts:
             raise Refused(f"There is no program {command.argv[0]!a}.")
+
+    def check_at_rest(self) -> None:
+        if self.outlived:
+            raise Unsettled(f"{self.outlived} still runs.")
 
     def record(self) -> str:
         self.hands.fuse.burn()
@@ -54,12 +59,10 @@ class MemoryCommander:
         self._blobs.flush()
         return blob
 
-    def run(
-        self, command: RunCommand, digest: str, paths: Sequence[bytes]
-    ) -> Iterator[Chunk | Ended]:
+    def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
         script = self.scripts[command.argv[0]]
         self.began.append(command.argv[0])
-        self.asked.append((digest, tuple(paths)))
+        self.asked.append((digest, tuple(sorted(left))))
         self.hands.fuse.burn()
         if script.said:
             yield Chunk(script.said)

@@ -1,6 +1,7 @@
 """Bundles as people read them: who asks, who agreed with which key, and whether that counts."""
 
 from collections.abc import Iterator, Sequence
+from shlex import quote
 
 import msgspec
 
@@ -73,10 +74,10 @@ def packed_lines(file: str, digest: str, size: int) -> Iterator[Line]:
     name = visible_line(file)
     yield Line("plain", f"Wrote {name}, {size} bytes: the plan and every content it names.")
     yield Line("digest", f"Digest: {digest}")
-    yield Line("plain", f"Next, wherever somebody decides: assent approve {name}")
+    yield Line("plain", f"Next, wherever somebody decides: assent approve {quote(name)}")
 
 
-def consented_lines(file: str, approval: Approval) -> Iterator[Line]:
+def consented_lines(file: str, approval: Approval, build: str) -> Iterator[Line]:
     """Renders a yes that travels: where it is, which key it has, and how long it holds."""
     name = visible_line(file)
     yield Line("plain", f"Approved. The signed yes is in {name}")
@@ -88,7 +89,7 @@ def consented_lines(file: str, approval: Approval) -> Iterator[Line]:
             ("expires", visible_line(approval.expires_at) or "never"),
         ],
     )
-    yield Line("plain", "Next, where it is to be applied: assent build FILE")
+    yield Line("plain", f"Next, where it is to be applied: {visible_line(build)}")
 
 
 def _approval(standing: Standing) -> Iterator[Line]:

@@ -1,21 +1,22 @@
 """Changes: how a plan differs from the one that a person read last, as values, lines and JSON."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 import msgspec
 
 from assent.core.operation import FileState, Operation, RunCommand, footprint
 from assent.core.plan import Plan
-from assent.views.commands import subject
+from assent.views.commands import manner, subject
 from assent.views.diff import LIMIT, text_diff, unified
-from assent.views.lines import BLANK, Line, Style, wrapped
+from assent.views.lines import BLANK, Line, Style, table, wrapped
 from assent.views.patch import diff_lines
 from assent.views.rows import Row, kind, operation_row
 from assent.views.visible import visible_line, visible_path
 
 SHORT: Final = 12
 NEVER: Final = "You have not read this plan before, so all of it is new to you."
+NOTHING: Final[Mapping[str, Row]] = {}
 UNSHOWN: Final = "Not shown as text, because it is binary or too large."
 
 Named: TypeAlias = tuple[str, Operation]
@@ -23,11 +24,16 @@ Read: TypeAlias = Callable[[str], bytes]  # the content of a digest
 
 
 class Changed(msgspec.Struct, frozen=True):
-    """An operation on a path that another one was on before; `diff` compares what they leave."""
+    """An operation on a path that another one was on before; `diff` compares what they leave.
+
+    Or a command with the line of another; `less` and `more` say how it runs otherwise.
+    """
 
     was: Named
     now: Named
     diff: str | None
+    less: tuple[tuple[str, str], ...] = ()
+    more: tuple[tuple[str, str], ...] = ()
 
 
 class Since(msgspec.Struct, frozen=True):
@@ -62,7 +68,7 @@ def since(was: Plan, now: Plan, read: Read) -> Since:
         text_diff(was.text, now.text, "as you read it", "now"),
         tuple(pair for pair in joined if pair[0] not in paired),
         tuple(pair for pair in left if pair[0] not in paired),
-        tuple(Changed(one, other, _diff(one[1], other[1], read)) for one, other in pairs),
+        tuple(_changed(one, other, read) for one, other in pairs),
         same,
         same != tuple(name for name in old if name in new),
         tuple(_declared(was, now)),
@@ -81,6 +87,8 @@ def since_lines(found: Since) -> Iterator[Line]:
     for one in found.changed:
         yield from wrapped("hunk", f"changed  {_titled(one.was[1], one.now[1])}")
         yield from _difference(one.diff)
+        yield from table("removed", [(f"- {name}", value) for name, value in one.less])
+        yield from table("added", [(f"+ {name}", value) for name, value in one.more])
         if _made_on(one.was[1]) != _made_on(one.now[1]):
             yield Line("plain", "It is made on other content than before.")
     if found.moved:
@@ -97,8 +105,11 @@ def since_lines(found: Since) -> Iterator[Line]:
     yield BLANK
 
 
-def since_row(found: Since | None) -> Row | None:
-    """Returns the difference as the object that `--json` has under `since`."""
+def since_row(found: Since | None, full: Mapping[str, Row] = NOTHING) -> Row | None:
+    """Returns the difference as the object that `--json` has under `since`.
+
+    `full` are rows with all that is known of operations that the person has not read, by id.
+    """
     if found is None:
         return None
     return {
@@ -106,10 +117,15 @@ def since_row(found: Since | None) -> Row | None:
         "text_diff": found.text_diff,
         "declared": list(found.declared),
         "operations": {
-            "added": [operation_row(*pair) for pair in found.added],
+            "added": [_row(pair, full) for pair in found.added],
             "removed": [operation_row(*pair) for pair in found.removed],
             "changed": [
-                {"was": operation_row(*one.was), "now": operation_row(*one.now), "diff": one.diff}
+                {
+                    "was": operation_row(*one.was),
+                    "now": _row(one.now, full),
+                    "diff": one.diff,
+                    **({"less": one.less, "more": one.more} if one.less or one.more else {}),
+                }
                 for one in found.changed
             ],
             "same": list(found.same),
@@ -122,17 +138,36 @@ def _named_of(plan: Plan) -> Iterator[Named]:
     return zip(plan.ids, plan.operations, strict=True)
 
 
+def _row(pair: Named, full: Mapping[str, Row]) -> Row:
+    return full.get(pair[0]) or operation_row(*pair)
+
+
 def _pairs(left: Sequence[Named], joined: Sequence[Named]) -> list[tuple[Named, Named]]:
-    """Pairs what left and what joined for the same path, in order."""
-    by_path: dict[bytes, list[Named]] = {}
+    """Pairs what left and what joined for the same path, or with the same line, in order."""
+    known: dict[object, list[Named]] = {}
     for pair in left:
-        if not isinstance(pair[1], RunCommand):
-            by_path.setdefault(pair[1].path, []).append(pair)
+        known.setdefault(_about(pair[1]), []).append(pair)
     found = []
     for pair in joined:
-        if not isinstance(pair[1], RunCommand) and by_path.get(pair[1].path):
-            found.append((by_path[pair[1].path].pop(0), pair))
+        if others := known.get(_about(pair[1])):
+            found.append((others.pop(0), pair))
     return found
+
+
+def _about(op: Operation) -> object:
+    return (op.argv, op.script) if isinstance(op, RunCommand) else op.path
+
+
+def _changed(was: Named, now: Named, read: Read) -> Changed:
+    if not isinstance(was[1], RunCommand) or not isinstance(now[1], RunCommand):
+        return Changed(was, now, _diff(was[1], now[1], read))
+    old, new = _manner(was[1]), _manner(now[1])
+    less = tuple(row for row in old if row not in new)
+    return Changed(was, now, "", less, tuple(row for row in new if row not in old))
+
+
+def _manner(op: RunCommand) -> list[tuple[str, str]]:
+    return [*manner(op), ("sandbox", op.profile)]
 
 
 def _diff(was: Operation, now: Operation, read: Read) -> str | None:

@@ -4,12 +4,16 @@ from collections.abc import Iterator
 from shlex import quote
 from typing import Final, assert_never
 
+from assent.core.held import FREE, Held
 from assent.core.operation import DeleteFile, MoveFile, Operation, RunCommand, WriteFile
 from assent.core.paths import shown
+from assent.core.quoting import script_line
 from assent.views.foreseen import Foreseen
 from assent.views.lines import Line, foreign, table, wrapped
-from assent.views.visible import visible_line, visible_path
+from assent.views.named import masked_names
+from assent.views.visible import visible_line, visible_path, visible_word
 
+FEW: Final = 6  # patterns of rules that are named
 BRIEF: Final = 72  # characters of a command, where all of it stands nearby
 
 
@@ -21,7 +25,7 @@ def subject(op: Operation) -> str:
         case MoveFile(path, to):
             return f"{visible_path(path)} → {visible_path(to)}"
         case RunCommand(argv, script):
-            return words(argv) if argv else visible_line(shown(script))
+            return words(argv) if argv else visible_line(script_line(shown(script)))
         case _:
             assert_never(op)
 
@@ -36,7 +40,7 @@ def brief(op: Operation) -> str:
 
 def words(argv: tuple[bytes, ...]) -> str:
     """Returns an argument vector as a shell would read it, with what hides written out."""
-    return " ".join([quote(visible_path(word)) for word in argv])
+    return " ".join([quote(visible_word(word)) for word in argv])
 
 
 def command_lines(op: RunCommand) -> Iterator[Line]:
@@ -45,18 +49,20 @@ def command_lines(op: RunCommand) -> Iterator[Line]:
         yield from wrapped("plain", f"$ {words(op.argv)}")
     if op.script:
         yield from foreign(shown(op.script))
-    variables = [f"{visible_path(key)}={quote(visible_path(value))}" for key, value in op.env]
-    yield from table(
-        "dim",
-        [
-            ("folder", visible_path(op.cwd) or "."),
-            *(("variable", variable) for variable in variables),
-            ("at most", f"{op.timeout} s"),
-            ("network", "allowed" if op.network or op.profile == "unconfined" else "none"),
-            ("undo", f"$ {words(op.undo)}" if op.undo else "none"),
-        ],
-    )
+    yield from table("dim", manner(op))
     yield from wrapped("risk" if op.profile == "unconfined" else "dim", confinement(op))
+
+
+def manner(op: RunCommand) -> list[tuple[str, str]]:
+    """Returns how a command runs, besides its line: names and values in words."""
+    variables = [f"{visible_word(key)}={quote(visible_word(value))}" for key, value in op.env]
+    return [
+        ("folder", visible_path(op.cwd) or "."),
+        *(("variable", variable) for variable in variables),
+        ("at most", f"{op.timeout} s"),
+        ("network", "allowed" if op.network or op.profile == "unconfined" else "none"),
+        ("undo", f"$ {words(op.undo)}" if op.undo else "none"),
+    ]
 
 
 def confinement(op: RunCommand) -> str:
@@ -72,15 +78,47 @@ def confinement(op: RunCommand) -> str:
     return f"In the sandbox: it may write in the workspace, nowhere else, and {network}."
 
 
-def remarks(op: RunCommand, told: Foreseen, most_mb: int) -> tuple[str, ...]:
-    """Says what an undo cannot cover, and what will not work as the command is confined."""
+def remarks(op: RunCommand, told: Foreseen, most_mb: int, held: Held = FREE) -> tuple[str, ...]:
+    """Says what rules hold it to, what an undo cannot cover, and what will not work as confined."""
     danger = [f"No model gets to run this, whoever says yes: {told.danger}"] if told.danger else []
-    found = [*danger, *_of_undo(op, most_mb), *_elsewhere(op)]
+    found = [*_of_rules(op, told, held), *danger, *_of_undo(op, most_mb), *_elsewhere(op)]
     if told.network and not op.network and op.profile != "unconfined":
         found.append("It seems to need the network, which it does not get: it may fail.")
     if told.outside and op.profile != "unconfined":
         found.append("It seems to write outside the workspace, which the sandbox does not let it.")
-    return tuple(found)
+    return (*found, *(_unseen(told) if op.profile != "unconfined" else ()))
+
+
+def _unseen(told: Foreseen) -> Iterator[str]:
+    """Says what it names and will not see: in the sandbox, files with secrets are masked."""
+    for verb, names in zip(("will", "may"), masked_names(told.touches), strict=True):
+        if names:
+            listed = ", ".join(map(visible_path, names[:FEW]))
+            yield f"It {verb} not see what is in {listed}: the sandbox masks files with secrets."
+
+
+def _of_rules(op: RunCommand, told: Foreseen, held: Held) -> Iterator[str]:
+    if op.profile == "commit":
+        return
+    if held.denial:
+        yield f"It will not run: {visible_line(held.denial)}"
+    if op.profile != "unconfined" and (walls := _walls(held)):
+        yield f"What your rules deny stays {walls} for it."
+    if told.doubtful:
+        yield "It cannot be told apart: rules for commands may not see all of it."
+    if told.unclear:
+        yield "Its text does not tell what it changes: there may be risks that are not listed."
+
+
+def _walls(held: Held) -> str:
+    kinds = {"hidden": held.hidden, "read-only": held.kept}
+    return " and ".join(f"{word} ({_some(each)})" for word, each in kinds.items() if each)
+
+
+def _some(patterns: tuple[str, ...]) -> str:
+    named = ", ".join(map(visible_line, patterns[:FEW]))
+    more = len(patterns) - FEW
+    return f"{named} and {more} more" if more > 0 else named
 
 
 def _of_undo(op: RunCommand, most_mb: int) -> Iterator[str]:

@@ -136,7 +136,8 @@ def _remembered(event: Event) -> _Told | None:
             return user or PERSON, path, "", "not trusted any more", ""
         case KeyTrusted() | KeyRevoked():
             counts = "trusted" if isinstance(event, KeyTrusted) else "not trusted any more"
-            return event.user or PERSON, f"key {event.name} {event.key}", "", counts, ""
+            key = " ".join(filter(None, ["key", event.name, event.key]))
+            return event.user or PERSON, key, "", counts, ""
         case _:
             return None
 

@@ -2,16 +2,21 @@
 
 from collections.abc import Iterator
 
-from assent.core.evidence import Statement
+from assent.core.evidence import Statement, Told
+from assent.core.masking import masked
 from assent.views.bundles import approval_row
 from assent.views.lines import Line, table, wrapped
 from assent.views.rows import Row
 from assent.views.visible import visible_line
 
-PROVES = (
-    "The machine that holds the key says that exactly this plan was applied, with this outcome.",
-    "Whoever holds the approval's key agreed to exactly this plan.",
-)
+APPLIED = {
+    "done": "exactly this plan was applied, every operation of it.",
+    "accepted": "a run of exactly this plan stopped, and a person accepted what stood then: the "
+    "results say what became of each operation.",
+    "rolled_back": "this plan was begun and taken back, as far as the results say.",
+}
+OTHERWISE = "a run of exactly this plan ended with this outcome."
+AGREED = "Whoever holds the approval's key agreed to exactly this plan."
 NOT_PROVED = (
     "Who sat at those machines: a signature proves which key, not which person.",
     "That the files are still so: compare them with the digests.",
@@ -28,10 +33,20 @@ def statement_row(statement: Statement) -> Row:
         "outcome": statement.outcome,
         "digest": statement.digest,
         "approval": approval_row(statement.approval),
+        "operations": [
+            {"id": op.id, "kind": op.kind, "result": op.result} for op in statement.operations
+        ],
         "files": [{"path": name, "sha256": digest} for name, digest in statement.files],
-        "proves": list(PROVES),
+        "not_covered": [{"path": each.path, "why": each.why} for each in statement.uncovered],
+        "proves": proved(statement),
         "not_proved": list(NOT_PROVED),
     }
+
+
+def proved(statement: Statement) -> list[str]:
+    """Returns what evidence proves, in sentences that are true of its outcome."""
+    what = APPLIED.get(statement.outcome, OTHERWISE)
+    return [f"The machine that holds the key says that {what}", AGREED]
 
 
 def statement_lines(statement: Statement) -> Iterator[Line]:
@@ -49,11 +64,24 @@ def statement_lines(statement: Statement) -> Iterator[Line]:
             ("with the key", visible_line(yes.key)),
         ],
     )
+    done = [
+        (visible_line(op.result), visible_line(op.kind), _about(op)) for op in statement.operations
+    ]
+    yield from table("plain", done)
     rows = [(digest, visible_line(name)) for name, digest in statement.files]
     yield from table("plain", rows)
+    for each in statement.uncovered:
+        told = f"Not covered: {visible_line(each.path)}: {visible_line(each.why)}."
+        yield from wrapped("plain", told)
     yield Line("plain", "What this proves:")
-    for text in PROVES:
+    for text in proved(statement):
         yield from wrapped("plain", f"- {text}")
     yield Line("plain", "What it does not:")
     for text in NOT_PROVED:
         yield from wrapped("plain", f"- {text}")
+
+
+def _about(op: Told) -> str:
+    """Returns what an operation is about: its paths, or its command."""
+    words = " to ".join(change.path for change in op.files) or " ".join(op.argv) or op.script
+    return visible_line(masked(words))

@@ -14,6 +14,8 @@ from assent.core.operation import RunCommand
 from assent.core.paths import shown
 from assent.core.plan import Scope
 from assent.views.installs import installs, pieces
+from assent.views.named import named
+from assent.views.targets import empties, takes_for_another, targets, touches_protected
 
 Words: TypeAlias = tuple[str, ...]
 
@@ -64,7 +66,12 @@ class Foreseen(msgspec.Struct, frozen=True):
     deletes: bool = False
     outside: bool = False  # it writes outside the workspace, or can
     covered: bool = True  # every command in it begins as the plan declares
+    doubtful: bool = False  # not every command in it could be told apart
     danger: str = ""  # why no model gets to run this, whoever would say yes to it
+    touches: tuple[bytes, ...] = ()  # names in it that are protected, or secret
+    protected: bool = False  # it writes what other programs obey
+    lookalike: bool = False  # a name in it passes for another
+    unclear: bool = False  # its text does not tell what it does
 
 
 def foreseen(
@@ -73,15 +80,30 @@ def foreseen(
     """Looks at a command, with what a reader of shell lines found in it if there is one."""
     commands = [(_name(each[0]), *each[1:]) for each in _commands(op, line)]
     bringing = [each for each in commands if installs(RunCommand(_encoded(each)))]
+    written = targets(op, line, root)
     online = any(each[0] not in _OFFLINE for each in bringing)
     return Foreseen(
         bool(bringing) or installs(op),
         online or any(_is_in(each, _NETWORK) for each in commands),
-        any(_is_in(each, _DELETES) or _throws_away(each) for each in commands),
+        any(_is_in(each, _DELETES) or _throws_away(each) for each in commands)
+        or empties(commands, line),
         op.profile == "unconfined" or _leaves(op, commands, line, root),
         _is_covered(op, line, scope),
+        line is not None and not line.certain,
         line.danger if line is not None else "",
+        named(op),
+        touches_protected(written),
+        takes_for_another([each[0] for each in _commands(op, line)], written),
+        _is_unclear(op, line),
     )
+
+
+def _is_unclear(op: RunCommand, line: CommandLine | None) -> bool:
+    if op.profile == "commit":
+        return False
+    if line is None:
+        return bool(_COMPOUND.search(op.script))
+    return line.code or not line.certain
 
 
 def line_of(op: RunCommand) -> str:
@@ -114,7 +136,13 @@ def _is_in(command: Words, table: Sequence[tuple[str, str]]) -> bool:
 
 
 def _throws_away(command: Words) -> bool:
-    return command[:2] == ("git", "reset") and "--hard" in command
+    match command:
+        case ("git", "reset", *words):
+            return "--hard" in words
+        case ("git", "checkout", *words):
+            return not {"--", ".", "-f", "--force"}.isdisjoint(words)
+        case _:
+            return False
 
 
 def _leaves(op: RunCommand, commands: Sequence[Words], line: CommandLine | None, root: str) -> bool:

@@ -44,12 +44,13 @@ def key_lines(own: Row, rows: Sequence[Row]) -> Iterator[Line]:
         yield Line("plain", "No other key is trusted.")
         return
     listed = [
-        (str(row["key"]), visible_line(str(row["name"])), WHERE[str(row["source"])], _stands(row))
-        for row in rows
+        (visible_line(str(row["name"])), WHERE[str(row["source"])], _stands(row)) for row in rows
     ]
-    first, *rest = table("plain", [("KEY", "NAME", "LISTED IN", "COUNTS"), *listed])
+    first, *rest = table("plain", [("NAME", "LISTED IN", "COUNTS"), *listed])
     yield Line("heading", first.text)
-    yield from rest
+    for line, row in zip(rest, rows, strict=True):
+        yield line
+        yield Line("plain", f"  {row['key']}")
 
 
 def asking_lines(key: str, name: str) -> Iterator[Line]:
@@ -61,19 +62,24 @@ def asking_lines(key: str, name: str) -> Iterator[Line]:
         "Plans from elsewhere that it approves will be applied on this machine, without a further "
         "question. Compare it, digit by digit, with what `assent keys show` says where it is used:",
     )
-    yield Line("digest", f"  {grouped(key)}")
+    digits = grouped(key)
+    half = digits.index(" ", len(digits) // 2)
+    yield Line("digest", f"  {digits[:half]}")
+    yield Line("digest", f"  {digits[half + 1 :]}")
     yield Line("plain", PROVES)
 
 
 def trusted_lines(key: str, name: str) -> Iterator[Line]:
     """Renders whose signature counts from now on."""
-    yield Line("plain", f"The key {visible_line(name)} is trusted: {key}")
+    yield Line("plain", f"The key {visible_line(name)} is trusted:")
+    yield Line("digest", key)
 
 
 def revoked_lines(key: str, name: str) -> Iterator[Line]:
     """Renders whose signature counts no longer."""
     label = f" {visible_line(name)}" if name else ""
-    yield Line("plain", f"The key{label} does not count any more: {key}")
+    yield Line("plain", f"The key{label} does not count any more:")
+    yield Line("digest", key)
     yield Line("plain", "Runs that it approved stay as they are; `assent undo` takes one back.")
 
 

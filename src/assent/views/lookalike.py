@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from assent.core.paths import name as last_name
@@ -100,6 +101,15 @@ def disguised(name: str) -> str | None:
     return f"can be read as {skeleton}" if foreign and skeleton.isascii() else None
 
 
+def disguised_program(name: str) -> bool:
+    """Tells whether the name of a program passes for another one; those by name alone are ASCII."""
+    if name.isascii():
+        return False
+    foreign = any(_alphabet(char) not in (None, "LATIN") for char in name)
+    return disguised(name) is not None or (foreign and "/" not in name)
+
+
+@lru_cache(maxsize=1 << 12)  # a name is met in its folder and by itself
 def _skeletons(name: bytes) -> tuple[str, ...]:
     """Returns a name regardless of case, and its shape; they differ where I, l and 1 matter."""
     text = name.decode("utf-8", "surrogateescape")

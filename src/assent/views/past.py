@@ -14,7 +14,10 @@ from assent.views.visible import visible_line, visible_path
 
 _UNITS: Final = ("B", "kB", "MB", "GB", "TB")
 _THOUSAND: Final = 1000
-TITLE: Final = ("RUN", "WHAT", "PLAN", "BEGAN", "OUTCOME", "OPERATIONS", "KEPT", "SHARED", "")
+TITLE: Final = ("RUN", "WHAT", "BEGAN", "OUTCOME", "OPS", "KEPT", "PLAN")
+_WIDE: Final = 80  # columns of a terminal that nobody made wider
+_LEAST: Final = 8  # characters of a plan's name that are shown however wide the rest is
+_ID: Final = 26  # characters of an id; what a turn of a session is called has other lengths
 
 
 def size_words(size: int) -> str:
@@ -25,17 +28,17 @@ def size_words(size: int) -> str:
     return f"{size} B" if not unit else f"{number:.1f} {_UNITS[unit]}"
 
 
-def past_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
+def past_list_lines(rows: Sequence[Row], size: int, limit: int) -> Iterator[Line]:
     """Renders past runs in aligned columns, newest first, and what all of them keep."""
     if not rows:
         yield Line("plain", "Nothing was run here.")
         return
-    first, *rest = table("plain", [TITLE, *map(_listed, rows)])
+    first, *rest = table("plain", _fitting([TITLE, *map(_listed, rows)]))
     yield Line("heading", first.text)
     yield from rest
     yield BLANK
-    own = sum(int(str(row["own"])) for row in rows)
-    yield Line("plain", f"{size_words(own)} of it only one of them needs.")
+    most = f"of at most {size_words(limit)} (undo.keep_mb)" if limit else "without a limit"
+    yield Line("plain", f"{size_words(size)} are kept, {most}.")
 
 
 def past_lines(row: Row, operations: Sequence[Row]) -> Iterator[Line]:
@@ -95,28 +98,43 @@ def freed_lines(runs: Iterable[str], contents: int, size: int, later: int) -> It
 
 def _listed(row: Row) -> tuple[str, ...]:
     return (
-        visible_line(str(row["run"])),
+        _short(visible_line(str(row["run"]))),
         str(row["kind"]),
-        visible_line(str(row["plan"])),
-        visible_line(str(row["at"]))[:19],
-        str(row["outcome"] or "unfinished"),
+        visible_line(str(row["at"]))[:16].replace("T", " "),
+        ("given up" if row["given_up"] else _taken(row)) or str(row["outcome"] or "unfinished"),
         str(row["operations"]),
         size_words(int(str(row["own"]))),
-        size_words(int(str(row["shared"]))),
-        "given up" if row["given_up"] else "undone" if row["undone"] else "",
+        visible_line(str(row["plan"])),
     )
 
 
+def _short(run: str) -> str:
+    """Returns as much of a run's name as is enough to name it by."""
+    return run[:SHORT] if len(run) == _ID and "." not in run else run
+
+
+def _fitting(cells: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Cuts the last column so that all of them fit a terminal."""
+    others = sum(max(map(len, column)) + 2 for column in list(zip(*cells, strict=True))[:-1])
+    room = max(_WIDE - others, _LEAST)
+    for *row, last in cells:
+        yield (*row, last if len(last) <= room else f"{last[: room - 1]}…")
+
+
 def _standing(row: Row) -> str:
-    return f"{row['outcome'] or 'unfinished'}{', undone' if row['undone'] else ''}"
+    taken = _taken(row)
+    return f"{row['outcome'] or 'unfinished'}{f', {taken}' if taken else ''}"
+
+
+def _taken(row: Row) -> str:
+    return "undone" if row["undone"] else "partly undone" if row["partly_undone"] else ""
 
 
 def _operation(row: Row) -> Iterator[Line]:
     name = str(row["id"])[:SHORT]
     yield from wrapped(
         "plain",
-        f"{row['number']!s:>3}  {name}  {row['result']!s:<11}  {row['kind']!s:<6}  "
-        f"{visible_line(str(row['about']))}",
+        f"{row['number']!s:>3}  {name}  {row['result']!s:<11}  {row['kind']!s:<6}  {row['about']}",
     )
     match row.get("command"):
         case dict() as command:
@@ -127,7 +145,7 @@ def _operation(row: Row) -> Iterator[Line]:
 
 def _command(row: Row) -> Iterator[Line]:
     code = "unknown" if row["code"] is None else str(row["code"])
-    cut = f" ({visible_line(str(row['cut']))})" if row["cut"] else ""
+    cut = f" ({visible_line(str(row['cut']))})" if row["cut"] and row["cut"] != code else ""
     times = f"{visible_line(str(row['began']))} to {visible_line(str(row['ended'] or 'unknown'))}"
     yield Line("dim", f"     exit {code}{cut}, {times}")
     for changed in _rows(row["changed"]):

@@ -1,27 +1,31 @@
 """Patches: a diff as lines for a person, in full."""
 
-from collections.abc import Iterator
-
 from assent.views.lines import Line, Style
 from assent.views.visible import LONG, fold_long, visible
 
 _SIGNS: dict[str, Style] = {"+": "added", "-": "removed", "@": "hunk", "\\": "dim"}
 
 
-def diff_lines(diff: str) -> Iterator[Line]:
+_PART = "\ndiff --git "  # content always has a sign before it, so this can only be ours
+
+
+def diff_lines(diff: str) -> list[Line]:
     """Renders a diff in full. The sign at the start of each line says what the colour says."""
-    header = True
     if not diff:
-        return
-    for line in visible(diff).removesuffix("\n").split("\n"):
-        sign = line[:1]
-        # Content always has a sign before it, so these two can only be ours.
-        if header:
-            header = not line.startswith("@@ ")
-        elif sign == "d":
-            header = line.startswith("diff --git ")
-        style = "dim" if header else _SIGNS.get(sign, "plain")
-        if len(line) <= LONG:
-            yield Line(style, line)
-        else:
-            yield from [Line(style, piece) for piece in fold_long(line)]
+        return []
+    first, *others = visible(diff).removesuffix("\n").split(_PART)
+    found = _part_lines(first)
+    for other in others:
+        found += _part_lines(_PART[1:] + other)
+    return found
+
+
+def _part_lines(part: str) -> list[Line]:
+    """Renders what a diff says of one file: lines about it, then its hunks."""
+    header, hunk, rest = part.partition("\n@@ ")
+    about, hunks = header.split("\n"), f"@@ {rest}".split("\n") if hunk else []
+    lines = [Line("dim", line) for line in about]
+    lines += [Line(_SIGNS.get(line[:1], "plain"), line) for line in hunks]
+    if len(part) <= LONG or max(map(len, (*about, *hunks))) <= LONG:
+        return lines
+    return [Line(line.style, piece) for line in lines for piece in fold_long(line.text)]

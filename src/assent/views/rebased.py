@@ -13,6 +13,7 @@ from assent.views.rows import Row, kind, operation_row
 from assent.views.visible import visible_path
 
 SHORT = 12  # characters of an id in a list; whole ones are in --json
+EMPTY = "Everything that the plan would do is there already; nothing was changed."
 FITS = "The plan fits the files as they are; nothing was changed."
 
 
@@ -24,6 +25,7 @@ class Rebased(msgspec.Struct, frozen=True):
     digest: str
     relied_on: tuple[bytes, ...]
     differs: bool
+    is_empty: bool = False  # the files hold everything
 
 
 def rebased_row(found: Rebased) -> Row:
@@ -40,6 +42,7 @@ def rebased_row(found: Rebased) -> Row:
         "changed": changed,
         "dropped": [operation_row(old, was) for old, was, _, op in triples if op is None],
         "relied_on": [shown(path) for path in found.relied_on],
+        **({"outcome": "nothing"} if found.is_empty else {}),
     }
 
 
@@ -54,6 +57,10 @@ def rebased_lines(found: Rebased, *, dry_run: bool) -> Iterator[Line]:
             yield from wrapped("dim", f"{old[:SHORT]}  there already  {subject(was)}")
         elif old != new:
             yield from wrapped("plain", f"{new[:SHORT]}  {kind(op):<13}  {subject(op)}")
+    if found.is_empty:
+        yield Line("plain", EMPTY)
+        yield Line("plain", "Next: assent plan delete")
+        return
     same = sum(old == new for old, _, new, _ in triples)
     yield Line("plain", f"Unchanged: {same} of {len(triples)} operations.")
     for path in found.relied_on:

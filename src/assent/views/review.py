@@ -1,7 +1,7 @@
 """The review: everything that a person decides about, risks first, as lines and as JSON."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -23,6 +23,7 @@ from assent.core.plan import ReliedOn, Scope
 from assent.views.changes import NEVER, Since, since_lines, since_row
 from assent.views.commands import brief, command_lines
 from assent.views.declined import LeftOut, declined_lines, declined_rows
+from assent.views.drifted import Drifted, drifted_lines, drifted_rows
 from assent.views.lines import BLANK, Line, foreign, table, wrapped
 from assent.views.noted import Noted, missing_lines, noted_lines, noted_rows
 from assent.views.patch import diff_lines
@@ -41,6 +42,7 @@ class OperationReview(msgspec.Struct, frozen=True):
     diff: str | None = None
     seen: bool = False  # by the person who reads, in this form
     remarks: tuple[str, ...] = ()  # of a command: what an undo does not cover, what may fail
+    unclear: bool = False  # a command whose text does not tell what it does
 
 
 class Review(msgspec.Struct, frozen=True):
@@ -68,6 +70,7 @@ class Review(msgspec.Struct, frozen=True):
     notes: tuple[Noted, ...] = ()  # of those who approved it
     missing: tuple[Noted, ...] = ()  # of earlier approvals, which its text had as items
     since: Since | None = None  # the person read it last; None: they never did
+    drifted: tuple[Drifted, ...] = ()  # files that are not as it saw them
 
 
 NEXT: Final[dict[State, str]] = {
@@ -88,9 +91,10 @@ _WIDEST: Final = max(map(len, RISKS))
 def review_lines(review: Review, *, asking: bool = False) -> Iterator[Line]:
     """Renders a review: risks, text, every operation in full, then the digest and what is next."""
     yield from _title(review)
+    yield from drifted_lines(review.drifted)
     if review.since is not None:
         yield from since_lines(review.since)
-    yield from _risks(review)
+    yield from _risks(review, [*enumerate(review.operations, 1)])
     yield from declined_lines(review.declined, unsure=review.unsure)
     yield from missing_lines(review.missing)
     yield Line("heading", "Text")
@@ -99,7 +103,6 @@ def review_lines(review: Review, *, asking: bool = False) -> Iterator[Line]:
     yield from _declared(review)
     for number, operation in enumerate(review.operations, 1):
         yield from _operation(number, operation, _mark(review, operation))
-        yield BLANK
     yield from noted_lines(review.notes)
     yield from _end(review, asking=asking)
 
@@ -123,32 +126,46 @@ def review_json(review: Review) -> Row:
         "relied_on": [
             {**path_fields("path", file.path), "digest": file.digest} for file in review.relied_on
         ],
-        "operations": [
-            {
-                **operation_row(operation.id, operation.op),
-                "reversible": operation.reversible,
-                "risks": list(operation.risks),
-                "diff": operation.diff,
-                "seen": operation.seen,
-                **({"remarks": list(operation.remarks)} if operation.remarks else {}),
-            }
-            for operation in review.operations
-        ],
+        "operations": [_row(operation) for operation in review.operations],
         **declined_rows(review.declined),
         "notes": noted_rows(review.notes),
         "missing_notes": noted_rows(review.missing),
-        "since": since_row(review.since),
+        "since": since_row(review.since, _rows_of_new(review)),
+        **({"drifted": drifted_rows(review.drifted)} if review.drifted else {}),
     }
 
 
+def _row(operation: OperationReview) -> Row:
+    return {
+        **operation_row(operation.id, operation.op),
+        "reversible": operation.reversible,
+        "risks": list(operation.risks),
+        "diff": operation.diff,
+        "seen": operation.seen,
+        **({"remarks": list(operation.remarks)} if operation.remarks else {}),
+    }
+
+
+def _rows_of_new(review: Review) -> dict[str, Row]:
+    if review.since is None:
+        return {}
+    return {one.id: _row(one) for one in review.operations if not one.seen}
+
+
 def changes_lines(review: Review) -> Iterator[Line]:
-    """Renders only what is other than when the person last read the plan."""
+    """Renders only what is other than when the person last read the plan, all of it in full."""
     yield from _title(review)
     if review.since is None:
         yield Line("plain", NEVER)
         yield Line("plain", "Next: assent review")
         return
+    yield from drifted_lines(review.drifted)
+    new = [pair for pair in enumerate(review.operations, 1) if not pair[1].seen]
+    if new or review.since.text_diff:
+        yield from _risks(review, new, "new ")
     yield from since_lines(review.since)
+    for number, operation in new:
+        yield from _operation(number, operation, _mark(review, operation))
     yield from _end(review, asking=False)
 
 
@@ -157,7 +174,9 @@ def changes_json(review: Review) -> Row:
     return {
         "plan_id": review.plan_id,
         "digest": review.digest or None,
-        "since": since_row(review.since),
+        "risks": list(review.risks),
+        "since": since_row(review.since, _rows_of_new(review)),
+        **({"drifted": drifted_rows(review.drifted)} if review.drifted else {}),
     }
 
 
@@ -187,20 +206,21 @@ def _title(review: Review) -> Iterator[Line]:
     yield BLANK
 
 
-def _risks(review: Review) -> Iterator[Line]:
-    operations = review.operations
+def _risks(
+    review: Review, operations: Sequence[tuple[int, OperationReview]], new: str = ""
+) -> Iterator[Line]:
     risky: dict[str, list[str]] = {code: [] for code in RISKS}
     for code in review.risks:
         risky[code].append(_globs(review) if code in BY_A_MODEL else "the plan's text")
-    for number, operation in enumerate(operations, 1):
+    for number, operation in operations:
         for code in operation.risks:
             risky[code].append(f"{number}. {brief(operation.op)}")
-    count = sum(1 for operation in operations if operation.risks)
+    count = sum(1 for _, operation in operations if operation.risks)
     found = f"{count} of {len(operations)}" if count else f"none found in {len(operations)}"
     text = ", and the plan's text" if set(review.risks) - set(BY_A_MODEL) else ""
     model = "what a model will do, and " if set(review.risks) & set(BY_A_MODEL) else ""
     noun = "operation" if len(operations) == 1 else "operations"
-    yield Line("heading", f"Risks: {model}{found} {noun}{text}")
+    yield Line("heading", f"Risks: {model}{found} {new}{noun}{text}")
     for code, places in risky.items():
         for place in places:
             yield from wrapped("risk", f"{code:<{_WIDEST}}  {place}: {RISKS[code]}")
@@ -242,24 +262,27 @@ def _mark(review: Review, operation: OperationReview) -> str:
     return ", seen before" if operation.seen else ", new to you"
 
 
-def _operation(number: int, operation: OperationReview, mark: str) -> Iterator[Line]:
+def _operation(number: int, operation: OperationReview, mark: str) -> list[Line]:
+    """Renders one operation; as a list, because there may be thousands with many lines each."""
     op = operation.op
     title = f"{number}. {kind(op)} {brief(op)}"
-    yield from wrapped("heading", f"{title} ({operation.reversible}{mark})")
-    yield Line("dim", f"id {operation.id[:SHORT]}")
+    lines = [*wrapped("heading", f"{title} ({operation.reversible}{mark})")]
+    lines.append(Line("dim", f"id {operation.id[:SHORT]}"))
     if operation.risks:
-        yield Line("risk", f"risks: {', '.join(operation.risks)}")
+        lines.append(Line("risk", f"risks: {', '.join(operation.risks)}"))
     if isinstance(op, DeleteFile | MoveFile) and op.prune:
         folders = ", ".join(map(visible_path, ancestors(op.path)[: op.prune]))
-        yield from wrapped("plain", f"also removes, if left empty: {folders}")
+        lines += wrapped("plain", f"also removes, if left empty: {folders}")
     if isinstance(op, RunCommand):
-        yield from command_lines(op)
+        lines += command_lines(op)
         for remark in operation.remarks:
-            yield from wrapped("plain", remark)
+            lines += wrapped("plain", remark)
     elif operation.diff is not None:
-        yield from diff_lines(operation.diff)
+        lines += diff_lines(operation.diff)
     else:
-        yield from _unshown(op)
+        lines += _unshown(op)
+    lines.append(BLANK)
+    return lines
 
 
 def _unshown(op: Operation) -> Iterator[Line]:

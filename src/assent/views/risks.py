@@ -30,9 +30,10 @@ from assent.views.visible import BOM, hidden, hidden_path, mixed_endings
 RISKS: Final[dict[str, str]] = {
     "any_file": "The scope is the WHOLE WORKSPACE: a model may change any file in it.",
     "model_writes": "A model may change any file in its scope without a further question.",
-    "deletes": "Removes a file.",
+    "deletes": "Removes a file, or empties one.",
     "protected": "Touches a file that other programs obey or that holds secrets.",
     "irreversible": "Cannot be undone.",
+    "set_id": "Makes a file with a setuid, setgid or sticky bit: programs may run as its owner.",
     "writes_outside": "Writes outside the workspace, or could: there nothing is put back.",
     "out_of_scope": "Lies outside the scope that the plan declares.",
     "secret": "Seems to contain a key or a password.",
@@ -50,6 +51,7 @@ BY_A_MODEL: Final = ("any_file", "model_writes")  # of a plan that a model carri
 # Names of many kinds: a scope that covers them all is no bound.
 _ANY: Final = ("a", ".env", "Makefile", "src/main.py", "a/b/c.tar.gz", "\u00e9/Z-9", "_/_", "0")
 _SET_ID: Final = 0o6000
+_SPECIAL: Final = 0o7000  # these, and sticky
 _RUNNABLE: Final = 0o111
 
 
@@ -86,7 +88,8 @@ def risks(op: Operation, look: RiskInput) -> tuple[str, ...]:
     if isinstance(op, RunCommand):
         told = foreseen(op, look.line, look.root, look.scope)
     case = _Case(op, look, paths, created[0] if created else None, _text(op, look), told)
-    return tuple([code for code, applies in _RULES.items() if applies(case)])
+    rules = _RULES if isinstance(op, RunCommand) else _FILE_RULES
+    return tuple([code for code, applies in rules.items() if applies(case)])
 
 
 def text_risks(text: bytes) -> tuple[str, ...]:
@@ -109,7 +112,7 @@ def _deletes(case: _Case) -> bool:
 
 
 def _protected(case: _Case) -> bool:
-    if any(protected(path) for path in case.paths):
+    if case.told.touches or case.told.protected or any(protected(path) for path in case.paths):
         return True
     match case.op:
         case WriteFile(path, _, FileState(kind="link")):
@@ -150,6 +153,8 @@ def _hidden_text(case: _Case) -> bool:
 
 def _lookalike(case: _Case) -> bool:
     path = case.new_path
+    if case.told.lookalike:
+        return True
     return path is not None and lookalike_path(path, case.look.siblings) is not None
 
 
@@ -159,6 +164,12 @@ def _executable(case: _Case) -> bool:
     before = case.op.before
     had = before.mode if before is not None and before.kind == "file" else 0
     return bool(case.op.after.mode & ~had & (_RUNNABLE | _SET_ID))
+
+
+def _set_id(case: _Case) -> bool:
+    """New content under the bits that a file has is as good as new bits."""
+    op = case.op
+    return isinstance(op, WriteFile) and op.after.kind == "file" and bool(op.after.mode & _SPECIAL)
 
 
 def _hard_link(case: _Case) -> bool:
@@ -174,7 +185,9 @@ def _installs(case: _Case) -> bool:
 
 
 def _network(case: _Case) -> bool:
-    return case.told.network or (isinstance(case.op, RunCommand) and case.op.network)
+    if not isinstance(case.op, RunCommand):
+        return False
+    return case.told.network or case.op.network or case.op.profile == "unconfined"
 
 
 def _unshown(case: _Case) -> bool:
@@ -185,6 +198,7 @@ _RULES: dict[str, Callable[[_Case], bool]] = {
     "deletes": _deletes,
     "protected": _protected,
     "irreversible": _irreversible,
+    "set_id": _set_id,
     "writes_outside": _writes_outside,
     "out_of_scope": _out_of_scope,
     "secret": _secret,
@@ -197,11 +211,16 @@ _RULES: dict[str, Callable[[_Case], bool]] = {
     "network": _network,
     "unshown": _unshown,
 }
+_COMMANDS_ALONE: Final = ("irreversible", "writes_outside", "installs", "network")
+_FILE_RULES = {code: rule for code, rule in _RULES.items() if code not in _COMMANDS_ALONE}
 
 
 def _text(op: Operation, look: RiskInput) -> str:
     """Returns the text that an operation brings: the added lines, or a whole command."""
     match op:
+        case WriteFile(before=None) if look.diff is not None and look.after:
+            text = look.after.decode("utf-8", "backslashreplace")  # as in a diff, all of it
+            return text if text.endswith("\n") else f"{text}\n"
         case WriteFile():
             return added_text(look.diff or "")
         case RunCommand():

@@ -2,7 +2,7 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from assent.core.journal import Outcome, Result
 from assent.core.operation import MoveFile, Operation, RunCommand
@@ -11,6 +11,8 @@ from assent.core.record import PlanRecord
 from assent.views.visible import visible_path
 
 Row: TypeAlias = dict[str, object]
+
+WAYS: Final = ("assent recover --resume", "assent recover --roll-back", "assent recover --accept")
 
 
 def plan_row(record: PlanRecord, *, approved: bool) -> Row:
@@ -73,12 +75,23 @@ def run_row(
     outcome: Outcome,
     results: Iterable[tuple[str, Result]],
     exits: Sequence[int | None] = (),
+    notes: Iterable[str] = (),
 ) -> Row:
-    """Returns a run as one object: what came of it, of each operation, and how commands ended."""
+    """Returns a run as one object: what came of it, of each operation, and how commands ended.
+
+    `notes` and `next`, the ways on, are there only if they say something.
+    """
     operations: list[Row] = [{"id": name, "result": result} for name, result in results]
     for row, code in zip(operations, exits, strict=False):
         row |= {} if code is None else {"exit": code}
-    return {"run": run or None, "outcome": outcome, "operations": operations}
+    told = [note for note in notes if not note.startswith(WAYS)]
+    return {
+        "run": run or None,
+        "outcome": outcome,
+        "operations": operations,
+        **({"notes": told} if told else {}),
+        **({"next": list(WAYS)} if outcome == "needs_you" else {}),
+    }
 
 
 def path_fields(field: str, path: bytes | None) -> Row:

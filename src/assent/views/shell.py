@@ -15,6 +15,7 @@ CUTS: Final = {
     "processes": "It started too many processes and was ended.",
     "memory": "It needed too much memory and was ended.",
     "start": "It could not be started.",
+    "unknown": "It was ended from outside; whether it did its work is not known.",
 }
 
 

@@ -2,10 +2,26 @@
 
 from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Iterator
+from typing import Final
 
-from assent.core.journal import Said
+from assent.core.journal import Doing, Said
+from assent.core.masking import masked
+from assent.views.commands import BRIEF, subject
 from assent.views.masks import MaskedSpeech
 from assent.views.visible import fold_long, visible_line
+
+_WORDS: Final = {
+    "before": "recording the files before",
+    "command": "$",
+    "after": "looking what was changed by",
+}
+
+
+def doing_line(doing: Doing) -> str:
+    """Returns which command a run is at, of how many operations, and what is done with it."""
+    line = masked(subject(doing.command))
+    line = line if len(line) <= BRIEF else f"{line[:BRIEF]}…"
+    return f"[{doing.index + 1}/{doing.total}] {_WORDS[doing.what]} {line}"
 
 
 class Spoken:

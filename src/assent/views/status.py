@@ -10,7 +10,9 @@ from assent.core.journal import Outcome, Result
 from assent.core.lifecycle import State
 from assent.core.masking import masked
 from assent.core.operation import Operation, RunCommand
+from assent.core.quoting import script_line
 from assent.core.record import Revision
+from assent.core.undo import NOT_COVERED, STILL_OTHER
 from assent.views.commands import subject
 from assent.views.lines import Line, Style, table, wrapped
 from assent.views.review import next_command, standing
@@ -29,10 +31,11 @@ _ENDINGS: Final[dict[Outcome, tuple[Style, str, str]]] = {
     ),
     "needs_you": (
         "risk",
-        "Needs you: the run stopped where only a person can decide. No content is lost.",
+        "Needs you: the run stopped where only a person can decide.",
         "assent recover --resume, or --roll-back, or --accept",
     ),
 }
+_WORDS: Final[dict[Result, str]] = {"done": "applied", "undone": "taken back"}
 _GOOD: Final[frozenset[Result]] = frozenset({"done", "undone", "not_started"})
 
 
@@ -81,20 +84,25 @@ def history_lines(revisions: Sequence[Revision]) -> Iterator[Line]:
     yield from table("plain", rows)
 
 
-def status_lines(plan: Row | None, run: Row | None, *, asked: bool = False) -> Iterator[Line]:
+def status_lines(
+    plan: Row | None, run: Row | None, *, command: str = "", asked: bool = False
+) -> Iterator[Line]:
     """Renders where the current plan and the last run stand, and the one thing to type next."""
     unfinished = run is not None and run["outcome"] in (None, "needs_you")
     if run is not None and unfinished:
         state = "needs you" if run["outcome"] else "was interrupted"
         yield Line("risk", f"A run {state}: {_text(run['run'])}")
     elif run is not None:
-        yield Line("plain", f"Last run: {_text(run['run'])} ended as {_text(run['outcome'])}.")
+        since = ", and was undone" if run.get("undone") else ""
+        how = "was accepted as it stood" if run.get("accepted") else ""
+        ended = (how or f"ended as {_text(run['outcome'])}") + since
+        yield Line("plain", f"Last run: {_text(run['run'])} {ended}.")
     if plan is None:
         yield Line("plain", "No plan is current.")
         undone = run is not None and run["outcome"] == "done"
         last = Line("plain", f"Next: assent {'undo' if undone else 'plan new NAME'}")
     else:
-        *lines, last = plan_lines(plan)
+        *lines, last = plan_lines(plan, command)
         yield from lines
     if unfinished or asked:
         last = Line("plain", f"Next: assent {'recover' if unfinished else 'questions list'}")
@@ -130,9 +138,11 @@ def run_lines(
     rows = list(results)
     told = list(notes)
     if outcome == "done":
-        sentence = _done({result for result, _ in rows})
+        sentence = _done({result for result, _ in rows}, told)
     elif outcome == "rolled_back" and told and any(isinstance(op, RunCommand) for _, op in rows):
         sentence = "Rolled back, except for what is named below. The approval is spent."
+    elif outcome == "needs_you" and not any(note.startswith(NOT_COVERED) for note in told):
+        sentence = f"{sentence} No content is lost."
     yield Line(style, sentence)
     for (result, op), code in zip_longest(rows, exits[: len(rows)]):
         shade: Style = "plain" if result in _GOOD else "risk"
@@ -145,18 +155,27 @@ def run_lines(
     yield Line("plain", f"Next: {command}")
 
 
+def next_instead(lines: Iterable[Line], command: str) -> Iterator[Line]:
+    """Passes lines on, with another thing to type next at their end."""
+    *before, _ = lines
+    yield from before
+    yield Line("plain", f"Next: {visible_line(command)}")
+
+
 def _told(op: Operation) -> str:
     """Returns what an operation is about, where nobody decides on it any more (F92)."""
     return masked(subject(op)) if isinstance(op, RunCommand) else subject(op)
 
 
-def _done(results: set[Result]) -> str:
+def _done(results: set[Result], notes: Sequence[str]) -> str:
     """Says what done means: applied, taken back, or as much of it as was possible."""
-    if results <= {"done"}:
-        return "Done: everything was applied."
-    if results == {"undone"}:
-        return "Done: everything was taken back."
-    return "Done, as far as the list says."
+    if any(note.startswith(STILL_OTHER) for note in notes):
+        return "Done, but not everything is as it was before:"
+    if len(results) > 1 or not results <= _WORDS.keys():
+        return "Done, as far as the list says."
+    words = _WORDS[next(iter(results), "done")]
+    left = any(note.startswith(NOT_COVERED) for note in notes)
+    return f"Done: everything was {words}{', except for what is named below' if left else ''}."
 
 
 def _next(row: Row) -> str:
@@ -199,7 +218,8 @@ def _command(row: Row) -> str:
         *(["WITHOUT THE SANDBOX"] if row["profile"] == "unconfined" else []),
     ]
     how = f"  ({', '.join(odd)})" if odd else ""
-    return visible_line(f"{row['script'] or words}{how}")
+    script = script_line(str(row["script"]))
+    return visible_line(f"{script or words}{how}")
 
 
 def _text(value: object) -> str:

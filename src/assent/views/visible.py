@@ -126,6 +126,15 @@ def visible_path(path: bytes) -> str:
     return _EDGE_SPACE.sub(_notation(ord(" ")), text).translate(_IN_PATH)
 
 
+def visible_word(word: bytes) -> str:
+    """Shows a word of a command on one line; where it ends, the quotes around it say."""
+    text = word.decode("utf-8", "surrogateescape")
+    if text.isascii() and text.isprintable() and "<U+" not in text and "\\x" not in text:
+        return text
+    text = _NOTATION.sub(_notation(ord("<")), text)
+    return _BYTE_NOTATION.sub(_notation(ord("\\")), text).translate(_IN_PATH)
+
+
 def hidden(text: str, *, whole: bool = True) -> tuple[Kind, ...]:
     """Returns in which ways a text hides something; `whole` if it begins where its file does."""
     found: set[Kind | None] = set()

@@ -13,9 +13,13 @@ class NoFile(OSError):
     """Under the name stands neither a file nor a symlink nor a folder."""
 
 
-def symlinked(link: bytes) -> OSError:
-    """Returns the error of a folder that turned out to be a symlink."""
-    return OSError(errno.ELOOP, "it is reached through a symlink", link)
+class Symlinked(OSError):
+    """A folder on the way turned out to be a symlink: nothing of the workspace is behind it."""
+
+
+def symlinked(link: bytes) -> Symlinked:
+    """Returns the error of such a folder."""
+    return Symlinked(errno.ELOOP, "it is reached through a symlink", link)
 
 
 def failure(error: OSError, path: bytes) -> AssentError:

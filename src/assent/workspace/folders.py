@@ -9,7 +9,7 @@ from stat import S_ISLNK
 
 from assent.core.paths import STAGE, ancestors, inside, parent
 from assent.workspace.disk import Disk, Kind
-from assent.workspace.failure import symlinked
+from assent.workspace.failure import Symlinked, symlinked
 
 LIMIT = 256  # descriptors kept open
 SPARE = 32  # how many make room at once
@@ -62,10 +62,10 @@ class Folders:
         return first, first if one == other else self._open(other)
 
     def exists(self, folder: bytes) -> bool:
-        """Tells whether a folder has this name; a file in the place of one is no folder."""
+        """Tells whether a folder has this name; a file or symlink in its place is no folder."""
         try:
             self.open(folder)
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, Symlinked):
             return False
         return True
 
@@ -199,6 +199,8 @@ class Folders:
                 raise symlinked(path) from error
             raise
         except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise symlinked(path) from error
             error.filename = path
             raise
 

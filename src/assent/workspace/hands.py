@@ -11,6 +11,7 @@ from assent.core.operation import FileOperation, WriteFile
 from assent.core.paths import STAGE, inside, parent
 from assent.workspace.attributes import Rights, own_rights
 from assent.workspace.disk import Disk
+from assent.workspace.failure import Symlinked
 from assent.workspace.folders import Folders
 from assent.workspace.layout import lay_out, mounts_below
 from assent.workspace.removal import SIDE_BY_SIDE, remove_side_by_side
@@ -45,14 +46,17 @@ class LocalHands:
         self._unsynced = Unsynced(self._disk, self._folders)
 
     def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
-        """Returns what stands under each name; OSError if it is odd or behind a symlink."""
+        """Returns what stands under each name, nothing behind a symlink; OSError if it is odd."""
         asked = tuple(paths)
-        if len(asked) > _PLACES:
-            return self._states.of_all(asked)
-        if len(asked) > 1:
-            self._finish_links(asked)
-        of = self._states.of
-        return {path: of(path) for path in asked}
+        try:
+            if len(asked) > _PLACES:
+                return self._states.of_all(asked)
+            if len(asked) > 1:
+                self._finish_links(asked)
+            of = self._states.of
+            return {path: of(path) for path in asked}
+        except Symlinked:
+            return {path: self._unless_behind(path) for path in asked}
 
     def layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
         """Decides where the slots of a run lie and which kernel calls serve there."""
@@ -168,6 +172,15 @@ class LocalHands:
         self._unsynced.sync(foreign=foreign)
         self._folders.forget()  # a look after this sees the folders as they are by then
 
+    def _unless_behind(self, path: bytes) -> Seen:
+        """Looks at one name; a slot that cannot be reached is no empty one."""
+        try:
+            return self._states.of(path)
+        except Symlinked:
+            if _is_slot(path):
+                raise
+            return None
+
     def _finish_links(self, paths: tuple[bytes, ...]) -> None:
         """Empties slots whose content has reached its name: the end of a rename cut by a crash.
 
@@ -183,7 +196,7 @@ class LocalHands:
         slot_folder, _, slot_name = slot.rpartition(b"/")
         try:
             slot_at, at = self._folders.open_two(slot_folder, folder)
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, Symlinked):
             return
         finish_link(self._disk, (slot_name, slot_at), (name, at))
 

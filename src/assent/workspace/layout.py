@@ -10,6 +10,7 @@ from assent.core.motion import Layout, prunable
 from assent.core.operation import DeleteFile, FileOperation, MoveFile
 from assent.core.paths import STATE, ancestors, parent
 from assent.workspace.disk import Disk
+from assent.workspace.failure import Symlinked
 from assent.workspace.folders import Folders
 
 _MOUNTS = b"/proc/self/mountinfo"
@@ -35,16 +36,18 @@ def lay_out(
     """Finds the paths that no rename joins with the state folder, and a folder for each."""
     places = _Places(folders, mounts)
     home = places.of(STATE)
+    every = sorted({op.path.rpartition(b"/")[0] for op in operations} | _targets(operations))
+    near = {folder for folder in every if places.of(folder).joins(home)}
+    if len(near) == len(every):
+        return Layout(run)
     doomed = _Doomed(operations)
     beside: list[tuple[bytes, bytes]] = []
     copied: list[int] = []
-    near: set[bytes] = set()  # folders that join
     for index, op in enumerate(operations):
         touched = (op.path, op.to) if isinstance(op, MoveFile) else (op.path,)
-        if near.issuperset([path.rpartition(b"/")[0] for path in touched]):
+        if near.issuperset(map(parent, touched)):
             continue
         found = [places.of(parent(path)) for path in touched]
-        near.update(parent(p) for p, at in zip(touched, found, strict=True) if at.joins(home))
         beside += [
             (path, _standing(places, place, doomed))
             for path, place in zip(touched, found, strict=True)
@@ -53,6 +56,10 @@ def lay_out(
         if not found[0].joins(found[-1]):
             copied.append(index)
     return Layout(run, beside=tuple(beside), copied=tuple(copied))
+
+
+def _targets(operations: Sequence[FileOperation]) -> set[bytes]:
+    return {parent(op.to) for op in operations if isinstance(op, MoveFile)}
 
 
 def mounts_below(disk: Disk, root: bytes) -> list[bytes]:
@@ -93,7 +100,7 @@ class _Places:
             return above  # in a folder that is missing itself
         try:
             device = self._folders.device(folder)
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError, Symlinked):
             return above
         return Place(folder, device, folder if folder in self._mounts else above.mount)
 

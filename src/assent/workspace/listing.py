@@ -1,47 +1,37 @@
-"""A quick listing of a workspace: enough to tell which files a command changed."""
+"""A quick look into a folder: enough to tell which files a command changed."""
 
 import os
-from collections.abc import Iterator
-from contextlib import suppress
+from stat import S_IFDIR
 
-from assent.core.paths import folded
-
-GIT = b".git"
+_ABSENT = (FileNotFoundError, NotADirectoryError)
 
 
-def listing(root: bytes, limit: int) -> dict[bytes, tuple[int, ...]] | None:
-    """Returns times, size, inode and mode of each file but git's; None if there are too many.
+def stamps(folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
+    """Returns times, size, inode and mode of each name in a folder; None if nobody can tell.
 
-    No symlink is followed, and what cannot be looked at is left out. Of a repository below the
-    workspace only its `.git` itself counts: a new one obeys whatever was written into it.
+    No symlink in it is followed; a folder that is not there any more holds nothing.
     """
     found: dict[bytes, tuple[int, ...]] = {}
-    waiting = [b""]
-    while waiting:
-        folder = waiting.pop()
-        for entry in _entries(os.path.join(root, folder)):
-            path = os.path.join(folder, entry.name)
-            if folded(entry.name) == GIT:
-                found |= {path: (entry.inode(),)} if folder else {}
-            elif entry.is_dir(follow_symlinks=False):
-                waiting.append(path)
-            else:
-                found[path] = _state(entry)
-        if len(found) > limit:
-            return None
-    return found
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                found[entry.name] = _stamp(entry)
+    except _ABSENT:
+        return {}
+    except OSError:  # no right to look, or a path that is too long for the system
+        return None
+    return {name: stamp for name, stamp in found.items() if stamp}
 
 
-def _entries(folder: bytes) -> Iterator[os.DirEntry[bytes]]:
-    with suppress(OSError), os.scandir(folder) as entries:
-        yield from entries
-
-
-def _state(entry: os.DirEntry[bytes]) -> tuple[int, ...]:
-    """Returns what a change shows in; nothing if the file has just gone."""
-    with suppress(OSError):
+def _stamp(entry: os.DirEntry[bytes]) -> tuple[int, ...]:
+    """Returns what a change shows in; of what cannot be looked at only that it is there."""
+    try:
         state = entry.stat(follow_symlinks=False)
-        # The mtime is anybody's to set; ctime is the system's.
-        times = (state.st_mtime_ns, state.st_ctime_ns)
-        return (*times, state.st_size, state.st_ino, state.st_mode)
-    return ()
+    except FileNotFoundError:
+        return ()  # it has just gone
+    except OSError:
+        kind = S_IFDIR if entry.is_dir(follow_symlinks=False) else 0
+        return (0, 0, 0, entry.inode(), kind)
+    # The mtime is anybody's to set; ctime is the system's.
+    times = (state.st_mtime_ns, state.st_ctime_ns)
+    return (*times, state.st_size, state.st_ino, state.st_mode)

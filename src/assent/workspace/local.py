@@ -14,7 +14,7 @@ from assent.workspace.attributes import Rights, attributes_of, losses, own_right
 from assent.workspace.disk import Disk
 from assent.workspace.failure import telling
 from assent.workspace.folders import Folders
-from assent.workspace.listing import listing
+from assent.workspace.listing import stamps
 from assent.workspace.real import locate
 from assent.workspace.states import CHUNK, READ, Digests, States, no_file
 
@@ -112,9 +112,12 @@ class LocalFiles:
             return found.st_size if S_ISREG(found.st_mode) else 0
 
     def facts(self, path: bytes) -> Facts:
-        """Tells what replacing the file would cost besides its content."""
+        """Tells what replacing the file would cost besides its content; nothing if it is gone."""
         with self._alone, telling(path):
-            name, at, found = self._find(path)
+            try:
+                name, at, found = self._find(path)
+            except (FileNotFoundError, NotADirectoryError):
+                return Facts()
             if not S_ISREG(found.st_mode):
                 return Facts(lost=losses(found, [], self._rights))
             fd = self._disk.open(name, READ, 0, at)
@@ -124,9 +127,9 @@ class LocalFiles:
                 self._disk.close(fd)
             return Facts(found.st_nlink, losses(found, attributes, self._rights))
 
-    def listing(self, limit: int) -> dict[bytes, tuple[int, ...]] | None:
-        """Returns what a change of each file would show in, without git's; None: too many."""
-        return listing(self._root, limit)
+    def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
+        """Returns what a change of each name in a folder would show in; None: nobody can tell."""
+        return stamps(self._root + b"/" + folder if folder else self._root)
 
     def _plainly(self, argument: bytes) -> bytes | None:
         """Returns what was typed as it stands, if no symlink and no dots can lead elsewhere."""

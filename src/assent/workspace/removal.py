@@ -10,7 +10,7 @@ from assent.workspace.folders import Folders
 
 SIDE_BY_SIDE = 512  # with fewer files than this, starting threads gains nothing
 
-_THREADS = 4
+_THREADS = 8  # they mostly wait, so more than there are processors
 _BATCH = 64  # folders that are open at once
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 

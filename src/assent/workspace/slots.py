@@ -12,6 +12,7 @@ from assent.core.motion import Fill
 from assent.core.paths import ancestors
 from assent.workspace.attributes import Rights, bears_none, copy_attributes, new_owner
 from assent.workspace.disk import Disk
+from assent.workspace.failure import Symlinked
 from assent.workspace.folders import Folders
 from assent.workspace.states import CHUNK, READ
 
@@ -98,7 +99,7 @@ class Slots:
         for path in (*reversed(ancestors(folder)), folder):
             try:
                 found = self._disk.stat(self._folders.open(path))
-            except (FileNotFoundError, NotADirectoryError):
+            except (FileNotFoundError, NotADirectoryError, Symlinked):
                 break  # a folder to be made inherits, too
         return found.st_gid if found.st_mode & S_ISGID else -1
 

@@ -135,18 +135,18 @@ class States:
         known = self._digests.recall(found)
         if known is not None:
             return known
-        began = self._digests.now()
+        began, disk = self._digests.now(), self._disk
         size = found.st_size
         fd = self._opened(name, at)
         try:
-            chunk = self._disk.read(fd, size + 1 if size < CHUNK else CHUNK)
+            chunk = disk.read(fd, size + 1 if size < CHUNK else CHUNK)
             if len(chunk) == size:
-                digest = sha256(chunk)
+                digest = hashlib.sha256(chunk).hexdigest()
             else:
                 digest, size = self._hash(fd, chunk, size)
-            now = self._disk.stat(fd)
+            now = disk.stat(fd)
         finally:
-            self._disk.close(fd)
+            disk.close(fd)
         if size != found.st_size or not _is_same(now, found):
             raise _Moving
         self._digests.remember(found, digest, began)

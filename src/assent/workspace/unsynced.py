@@ -3,6 +3,7 @@
 import errno
 
 from assent.workspace.disk import Disk
+from assent.workspace.failure import Symlinked
 from assent.workspace.folders import Folders
 from assent.workspace.states import READ
 
@@ -10,8 +11,11 @@ from assent.workspace.states import READ
 # many, although it also waits for what others wrote.
 FEW = 16
 
-# Not there any more, not readable, or not a thing that this file system can flush by itself.
-_NOT_BY_NAME = (errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EPERM, errno.EINVAL)
+# Not there any more, a symlink by now, not readable, or not a thing that this file system can
+# flush by itself.
+_NOT_BY_NAME = (
+    errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM, errno.EINVAL
+)  # fmt: skip
 
 
 class Unsynced:
@@ -86,6 +90,6 @@ class Unsynced:
                 device = self._folders.device(folder)
                 if device not in done:
                     self._disk.syncfs(self._folders.open(folder))
-            except (FileNotFoundError, NotADirectoryError):
+            except (FileNotFoundError, NotADirectoryError, Symlinked):
                 continue  # gone since, and its entry with it: the folder above is noted too
             done.add(device)

@@ -28,8 +28,8 @@ def check_kind(file: FilePatch, before: FileState) -> None:
 
 
 def mode_of(file: FilePatch, before: FileState | None) -> int:
-    """Returns the new mode; of git's two, only whether a file can be run counts."""
-    bits = None if file.new_mode is None else file.new_mode & 0o7777
+    """Returns the new mode, with no more rights than git gives; of its two, only x counts."""
+    bits = None if file.new_mode is None else file.new_mode & EXECUTABLE
     if before is None or before.kind == "link":
         return PLAIN if bits is None else bits
     if bits is None or file.old_mode == file.new_mode:

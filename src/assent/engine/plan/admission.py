@@ -33,7 +33,10 @@ class Admission:
                 self._check_command(segment[0], so_far)
             so_far += segment
             check_tree(so_far, files.is_file, files.below)
-        check_disk(plan, first_files(plan), files)
+        try:
+            check_disk(plan, first_files(plan), files)
+        except Drift as drift:
+            raise made_elsewhere(drift) from None
 
     def _check_path(self, path: bytes) -> None:
         refuse_ours(path, self._place.plan_dir, self._place.private)
@@ -51,6 +54,12 @@ class Admission:
         try:
             checked(command, Overlay(self._doors.files, self._doors.blobs, before))
         except NotFound as error:
-            raise Drift(error.message) from None
+            raise made_elsewhere(Drift(error.message)) from None
         except UsageError as error:
             raise Refused(error.message) from None
+
+
+def made_elsewhere(drift: Drift) -> Drift:
+    """Returns the same refusal, of a plan that only those who made it can change."""
+    told = f"{drift.message} The plan has to be made anew where it was made, on the files of here."
+    return Drift(told, "assent propose --portable --out FILE")

@@ -66,6 +66,7 @@ class Bundles:
         self._reviews = reviews
         self._workspaces = Workspaces(doors, place)
         self._admission = Admission(doors, place)
+        self.file = "FILE"  # how a person types the name of what a bundle came in, once known
 
     def pack(self, record: PlanRecord) -> Bundle:
         """Returns a proposed portable plan with every content it names, signed by who asks."""
@@ -154,17 +155,18 @@ class Bundles:
         fits = named == (plan.content_hash, plan.operations_hash, plan.digest)
         if not fits or approval.plan_id != bundle.origin.plan_id:
             told = f"The approval is for {approval.digest[:12]}…, not for what is in the bundle."
-            return OtherDigest(told, "assent review FILE")
+            return OtherDigest(told, f"assent review {self.file}")
+        again = f"assent approve {self.file}"
         signed = (approval.key, signed_bytes(approval), approval.signature)
         if not self._doors.keys.verify(*signed):
-            return Refused("The approval's signature does not verify.", "assent approve FILE")
+            return Refused("The approval's signature does not verify.", again)
         if not self._doors.signer.verify(*signed) and not self._doors.keys.trusted(approval.key):
             told = f"The approval is signed with {approval.key}, which is not trusted here."
             return Untrusted(told, "assent keys list")
         if self._doors.store.streams(spent_stream(approval.id)):
-            return Spent("The approval was used on this machine.", "assent approve FILE")
+            return Spent("The approval was used on this machine.", again)
         if expired(approval, now):
-            return Expired(_outdated(approval, now), "assent approve FILE")
+            return Expired(_outdated(approval, now), again)
         return self._dependent(bundle, approval.key)
 
     def _append(self, bundle: Bundle, event: PlanApproved | PlanDeclined) -> None:
@@ -174,7 +176,7 @@ class Bundles:
 
     def _fitting(self, bundle: Bundle) -> Approval:
         """Returns the first approval that counts, or says why the newest one does not."""
-        error: AssentError = NotApproved("Nobody has approved it.", "assent approve FILE")
+        error: AssentError = NotApproved("Nobody has approved it.", f"assent approve {self.file}")
         for approval in bundle.approvals:
             refused = self.refusal(bundle, approval)
             if refused is None:

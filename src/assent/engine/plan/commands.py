@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from assent.core.errors import NotFound, Refused, UsageError
+from assent.core.errors import AssentError, NotFound, Refused, UsageError
 from assent.core.operation import RunCommand
-from assent.core.paths import one_line, parent
+from assent.core.paths import one_line, parent, shown
 from assent.core.variables import refuse_variables
 from assent.engine.doors import Doors
 from assent.tools.looking.overlay import Overlay
@@ -32,7 +32,14 @@ def checked(command: RunCommand, draft: Overlay) -> RunCommand:
 
 def folder_of(typed: bytes, doors: Doors) -> bytes:
     """Returns the workspace path of a folder that a person typed; refuses one outside."""
-    return parent(doors.files.locate(typed.rstrip(b"/") + b"/x")) if typed else b""
+    if not typed:
+        return b""
+    inside = typed.rstrip(b"/") + b"/x"
+    try:
+        return parent(doors.files.locate(inside))
+    except AssentError as error:  # it names what nobody typed
+        told = error.message.replace(shown(inside), shown(typed))
+        raise type(error)(told, error.next) from error
 
 
 def _check_words(command: RunCommand) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from assent.core.approval import Approval, Approver, signed_bytes
+from assent.core.approval import LONGEST_S, Approval, Approver, signed_bytes
 from assent.core.commit import commit_command, title_of, without_commit
 from assent.core.errors import (
     BadPlan,
@@ -31,6 +31,7 @@ from assent.engine.plan.independence import check_independent
 from assent.engine.plan.notes import check_note
 from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
+from assent.engine.run.takeback import Takeback
 from assent.execute.check import check_disk, first_files
 from assent.views.review import Review
 
@@ -98,8 +99,7 @@ class Consents:
 
     def proposal(self, plan: Plan) -> PlanProposed:
         """Keeps the plan as a blob and returns the event that names it."""
-        frozen, _ = self._doors.blobs.keep([msgspec.json.encode(plan)])
-        self._doors.blobs.flush()
+        frozen = self._plans.ledger().keep_plan(plan)
         return PlanProposed(plan.digest, plan.content_hash, plan.operations_hash, frozen)
 
     def approve(
@@ -143,7 +143,7 @@ class Consents:
         """Makes the signed record of a yes, with the setting's expiry unless another is wanted."""
         clock = self._doors.clock
         seconds = self._place.expires_s if expires_s is None else expires_s
-        expires_at = clock.later(seconds) if seconds else ""
+        expires_at = clock.later(min(seconds, LONGEST_S)) if seconds else ""
         approval = Approval(
             clock.new_id(),
             plan_id,
@@ -189,7 +189,8 @@ class Consents:
             )
         again = f"assent approve --digest {record.digest}"
         if record.state is State.COMPLETED:
-            again = "assent undo"
+            back = Takeback(self._doors, self._plans.ledger())
+            again = back.again(record.runs[-1].run) or "assent undo"
         if fitting[-1].run:
             raise Spent(f"The approval was used by run {fitting[-1].run}.", again)
         raise Expired(f"The approval expired at {fitting[-1].approval.expires_at}.", again)

@@ -26,6 +26,7 @@ class Ledger:
     def __init__(self, doors: Doors, workspace: str) -> None:
         self._doors = doors
         self.workspace = workspace
+        self._frozen: tuple[str, Plan | None] = "", None  # the last one kept or read, by its blob
 
     def stream(self, plan_id: str) -> str:
         return f"plan/{self.workspace}/{plan_id}"
@@ -111,9 +112,20 @@ class Ledger:
         self._doors.blobs.flush()
         return draft
 
+    def keep_plan(self, plan: Plan) -> str:
+        """Keeps a plan as a blob, from now on frozen, and returns its name."""
+        frozen, _ = self._doors.blobs.keep([msgspec.json.encode(plan)])
+        self._doors.blobs.flush()
+        self._frozen = frozen, plan
+        return frozen
+
     def plan(self, note: PlanRecord | RunNote) -> Plan:
         """Returns a frozen plan, or the one of a run, checked against the digest that names it."""
-        plan = _decode_plan(self._doors.blobs.read(note.frozen))
+        content = self._doors.blobs.read(note.frozen)  # it is what its name says, or an error
+        name, plan = self._frozen
+        if plan is None or name != note.frozen:
+            plan = _decode_plan(content)
+            self._frozen = note.frozen, plan
         if plan.digest != note.digest:
             raise StoreError(
                 f"The stored plan does not fit its digest {note.digest[:12]}…; nothing was used.",

@@ -76,5 +76,5 @@ class PackedFiles:
     def facts(self, path: bytes) -> Facts:
         return Facts()
 
-    def listing(self, limit: int) -> dict[bytes, tuple[int, ...]] | None:
+    def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
         return None

@@ -6,7 +6,7 @@ import msgspec
 
 from assent.core.digest import operation_ids, sha256
 from assent.core.draft import check_tree
-from assent.core.errors import AssentError, Drift, IllegalStep, Impossible, NotFound
+from assent.core.errors import AssentError, Drift, IllegalStep, NotFound
 from assent.core.event import DraftChanged, Event, PlanRebased
 from assent.core.hook import PLAN_PROPOSED
 from assent.core.lifecycle import Moment, State, advance
@@ -44,6 +44,11 @@ class Rebase(msgspec.Struct, frozen=True):
     def operations(self) -> tuple[Operation, ...]:
         """What is staged then."""
         return tuple(op for _, op in self.fates if op is not None)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left to do: the files hold all of it. The plan stays as it is."""
+        return bool(self.fates) and not self.operations
 
     @property
     def outcomes(self) -> tuple[tuple[Operation, Operation | None], ...]:
@@ -94,11 +99,8 @@ class Rebasing:
         if now.conflicts:
             raise _unfit(map(told, now.conflicts))
         found = Rebase(record, fates, was, None, relied_on, tuple(now.made.values()))
-        if fates and not found.operations:
-            raise Impossible(
-                "Everything that the plan would do is there already; nothing was changed.",
-                "assent plan delete",
-            )
+        if found.is_empty:
+            return found
         self._check(found)
         return msgspec.structs.replace(found, plan=self._frozen(found)) if was else found
 
@@ -108,7 +110,7 @@ class Rebasing:
         All of it is one transaction, which a change of the plan meanwhile refuses.
         """
         record, ledger = rebase.record, self._plans.ledger()
-        if not rebase.differs:
+        if rebase.is_empty or not rebase.differs:
             return record
         for content in rebase.contents:
             self._contents.keep([content])

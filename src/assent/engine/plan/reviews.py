@@ -1,7 +1,10 @@
 """Reviews: gathers everything a person has to see before a yes, from exactly the bytes hashed."""
 
+from functools import cached_property
+
 import msgspec
 
+from assent.core.changes import Coverage
 from assent.core.errors import AssentError, BadPlan
 from assent.core.lifecycle import State
 from assent.core.operation import (
@@ -14,15 +17,20 @@ from assent.core.operation import (
     footprint,
     reversibility,
 )
-from assent.core.paths import name, parent, shown
+from assent.core.paths import ancestors, name, parent, shown
 from assent.core.plan import Plan, Scope, declared_scope
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
+from assent.engine.plan.drifting import drifted, drifted_if_cheap
 from assent.engine.plan.plans import Plans
+from assent.engine.run.recording import Recorder
+from assent.engine.run.takeback import Takeback
 from assent.engine.run.undoing import Undo
 from assent.ports import Facts
 from assent.views.commands import remarks
+from assent.views.coverage import uncovered
 from assent.views.diff import LIMIT, operation_diff
+from assent.views.drifted import REBASE, Drifted
 from assent.views.foreseen import foreseen, line_of
 from assent.views.lookalike import NOBODY, Siblings, skeletons
 from assent.views.review import OperationReview, Review
@@ -54,7 +62,16 @@ class Reviews:
         review = self._review(undo.source, undo.plan, undo.plan.digest)
         state, verb = State.AWAITING_APPROVAL, "redo" if undo.extent.again else "undo"
         name = f"{verb} of {review.name}"
-        return msgspec.structs.replace(review, name=name, state=state, path=b"")
+        return msgspec.structs.replace(review, name=name, state=state, path=b"", next="")
+
+    def drifted(self, record: PlanRecord) -> tuple[Drifted, ...]:
+        """Returns the files that a proposed plan no longer finds as it saw them, if few and small.
+
+        It is for those who only want to know where things stand; a yes and a build look at all.
+        """
+        if record.state is not State.AWAITING_APPROVAL:
+            return ()
+        return drifted_if_cheap(self._plans.ledger().plan(record), self._doors.files)
 
     def approved_text(self, record: PlanRecord) -> bytes:
         """Returns the text that was last approved, else proposed, else written."""
@@ -78,6 +95,8 @@ class Reviews:
         prose = bool(digest) and plan.prose and not record.undoes
         awaited = record.state is State.AWAITING_APPROVAL
         approved = awaited and record.usable(self._doors.clock.now()) is not None
+        here = awaited and digest == record.digest and not record.imported
+        changed = drifted(plan, self._doors.files) if here else ()
         return Review(
             record.plan_id,
             record.session,
@@ -94,9 +113,18 @@ class Reviews:
             tuple(around.review(i, op) for i, op in zip(ids, plan.operations, strict=True)),
             (*(scope_risks(plan.scope) if prose else ()), *text_risks(plan.text)),
             prose,
-            f"assent build --plan {record.plan_id}" if record.imported and approved else "",
+            REBASE if changed else self._next(record, approved=approved),
             record.expires_at if approved else "",
+            drifted=changed,
         )
+
+    def _next(self, record: PlanRecord, *, approved: bool) -> str:
+        """Returns what to type next where the state alone does not say it."""
+        if record.imported and approved:
+            return f"assent build --plan {record.plan_id}"
+        if record.state is not State.COMPLETED or not record.runs:
+            return ""
+        return Takeback(self._doors, self._plans.ledger()).again(record.runs[-1].run)
 
 
 class _Around:
@@ -128,8 +156,20 @@ class _Around:
         read, root = self._doors.read_line, shown(self._place.root)
         line = read(line_of(op)) if read else None
         look = RiskInput(scope=self._scope, line=line, root=root)
-        told = remarks(op, foreseen(op, line, root), self._place.bounds.file >> 20)
-        return OperationReview(identity, op, reversibility(op), risks(op, look), remarks=told)
+        held = self._doors.rules.held(line_of(op))
+        bounds = self._place.bounds
+        seen = foreseen(op, line, root)
+        told = remarks(op, seen, bounds.file >> 20, held)
+        told = (*told, *uncovered(op, bounds, self._coverage))
+        back, codes = reversibility(op), risks(op, look)
+        return OperationReview(identity, op, back, codes, remarks=told, unclear=seen.unclear)
+
+    @cached_property
+    def _coverage(self) -> Coverage:
+        """How far a record would reach now, where a command may still begin."""
+        if self._over or self._doors.files.stamps(b"") is None:
+            return Coverage()
+        return Recorder(self._doors.files, self._doors.blobs, self._place).coverage()
 
     def _contents(self, op: FileOperation) -> tuple[bytes | None, bytes | None]:
         """Returns old and new content where they are small enough to be shown."""
@@ -165,15 +205,26 @@ class _Around:
         folder = parent(new)
         if folder not in self._siblings:
             prefix = folder + b"/" if folder else b""
-            there = self._doors.files.names(folder)
+            # Where a file or symlink becomes the folder, nobody is there yet.
+            new_one = not self._going.isdisjoint((folder, *ancestors(folder)))
+            there = [] if new_one else self._names(folder)
             staying = {sibling for sibling in there if prefix + sibling not in self._going}
             self._siblings[folder] = skeletons(staying | self._coming[folder])
         return self._siblings[folder]
 
+    def _names(self, folder: bytes) -> list[bytes]:
+        try:
+            return self._doors.files.names(folder)
+        except (OSError, AssentError):  # a symlink, perhaps: none is followed
+            return []
+
     def _facts(self, op: Operation) -> Facts:
-        if isinstance(op, WriteFile) and op.before is not None:
+        if not isinstance(op, WriteFile) or op.before is None:
+            return Facts()
+        try:
             return self._doors.files.facts(op.path)
-        return Facts()
+        except (OSError, AssentError):  # something else stands there now; that is said elsewhere
+            return Facts()
 
 
 def _scope_if_readable(text: bytes) -> Scope:

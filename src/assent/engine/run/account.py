@@ -5,15 +5,27 @@ from typing import Final
 
 import msgspec
 
-from assent.core.changes import Changes
+from assent.core.changes import Changes, Why
 from assent.core.course import UNKNOWN, Course, course, ran, turned_at, well
 from assent.core.deeds import Deed, Ordered, gaps
 from assent.core.errors import AssentError
-from assent.core.journal import Aborted, Conflict, Entry, Finished, Halted, Outcome, Ran, Result
+from assent.core.journal import (
+    Aborted,
+    Conflict,
+    Entry,
+    Finished,
+    Halted,
+    Outcome,
+    Ran,
+    Recovering,
+    Result,
+    Running,
+)
 from assent.core.masking import masked
 from assent.core.operation import Operation, RunCommand
 from assent.core.paths import one_line, shown
 from assent.core.plan import Plan
+from assent.core.quoting import shell_line
 from assent.core.results import run_results
 from assent.engine.run.deeds import command_words
 from assent.execute.turning import read_backs, read_changes
@@ -22,6 +34,11 @@ from assent.ports import Blobs
 TAIL: Final = 5  # lines of a failed command's output that are told
 WIDTH: Final = 200
 NAMED: Final = 20  # files that are told
+_UNFORESEEN: Final[tuple[Why, ...]] = ("too many", "odd")
+MOVE_ASIDE: Final = (
+    "A roll-back puts all of that back, also what you changed yourself: copy aside first what you "
+    "want to keep."
+)
 
 
 class Account(msgspec.Struct, frozen=True):
@@ -40,7 +57,8 @@ def account(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Account:
     told = [f"{shown(abort.path)}: {abort.reason}." for abort in aborts]
     if isinstance(last, Finished):
         kept = [f"Kept, because it exists nowhere else: {shown(p)}" for p in last.kept]
-        more = _uncovered(plan, entries, blobs) if last.outcome == "rolled_back" else ()
+        back = last.outcome == "rolled_back"
+        more = (_uncovered if back else _unrecorded)(plan, entries, blobs)
         notes = _once(*told, *kept, *more)
         return Account(last.outcome, last.results, notes, _exits(plan, entries))
     backs = read_backs(entries, blobs)
@@ -49,7 +67,7 @@ def account(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Account:
     notes = _once(*told, *_stops(plan.operations, entries, now))
     if any(isinstance(op, RunCommand) for op in plan.operations):
         said = _said(entries, blobs)
-        taken = _taken_for_its_work(entries, blobs)
+        taken = (*_taken_for_its_work(entries, blobs), *_not_obeyed(entries))
         notes = (*notes, *said, *taken, *_uncovered(plan, entries, blobs), *_ways(now))
     return Account("needs_you", found, notes, _exits(plan, entries))
 
@@ -59,7 +77,8 @@ def _exits(plan: Plan, entries: Sequence[Entry]) -> tuple[int | None, ...]:
     ends = ran(entries)
     if not ends:
         return ()
-    return tuple(ends[at][-1].code if at in ends else None for at in range(len(plan.operations)))
+    codes = {at: each[-1].code for at, each in ends.items() if each[-1].cut != UNKNOWN}
+    return tuple(codes.get(at) for at in range(len(plan.operations)))
 
 
 def _stops(operations: Sequence[Operation], entries: Sequence[Entry], now: Course) -> Iterator[str]:
@@ -103,6 +122,22 @@ def _taken_for_its_work(entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]
         named = ", ".join(one_line(path) for path in sorted(paths)[:NAMED])
         more = f", and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
         yield f"Changed since that command began, and taken for its work: {named}{more}."
+        yield from () if turned_at(entries) < len(entries) else (MOVE_ASIDE,)
+
+
+def _not_obeyed(entries: Sequence[Entry]) -> Iterator[str]:
+    """Says which word was given before anybody could know what it would be about."""
+    began = [at for at, entry in enumerate(entries) if isinstance(entry, Running)]
+    for entry in entries[began[-1] + 1 :] if began else ():
+        match entry:
+            case Recovering("resume" | "roll_back" as way):
+                given = way.replace("_", "-")
+                yield f"--{given} was not done: look at this first, and then say it again."
+                return
+            case Recovering() | Ran(cut="unknown"):
+                continue
+            case _:
+                return
 
 
 def _uncovered(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
@@ -112,10 +147,23 @@ def _uncovered(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[s
         op = plan.operations[index]
         assert isinstance(op, RunCommand), "only commands run"
         if op.undo and turned and not well(ends[-1]):
-            undo = one_line(b" ".join(op.undo))
+            undo = shell_line(op.undo)
             yield f"Not run, because the command may not have done its work: $ {undo}."
         for gap in gaps([_deed(index, op, _changes(end, blobs)) for end in ends]):
             yield f"Not covered by a roll-back: {gap.line}."
+
+
+def _unrecorded(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
+    """Warns where commands met more than could be recorded, whatever a review had foreseen."""
+    for index, ends in ran(entries).items():
+        op = plan.operations[index]
+        if not isinstance(op, RunCommand) or op.undo or op.profile == "commit":
+            continue
+        for changes in (_changes(end, blobs) for end in ends):
+            left = tuple(one for one in changes.skipped if one.why in _UNFORESEEN)
+            ordered = Ordered(command_words(op), None, left, changes.known)
+            for gap in gaps([Deed("", index, "", (), ordered)]):
+                yield f"An undo will not cover it: {gap.line}."
 
 
 def _changes(ended: Ran, blobs: Blobs) -> Changes:
@@ -133,6 +181,13 @@ def _deed(index: int, op: RunCommand, changes: Changes) -> Deed:
 
 def _ways(now: Course) -> tuple[str, ...]:
     """Names the three ways on, each as what can be typed."""
+    if undo := _undo_that_waits(now):
+        again = f"runs $ {undo} again; no file is put back until it succeeds"
+        return (
+            f"assent recover --resume: {again}.",
+            f"assent recover --roll-back: {again}.",
+            "assent recover --accept: keeps everything as it stands now, and does not run it.",
+        )
     if now.back is not None:
         resume = "goes on taking it back, as far as nobody else's change is in the way"
     elif now.phase != "files" and now.span.command:
@@ -144,6 +199,13 @@ def _ways(now: Course) -> tuple[str, ...]:
         "assent recover --roll-back: takes back what this run did and is recorded.",
         "assent recover --accept: keeps everything as it stands now.",
     )
+
+
+def _undo_that_waits(now: Course) -> str:
+    """Returns the command on the way back that a run stopped at, on one line."""
+    stopped = now.back is not None and now.phase == "failed" and now.at < len(now.spans)
+    command = now.span.command if stopped else None
+    return command_words(command) if command else ""
 
 
 def _once(*notes: str) -> tuple[str, ...]:

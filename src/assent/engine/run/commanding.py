@@ -4,19 +4,23 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from assent.core.changes import Changes
+from assent.core.changes import Changes, Left
 from assent.core.commit import commit_words, is_commit
-from assent.core.errors import Refused
+from assent.core.errors import Refused, Unsettled
 from assent.core.operation import RunCommand
 from assent.core.paths import ancestors, normal, one_line
 from assent.core.process import Chunk, Ended, Errand, Hold, Limits
 from assent.core.variables import refuse_variables
-from assent.engine.doors import Place
+from assent.engine.doors import NoRules, Place
 from assent.engine.plan.commands import LONGEST_S
 from assent.engine.run.committing import Committing
 from assent.engine.run.recording import Recorder
-from assent.ports import Blobs, Files, Process
+from assent.ports import Blobs, Files, Process, Rules
+from assent.views.commands import brief
+from assent.views.foreseen import line_of
+from assent.views.visible import visible_line
 
+NO_RULES: Final = NoRules()
 PROCESSES, MEMORY = 1024, 8 << 30  # builds and tests need more than looking around
 OUTPUT: Final = 1 << 30  # what is kept of it is bounded elsewhere
 
@@ -24,18 +28,28 @@ OUTPUT: Final = 1 << 30  # what is kept of it is bounded elsewhere
 class ProcessCommander:
     """Implements ports.Commander for one workspace."""
 
-    def __init__(self, process: Process, files: Files, blobs: Blobs, place: Place) -> None:
+    def __init__(
+        self,
+        process: Process,
+        files: Files,
+        blobs: Blobs,
+        place: Place,
+        rules: Rules = NO_RULES,
+    ) -> None:
+        """`process` holds programs to the fence that rules make; `rules` judge the line itself."""
         self._process = process
+        self._rules = rules
         self._files = files
         self._root = place.root
         self._recorder = Recorder(files, blobs, place)
         self._committing = Committing(process, files, place.root)
 
-    def check(self, command: RunCommand) -> None:
+    def check(self, command: RunCommand, paths: Sequence[bytes] = ()) -> None:
         """Refuses a command that could not run as its plan says, before anything is done."""
         _check_words(command)
         refuse_variables(command.env)
         self._check_folder(command.cwd)
+        self._check_rules(command)
         if command.profile == "unconfined":
             return
         standing = self._process.standing()
@@ -46,19 +60,27 @@ class ProcessCommander:
                 standing.next or "assent doctor",
             )
         if command.profile == "commit":
-            self._check_commit(command)
+            self._check_form(command)
+            self._committing.check(paths)
+
+    def check_at_rest(self) -> None:
+        """Refuses to judge what a command did, or to run it again, while it still runs (law 6)."""
+        if alive := self._process.outlived():
+            raise Unsettled(
+                f"It still runs: {alive}, of a command without the sandbox that was cut off here. "
+                "Nothing was changed; end it or wait for its end, and try again.",
+                "assent recover",
+            )
 
     def record(self) -> str:
         return self._recorder.keep(self._recorder.take())
 
-    def run(
-        self, command: RunCommand, digest: str, paths: Sequence[bytes]
-    ) -> Iterator[Chunk | Ended]:
+    def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
         self._check_folder(command.cwd)
         limits = Limits(command.timeout, OUTPUT, PROCESSES, MEMORY)
         if command.profile == "commit":
             self._check_form(command)
-            return self._committing.run(commit_words(command, digest), paths, limits)
+            return self._committing.run(commit_words(command, digest), left, limits)
         errand = Errand(
             os.fsdecode(command.script),
             command.argv,
@@ -87,9 +109,16 @@ class ProcessCommander:
         if self._files.is_file(folder):
             raise Refused(f"{one_line(folder)} is a file; a command runs in a folder.")
 
-    def _check_commit(self, command: RunCommand) -> None:
-        self._check_form(command)
-        self._committing.check()
+    def _check_rules(self, command: RunCommand) -> None:
+        """Refuses what a rule denies, whoever agreed to it; the commit is the person's setting."""
+        if command.profile == "commit":
+            return
+        if denial := self._rules.held(line_of(command)).denial:
+            why = visible_line(denial)
+            raise Refused(
+                f"The plan's command {brief(command)} does not run: {why} Nothing was changed.",
+                "assent rules list",
+            )
 
     def _check_form(self, command: RunCommand) -> None:
         if not is_commit(command):

@@ -9,25 +9,25 @@ from typing import Final
 
 import msgspec
 
-from assent.core.changes import Changes, encoded
-from assent.core.errors import AssentError, Refused
+from assent.core.changes import Changes
+from assent.core.errors import AssentError, Refused, StoreError
 from assent.core.event import CommandEnded, CommandStarted
 from assent.core.journal import finished
-from assent.core.operation import FileState, footprint
-from assent.core.paths import normal, one_line, shown
+from assent.core.paths import normal, shown
 from assent.core.permit import PermitSource
 from assent.core.process import Chunk, Ended, Errand, Limits
 from assent.core.session import SessionRecord
 from assent.core.tool import Command, Outcome
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.ledger import Ledger
-from assent.engine.run.recording import Recorder, Snapshot
+from assent.engine.run.deeds import Deeds
+from assent.engine.run.ends import MOST_NAMED, TOLD, UNSEEN, Change, end, in_words, listed, since
+from assent.engine.run.recorded import Snapshot
+from assent.engine.run.recording import Recorder
 from assent.engine.run.runs import Runs
 from assent.ports import Process
 from assent.tools.looking.commands import gathered
 
-MOST_NAMED: Final = 100  # changed files that the record names
-_TOLD: Final = 20  # changed files that the model is told
 _PROCESSES, _MEMORY = 1024, 8 << 30  # builds and tests need more than looking around
 _NOT_RUN: Final = Ended(126, "start")
 _STOPPED: Final = Ended(130, "interrupted")
@@ -36,16 +36,13 @@ _FREED: Final = (
     "Git's own files cannot change in the sandbox, so adding and committing fail there; the person "
     'can answer "without the sandbox" where they are asked, or do it themselves.'
 )
-REPOSITORY: Final = (
-    " It made a repository: git does there what its settings say, so the person should look at "
-    "them before they use it."
-)
 UNKNOWN: Final = (
     "It began and its end is not on record: whether it did anything is not known. Look at the "
     "files before you run it again."
 )
 
 Running = Generator[Chunk, None, Outcome]
+Seen = tuple[tuple[Change, ...] | None, str]  # what changed, and why that could not be recorded
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -58,13 +55,6 @@ class Order(msgspec.Struct, frozen=True):
     detail: str
     confined: bool = True
     seconds: float = 120  # the person's limit; the call may want less
-
-
-class Change(msgspec.Struct, frozen=True):
-    """A file that is other than before: new, changed or gone."""
-
-    path: bytes
-    how: str
 
 
 class Commands:
@@ -92,6 +82,15 @@ class Commands:
         ledger = self._runs.ledger()
         return ledger.book().command if ledger.workspace else None
 
+    def unseen(self, session: str, call: str) -> str:
+        """Says what is known of the command of a call if it began and nobody saw its end."""
+        commands = Deeds(self._doors, self._runs.ledger()).commands
+        own = [c for c in commands if (c.started.session, c.started.call) == (session, call)]
+        last = own[-1].ended if own else CommandEnded("", 0)
+        if last is None:
+            return UNKNOWN
+        return f"{UNKNOWN} {since(last)}" if last.cut == UNSEEN.cut else ""
+
     def _check(self, order: Order) -> None:
         if order.session.mode == "plan":
             raise Refused("In plan mode only commands that read run. Nothing was run.")
@@ -101,7 +100,7 @@ class Commands:
 
     def _recorded(self, ledger: Ledger, order: Order, process: Process) -> Running:
         before = self._recorder.take()
-        begun = self._begun(order)
+        begun = self._begun(order, self._recorder.keep(before))
         self._append(ledger, begun)
         parts: list[Chunk] = []
         ended = _STOPPED
@@ -112,14 +111,12 @@ class Commands:
                     continue
                 parts.append(part)
                 yield part
-        except AssentError:
+        except Refused:
             ended = _NOT_RUN
             raise
         finally:
-            found = Changes() if ended is _NOT_RUN else self._found(before)
-            changes = _listed(found)
-            self._append(ledger, _end(begun.id, ended, changes, self._kept(found)))
-        return _outcome(order, begun.id, (parts, ended), changes)
+            seen = self._close(ledger, begun, ended, before)
+        return _outcome(order, begun.id, (parts, ended), seen)
 
     def _parts(self, order: Order, process: Process) -> Iterator[Chunk | Ended]:
         command = order.command
@@ -129,7 +126,7 @@ class Commands:
         errand = Errand(command.line)
         yield from process.perform(errand, folder, limits, confined=order.confined)
 
-    def _begun(self, order: Order) -> CommandStarted:
+    def _begun(self, order: Order, before: str) -> CommandStarted:
         return CommandStarted(
             self._doors.clock.new_id(),
             order.session.session,
@@ -141,60 +138,36 @@ class Commands:
             order.confined,
             order.session.turns,
             order.session.build,
+            before,
         )
 
     def _append(self, ledger: Ledger, event: CommandStarted | CommandEnded) -> None:
         self._doors.store.append(ledger.permit_batch(ledger.book(), event))
 
-    def _found(self, before: Snapshot) -> Changes:
+    def _close(self, ledger: Ledger, begun: CommandStarted, ended: Ended, before: Snapshot) -> Seen:
+        """Puts an end on record; without what an undo needs it stays open, to be reckoned later."""
         try:
-            return self._recorder.changes(before)
-        except AssentError:  # the end goes on record all the same
-            return Changes(known=False)
-
-    def _kept(self, found: Changes) -> str:
-        """Keeps what an undo rests on; returns its blob, if there is anything to undo or to say."""
-        if not found.known or not (found.operations or found.skipped):
-            return ""
-        digest, _ = self._doors.blobs.keep([encoded(found)])
-        self._doors.blobs.flush()
-        return digest
-
-
-def _listed(found: Changes) -> tuple[Change, ...] | None:
-    """Returns every file that is other than before; None if there are too many files to tell."""
-    if not found.known:
-        return None
-    kept = [
-        Change(path, _how(*states)) for op in found.operations for path, *states in footprint(op)
-    ]
-    skipped = [Change(each.path, each.how) for each in found.skipped]
-    return tuple(sorted((*kept, *skipped), key=lambda change: change.path))
-
-
-def _how(before: FileState | None, after: FileState | None) -> str:
-    return "new" if before is None else "gone" if after is None else "changed"
-
-
-def _end(name: str, ended: Ended, changes: tuple[Change, ...] | None, kept: str) -> CommandEnded:
-    if changes is None:
-        return CommandEnded(name, ended.code, ended.cut)
-    named = tuple(shown(change.path) for change in changes[:MOST_NAMED])
-    more = len(changes) - len(named)
-    return CommandEnded(name, ended.code, ended.cut, named, more, kept)
+            found = Changes() if ended is _NOT_RUN else self._recorder.changes(before)
+            self._append(ledger, end(self._doors.blobs, begun.id, ended, found))
+        except StoreError as error:
+            return None, error.message
+        except AssentError as error:
+            self._append(ledger, CommandEnded(begun.id, ended.code, ended.cut))
+            return None, error.message
+        return listed(found), ""
 
 
 def _outcome(
     order: Order,
     name: str,
     said: tuple[list[Chunk], Ended],
-    changes: tuple[Change, ...] | None,
+    seen: Seen,
 ) -> Outcome:
-    parts, ended = said
+    (parts, ended), (changes, why) = said, seen
     outcome = gathered(iter((*parts, ended)), order.command.line)
     named = None if changes is None else [shown(each.path) for each in changes[:MOST_NAMED]]
     metadata = {**outcome.metadata, "command": name, "changed": named}
-    notes = [in_words(changes), *_hindrances(outcome, ended)]
+    notes = [in_words(changes, why), *_hindrances(outcome, ended)]
     text = "\n".join([outcome.text, *(f"[{note}]" for note in notes)])
     return msgspec.structs.replace(outcome, text=text, metadata=metadata)
 
@@ -205,19 +178,7 @@ def _hindrances(outcome: Outcome, ended: Ended) -> list[str]:
     ruled = ended.code and any(row.endswith(")") for row in ended.closed)
     if not ended.closed or not (told or ruled):
         return []
-    rows, more = ended.closed[:_TOLD], len(ended.closed) - _TOLD
+    rows, more = ended.closed[:TOLD], len(ended.closed) - TOLD
     further = f", and {more} more" if more > 0 else ""
     freed = f" {_FREED}" if ".git" in outcome.text else ""
     return [f"Read-only for this command: {', '.join(rows)}{further}.{freed}"]
-
-
-def in_words(changes: tuple[Change, ...] | None) -> str:
-    """Says which files a command changed."""
-    if changes is None:
-        return "Which files it changed is not known: the workspace has too many to look through."
-    if not changes:
-        return "It changed no files in the workspace."
-    rows = [f"{one_line(each.path)} ({each.how})" for each in changes[:_TOLD]]
-    more = f", and {len(changes) - _TOLD} more" if len(changes) > _TOLD else ""
-    made = [each for each in changes if each.how == "new" and each.path.endswith(b"/.git")]
-    return f"Files: {', '.join(rows)}{more}.{REPOSITORY if made else ''}"

@@ -1,8 +1,9 @@
 """Committing: what of a run's files goes into its commit, and git's steps to get it there.
 
-Only these files are committed, as they stand in the workspace; what a person has staged or changed
-elsewhere stays as it is. New files are made known to git first, because a commit of paths knows no
-others. No filter of git's runs, so files that need one are left to the person.
+Only these files are committed, as the run left them. What a person has staged or changed elsewhere
+stays as it is, and a file with changes of the person's own is not committed for them. New files are
+made known to git first, because a commit of paths knows no others. No filter of git's runs, so
+files that need one are left to the person.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,6 +11,7 @@ from typing import Final
 
 import msgspec
 
+from assent.core.changes import Left
 from assent.core.errors import Refused
 from assent.core.paths import GIT, ancestors, one_line
 from assent.core.process import Chunk, Ended, Errand, Limits, Program
@@ -57,6 +59,7 @@ class _Chosen(msgspec.Struct, frozen=True):
     new: tuple[bytes, ...]
     hidden: tuple[bytes, ...]
     filtered: tuple[bytes, ...]
+    foreign: tuple[bytes, ...]
 
 
 class Committing:
@@ -67,8 +70,11 @@ class Committing:
         self._files = files
         self._root = root
 
-    def check(self) -> None:
-        """Raises Refused where no commit can be made: no repository, nobody's name, no rest."""
+    def check(self, paths: Iterable[bytes] = ()) -> None:
+        """Raises Refused where no commit can be made: no repository, nobody's name, no rest.
+
+        Nor one of files in which the person has something that is not committed.
+        """
         said = self._done((b"git", b"var", b"GIT_COMMITTER_IDENT"))
         if said.ended.code:
             why = one_line(said.errors.strip().splitlines()[-1]) if said.errors.strip() else ""
@@ -81,12 +87,24 @@ class Committing:
                     f"The repository is in the middle of {what}; a commit there is the person's.",
                     "git status",
                 )
+        if own := self._uncommitted(b"HEAD").intersection(paths):
+            raise Refused(
+                f"The plan ends with a commit, and you have changes that are not committed in "
+                f"{_names(sorted(own))} They would be part of it. Nothing was changed.",
+                "git status",
+            )
 
-    def run(
-        self, argv: Sequence[bytes], paths: Iterable[bytes], limits: Limits
-    ) -> Iterator[Chunk | Ended]:
-        """Commits what git sees of these paths; `Ended` comes last. Nothing to commit is fine."""
-        chosen = self._chosen(sorted(set(paths)))
+    def run(self, argv: Sequence[bytes], left: Left, limits: Limits) -> Iterator[Chunk | Ended]:
+        """Commits what git sees of these files; `Ended` comes last. Nothing to commit is fine."""
+        chosen = self._chosen(sorted(left))
+        if why := self._not_ours(chosen, left):
+            yield Chunk(f"Nothing was committed: {why}\n".encode(), error=True)
+            yield Ended(1)
+            return
+        if chosen.foreign:
+            yield Chunk(
+                f"Left out, because another repository has it: {_names(chosen.foreign)}\n".encode()
+            )
         if chosen.hidden:
             yield Chunk(
                 f"Left out, because programs may not read it: {_names(chosen.hidden)}\n".encode()
@@ -103,6 +121,24 @@ class Committing:
             yield Ended(0)
         else:
             yield from self._committed(tuple(argv), chosen, limits)
+
+    def _not_ours(self, chosen: _Chosen, left: Left) -> str:
+        """Says what in these files nobody approved, or the person staged for themselves."""
+        paths = (*chosen.known, *chosen.new)
+        seen = self._files.look(paths)
+        other = [path for path in paths if seen[path] != left[path]]
+        if other:
+            return f"somebody else changed {_names(other)} Look at it, and commit by hand."
+        staged = sorted(self._uncommitted(b"--cached").intersection(paths))
+        if staged:
+            return f"you have staged something of your own in {_names(staged)}"
+        return ""
+
+    def _uncommitted(self, against: bytes) -> set[bytes]:
+        """Returns the tracked files that differ from the last commit; staged, or as they stand."""
+        words = (b"diff", against, b"--name-only", b"--no-renames", b"--no-ext-diff", b"-z", b"--")
+        said = self._looked(words, fine=(0, 128))  # 128: there is no commit yet
+        return {path for path in said.output.split(b"\0") if path}
 
     def _committed(
         self, argv: tuple[bytes, ...], chosen: _Chosen, limits: Limits
@@ -138,7 +174,10 @@ class Committing:
         new = [path for path in seen if path not in tracked and self._files.is_file(path)]
         new = self._unignored(new)
         gone = [path for path in ours if path in tracked and path not in seen]
-        return _Chosen(tuple(known), tuple(new), tuple(gone), tuple(self._filtered([*known, *new])))
+        filtered = tuple(self._filtered([*known, *new]))
+        own = set(ours)
+        others = tuple(path for path in paths if path not in own)
+        return _Chosen(tuple(known), tuple(new), tuple(gone), filtered, others)
 
     def _tracked(self) -> tuple[set[bytes], set[bytes]]:
         """Returns the files that git knows, and the other repositories that it knows."""

@@ -6,15 +6,16 @@ from functools import cached_property
 import msgspec
 
 from assent.core.changes import Changes, decoded
-from assent.core.course import turned_at
+from assent.core.course import ran, turned_at
 from assent.core.deeds import Deed, Ordered, merged
 from assent.core.digest import operation_ids
 from assent.core.errors import AssentError
 from assent.core.event import CommandEnded, CommandStarted
-from assent.core.journal import Entry, Finished, Ran, Result, Running
+from assent.core.journal import Entry, Finished, Result, Running
 from assent.core.operation import Operation, RunCommand
-from assent.core.paths import one_line, typed_line
+from assent.core.paths import shown, typed_line
 from assent.core.permit_book import PermitRun
+from assent.core.quoting import script_line, shell_line
 from assent.core.record import PlanRecord, RunNote
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
@@ -154,10 +155,11 @@ class Deeds:
 
     def _of_plan(self, deed: Deed, op: RunCommand, entries: Sequence[Entry]) -> Deed:
         there = entries[: turned_at(entries)]  # on the way back, other operations are counted
-        ran = [entry for entry in there if isinstance(entry, Ran) and entry.index == deed.index]
+        ends = ran(entries).get(deed.index, ())
         began = [e for e in there if isinstance(e, Running) and e.index == deed.index]
-        unseen = [_UNKNOWN] if len(began) > len(ran) else []
-        changes = merged([*[self.changes(entry.changes) for entry in ran], *unseen])
+        unseen = [_UNKNOWN] if len(began) > len(ends) else []
+        told = [self.changes(end.changes) if end.changes else _UNKNOWN for end in ends]
+        changes = merged([*told, *unseen])
         ordered = Ordered(
             command_words(op), op, changes.skipped, changes.known, op.profile != "unconfined"
         )
@@ -180,4 +182,4 @@ def command_words(op: RunCommand) -> str:
     """Returns a command on one line; a commit has one fixed form that nobody needs to read."""
     if op.profile == "commit":
         return "git commit"
-    return one_line(b" ".join(op.argv) if op.argv else op.script)
+    return shell_line(op.argv) if op.argv else typed_line(script_line(shown(op.script)))

@@ -2,8 +2,10 @@
 
 from assent import __version__
 from assent.core.approval import Approval, signed_bytes
+from assent.core.changes import Changes
 from assent.core.errors import NotFound, Refused, Unsettled, Untrusted
 from assent.core.evidence import (
+    ACCEPTED,
     Statement,
     approval_fact,
     envelope_bytes,
@@ -14,13 +16,16 @@ from assent.core.evidence import (
     read_statement,
     statement_bytes,
     subject_of,
+    uncovered_fact,
 )
-from assent.core.journal import Finished, started
+from assent.core.journal import Finished, Ran, started
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord, RunNote
+from assent.core.vouched import vouched, was_accepted
 from assent.engine.doors import Doors
 from assent.engine.plan.plans import Plans
 from assent.engine.run.deeds import Deeds
+from assent.execute.turning import read_backs
 
 RECOVER = "assent recover"
 
@@ -42,21 +47,27 @@ class Evidences:
         last = entries[-1] if entries else None
         if not isinstance(last, Finished):
             raise Unsettled(f"Run {note.run} is not over, so nothing can be said of it.", RECOVER)
-        done = [op for deed in deeds.of(note.run) for op in deed.operations]
+
+        def changes(ended: Ran) -> Changes:
+            return deeds.changes(ended.changes) if ended.changes else Changes(known=False)
+
+        backs = read_backs(entries, self._doors.blobs)
+        known = vouched(plan.operations, entries, backs, changes)
         facts = {
             "tool": {"name": "assent", "version": __version__},
             "run": note.run,
-            "outcome": last.outcome,
+            "outcome": ACCEPTED if was_accepted(last, entries) else last.outcome,
             **self._times(note.run),
             "plan": _plan_fact(record, plan),
             "operations": [
                 operation_fact(id, op, result)
                 for id, op, result in zip(plan.ids, plan.operations, last.results, strict=True)
             ],
+            "not_covered": [uncovered_fact(*each) for each in known.uncovered.items()],
             "approval": approval_fact(_approval(record, started(entries).approval)),
             "journal": {"entries": len(entries), "sha256": journal_hash(entries)},
         }
-        payload = statement_bytes(subject_of(plan, done), facts)
+        payload = statement_bytes(subject_of(plan, known.files), facts)
         signer = self._doors.signer
         return envelope_bytes(payload, signer.key(), signer.sign(pae(payload)))
 

@@ -1,47 +1,66 @@
-"""Ignoring: which files of a whole listing `.gitignore` and `.ignore` leave out, remembered."""
+"""Ignoring: which names in a folder `.gitignore` and `.ignore` leave out, remembered."""
 
 from collections.abc import Callable, Mapping
+from stat import S_ISDIR
 
-from assent.core.paths import name, parent
+from assent.core.paths import parent
 from assent.ports import Blobs, Files
-from assent.tools.looking.ignored import FILES, Ignored
+from assent.tools.looking.ignored import EXCLUDE, FILES, Ignored
 from assent.tools.looking.overlay import Overlay
 
 Stamp = tuple[int, ...]
+Chain = tuple[object, ...]  # the rules on the way to a folder, as their stamps
+
+_MODE = 4
 
 
 class Ignoring:
-    """Tells the ignored files of listings; as long as no rule changes, only of new ones anew."""
+    """Tells what is ignored, folder by folder from the root; anew only where rules changed."""
 
     def __init__(self, files: Files, blobs: Blobs) -> None:
+        self._files = files
         self._overlay = Overlay(files, blobs)
-        self._rules: Mapping[bytes, Stamp] = {}
-        self._known: dict[bytes, bool] = {}
+        self._last: dict[bytes, tuple[Chain, dict[bytes, bool]]] = {}
+        self._now: dict[bytes, tuple[Chain, dict[bytes, bool]]] = {}
+        self._present: set[bytes] = set()
+        self._ignored = Ignored(self._overlay, self._present)
+        self._settled: Callable[[Stamp], bool] = bool
 
-    def among(
-        self, found: Mapping[bytes, Stamp], settled: Callable[[Stamp], bool]
-    ) -> frozenset[bytes]:
-        """Returns the ignored ones; rules that are not settled yet may change unseen."""
-        rules = {path: stamp for path, stamp in found.items() if name(path) in FILES}
-        if rules != self._rules:
-            self._known = {}
-        self._rules = rules if all(map(settled, rules.values())) else {b"": ()}
-        ignored = Ignored(self._overlay, found)
-        folders: dict[bytes, bool] = {b"": False}
-        known = {path: self._is(path, ignored, folders) for path in found}
-        self._known = known
-        return frozenset(path for path, out in known.items() if out)
+    def begin(self, settled: Callable[[Stamp], bool]) -> None:
+        """Starts another round; rules that are not settled yet may change unseen."""
+        self._last, self._now = self._now, {}
+        self._present = set()
+        self._ignored = Ignored(self._overlay, self._present)
+        self._settled = settled
 
-    def _is(self, path: bytes, ignored: Ignored, folders: dict[bytes, bool]) -> bool:
-        known = self._known.get(path)
-        if known is not None:
-            return known
-        return _below(parent(path), ignored, folders) or ignored.covers(path, folder=False)
+    def among(self, folder: bytes, names: Mapping[bytes, Stamp]) -> dict[bytes, bool]:
+        """Tells of each name in a folder whether it is left out; no folder above it is."""
+        prefix = folder + b"/" if folder else b""
+        chain = self._chain(folder, prefix, names)
+        was, known = self._last.get(folder, (None, {}))
+        old = known if was == chain else {}
+        marked = {name: name + b"/" if S_ISDIR(at[_MODE]) else name for name, at in names.items()}
+        found = {
+            mark: old[mark]
+            if mark in old
+            else self._ignored.covers(prefix + name, folder=mark is not name)
+            for name, mark in marked.items()
+        }
+        self._now[folder] = (chain, found)
+        return {name: found[mark] for name, mark in marked.items()}
 
+    def _chain(self, folder: bytes, prefix: bytes, names: Mapping[bytes, Stamp]) -> Chain:
+        rules = {prefix + name: names[name] for name in FILES if name in names}
+        self._present.update(rules)
+        if not folder:
+            rules |= self._own()
+        above: Chain = self._now[parent(folder)][0] if folder else ()
+        if not rules:
+            return above
+        sure = all(map(self._settled, rules.values()))
+        return (*above, tuple(rules.items()) if sure else object())
 
-def _below(folder: bytes, ignored: Ignored, folders: dict[bytes, bool]) -> bool:
-    """Tells whether a folder, or one above it, is left out."""
-    if folder not in folders:
-        out = _below(parent(folder), ignored, folders)
-        folders[folder] = out or ignored.covers(folder, folder=True)
-    return folders[folder]
+    def _own(self) -> dict[bytes, Stamp]:
+        """Returns the stamp of the person's own rules for this repository."""
+        stamp = (self._files.stamps(parent(EXCLUDE)) or {}).get(b"exclude")
+        return {EXCLUDE: stamp} if stamp else {}

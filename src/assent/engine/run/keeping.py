@@ -6,16 +6,16 @@ from collections.abc import Sequence
 import msgspec
 
 from assent.core.errors import AssentError, Busy, IllegalStep, NotFound
-from assent.core.event import RunsDeleted
+from assent.core.event import RunsDeleted, RunsWeighed
 from assent.engine.doors import Doors, Place
 from assent.engine.projections import Projections
 from assent.engine.run.collecting import Collecting
-from assent.engine.run.past import Kept, Past, Weights
+from assent.engine.run.past import Kept, Past, Weights, total
 from assent.engine.run.takeback import Target
 from assent.engine.workspaces import Workspaces
 from assent.ports import Freed
 
-EVERY = 8  # runs after which all are weighed anew
+EVERY = 8  # runs after which the sum of all is made anew, and remembered
 
 Weighed = tuple[Kept, Weights]
 
@@ -44,6 +44,11 @@ class Keeping:
         self._past = past
         self._projections = projections
         self._collecting = Collecting(doors)
+
+    @property
+    def limit(self) -> int:
+        """The most that runs may keep for an undo, in bytes; 0: there is no limit."""
+        return self._place.retention.size
 
     def check(self, references: Sequence[str]) -> list[Kept]:
         """Finds runs that can be given up: none that is unfinished, or was given up before."""
@@ -76,10 +81,12 @@ class Keeping:
         due = self._collecting.due()
         if daily and not due:
             return GivenUp()
-        units = self._over_the_limits(due=due)
-        if not units and not due:
+        if not due and not self._may_be_too_much():
             return GivenUp()
-        given_up = self._quietly(units)
+        units, left = self._over_the_limits()
+        given_up = self._quietly(units) if units or due else GivenUp()
+        if left is not None and bool(given_up.runs) == bool(units):
+            self._workspaces.append(RunsWeighed(left))
         if given_up.runs:
             words = "run can" if len(units) == 1 else "runs can"
             self._projections.warnings.append(
@@ -119,34 +126,42 @@ class Keeping:
             except (OSError, AssentError) as error:
                 self._projections.warnings.append(f"A list of backups stays: {error}")
 
-    def _over_the_limits(self, *, due: bool) -> list[Kept]:
-        """Returns what is too old or too much; all runs are weighed only now and then."""
+    def _may_be_too_much(self) -> bool:
+        """Tells whether all runs have to be weighed; most often the newest ones show it."""
+        limits = self._place.retention
+        if limits.days or not limits.size:
+            return bool(limits.days)
+        size, runs = self._past.roughly()
+        return size > limits.size or runs >= EVERY
+
+    def _over_the_limits(self) -> tuple[list[Kept], int | None]:
+        """Returns what is too old or too much, and the size of what stays if that is of use."""
         limits = self._place.retention
         if not limits.days and not limits.size:
-            return []
-        if not due and not limits.days and self._past.count() % EVERY:
-            return []
+            return [], None
         listed = [(kept, each) for kept, each in self._past.weighed() if not kept.given_up]
         oldest = self._doors.clock.later(-limits.days * 24 * 3600) if limits.days else ""
         candidates = [(kept, each) for kept, each in listed[:-1] if kept.outcome is not None]
         aged = [(kept, each) for kept, each in candidates if kept.at < oldest]
         rest = [one for one in listed if one not in aged]
-        more = _beyond([one for one in candidates if one in rest], rest, limits.size)
-        return [kept for kept, _ in aged] + more
+        more, left = _beyond([one for one in candidates if one in rest], rest, limits.size)
+        return [kept for kept, _ in aged] + more, left if listed and limits.size else None
 
 
-def _beyond(candidates: Sequence[Weighed], rest: Sequence[Weighed], size: int) -> list[Kept]:
-    """Returns the oldest candidates without which the rest stays below a size; 0: none."""
+def _beyond(
+    candidates: Sequence[Weighed], rest: Sequence[Weighed], size: int
+) -> tuple[list[Kept], int]:
+    """Returns the oldest candidates without which the rest stays below a size, and its size."""
     uses = Counter(digest for _, each in rest for digest in each)
-    total = sum({digest: size for _, each in rest for digest, size in each.items()}.values())
+    left = total(each for _, each in rest)
     over: list[Kept] = []
     for kept, each in candidates:
-        if not size or total <= size:
+        if not size or left <= size:
             break
         over.append(kept)
         uses.subtract(each.keys())
-        total -= sum(weight for digest, weight in each.items() if not uses[digest])
-    return over
+        left -= sum(weight for digest, weight in each.items() if not uses[digest])
+    return over, left
 
 
 def _runs(unit: Target) -> tuple[str, ...]:

@@ -1,26 +1,29 @@
 """Past runs: everything that was run here, what is kept of it for an undo, and what it did."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import msgspec
 
 from assent.core.changes import Changes
+from assent.core.course import UNKNOWN
 from assent.core.deeds import Deed, merged
 from assent.core.errors import NotFound
-from assent.core.event import JournalWritten
+from assent.core.event import JournalWritten, RunsWeighed
 from assent.core.journal import Outcome, Ran, Result, Running
 from assent.core.operation import MoveFile, Operation, RunCommand, footprint
 from assent.core.plan import Plan
 from assent.engine.doors import Doors
 from assent.engine.run.account import account
-from assent.engine.run.deeds import Command
+from assent.engine.run.deeds import COMMAND_COUNTS, Command
 from assent.engine.run.runs import Runs
-from assent.engine.run.takeback import Takeback, Target
+from assent.engine.run.takeback import Takeback, Taken, Target, started
 
 Weights = dict[str, int]  # contents by digest, with their sizes
 How = Literal["run", "undo", "redo", "turn", "build", "command"]
+
+_UNKNOWN = Changes(known=False)
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -33,7 +36,7 @@ class Kept(msgspec.Struct, frozen=True):
     operations: int
     own: int = 0  # bytes that nothing else here needs
     shared: int = 0
-    undone: bool = False
+    undone: Taken = ""
     given_up: str = ""
 
 
@@ -75,14 +78,24 @@ class Past:
         """Returns everything that was run here with the contents that it keeps, oldest first."""
         back = self._back()
         units = back.units()
-        weights = [_weights(back, unit) for unit in units]
+        weights = [_weights(back, unit.runs) for unit in units]
         uses = Counter(digest for each in weights for digest in each)
         pairs = zip(units, weights, strict=True)
         return [(_kept(back, unit, each, uses), each) for unit, each in pairs]
 
-    def count(self) -> int:
-        """Returns how many runs there were, without weighing them."""
-        return len(self._doors.store.streams(f"run/{self._runs.ledger().workspace}/"))
+    def roughly(self) -> tuple[int, int]:
+        """Returns a size that what is kept is not above, and how many runs it was made of.
+
+        It adds to what was weighed last what runs keep that began later, and walks over no others.
+        """
+        ledger = self._runs.ledger()
+        home = self._doors.store.read(f"workspace/{ledger.workspace}")
+        known = [(one.position, e.size) for one in home if isinstance(e := one.event, RunsWeighed)]
+        position, size = known[-1] if known else (0, 0)
+        back = self._back()
+        streams = [f"plan/{ledger.workspace}/", ledger.permits]
+        newer = started(self._doors.store.read_all(streams, position))
+        return size + sum(sum(_weights(back, [run]).values()) for run in newer), len(newer)
 
     def find(self, reference: str) -> Kept:
         """Finds one by its id or the start of it."""
@@ -100,19 +113,21 @@ class Past:
         for run in kept.unit.runs:
             command = back.deeds.command(run)
             if command is not None:
-                found.append(_item(back, command, len(found) + 1))
+                found.append(_item(back, command, kept.unit, len(found) + 1))
             else:
-                found += self._items(back, run, len(found))
+                found += self._items(back, kept.unit, run, len(found))
         return found
 
-    def _items(self, back: Takeback, run: str, before: int) -> Iterable[Item]:
+    def _items(self, back: Takeback, unit: Target, run: str, before: int) -> Iterable[Item]:
         operations = back.deeds.operations(run)
         commands = any(isinstance(op, RunCommand) for op in operations)
         told = self._told(back, run) if commands else {}
         results = account(Plan(b"", operations), back.deeds.entries(run), self._doors.blobs).results
         rows = zip(back.deeds.ids(run), operations, results, strict=True)
         for index, (name, op, result) in enumerate(rows):
-            yield Item(before + index + 1, name, run, result, op, "", told.get(index))
+            taken = back.is_undone(f"{run}:{index}", unit.whole) and result in COMMAND_COUNTS
+            now: Result = "undone" if taken else result
+            yield Item(before + index + 1, name, run, now, op, "", told.get(index))
 
     def _told(self, back: Takeback, run: str) -> dict[int, Told]:
         """Returns of each command of a run what its journal says."""
@@ -121,12 +136,14 @@ class Past:
         for one in self._doors.store.read(f"run/{self._runs.ledger().workspace}/{run}"):
             match one.event:
                 case JournalWritten(Running(index=index)):
-                    found[index] = Told(one.at, changes=Changes(known=False))
+                    found[index] = Told(one.at, changes=_UNKNOWN)
                 case JournalWritten(Ran(index, code, cut, changes, output)):
                     began = found[index].began if index in found else ""
-                    parts.setdefault(index, []).append(back.deeds.changes(changes))
-                    said = self._output(output)
-                    found[index] = Told(began, one.at, code, cut, said, merged(parts[index]))
+                    known = back.deeds.changes(changes) if changes else _UNKNOWN
+                    earlier = [part for part in parts.get(index, ()) if part != _UNKNOWN]
+                    parts[index] = [*earlier, known]  # what was unknown was reckoned again
+                    said, seen = self._output(output), None if cut == UNKNOWN else code
+                    found[index] = Told(began, one.at, seen, cut, said, merged(parts[index]))
                 case _:
                     pass
         return found
@@ -150,17 +167,22 @@ def _kept(back: Takeback, unit: Target, weights: Weights, uses: Counter[str]) ->
         sum(len(back.deeds.ids(run)) for run in unit.runs),
         own,
         sum(weights.values()) - own,
-        set(unit.runs) <= back.undone or unit.whole in back.undone,
+        back.undone_of(unit),
         next((back.given_up[run] for run in unit.runs if run in back.given_up), ""),
     )
 
 
-def _weights(back: Takeback, unit: Target) -> Weights:
-    """Returns the contents that a unit keeps; a rename keeps none."""
-    if not back.given_up.keys().isdisjoint(unit.runs):
+def total(weights: Iterable[Weights]) -> int:
+    """Returns the size of all contents, each counted once."""
+    return sum({digest: size for each in weights for digest, size in each.items()}.values())
+
+
+def _weights(back: Takeback, runs: Sequence[str]) -> Weights:
+    """Returns the contents that runs keep; a rename keeps none."""
+    if not back.given_up.keys().isdisjoint(runs):
         return {}
-    operations = [op for run in unit.runs for op in back.deeds.operations(run)]
-    operations += [op for run in unit.runs for deed in back.deeds.of(run) for op in _changes(deed)]
+    operations = [op for run in runs for op in back.deeds.operations(run)]
+    operations += [op for run in runs for deed in back.deeds.of(run) for op in _changes(deed)]
     steps = [step for op in operations if not isinstance(op, MoveFile) for step in footprint(op)]
     return {s.digest: s.size for _, *states in steps for s in states if s is not None}
 
@@ -169,13 +191,17 @@ def _changes(deed: Deed) -> tuple[Operation, ...]:
     return deed.operations if deed.ordered else ()
 
 
-def _item(back: Takeback, command: Command, number: int) -> Item:
+def _item(back: Takeback, command: Command, unit: Target, number: int) -> Item:
     """Returns a command of a session as the one operation that it is."""
     began, end = command.started, command.ended
     changes = back.deeds.changes(end.changes) if end else Changes(known=False)
-    code, cut = (end.code, end.cut) if end else (None, "")
+    seen = end is not None and end.cut != UNKNOWN
+    code, cut = (end.code if seen else None, end.cut) if end else (None, "")
     told = Told(back.at[began.id], command.at, code, cut, b"", changes)
-    return Item(number, began.id, began.id, "done" if end else "unknown", None, began.line, told)
+    result: Result = "done" if seen else "unknown"
+    if back.is_undone(f"{began.id}:0", unit.whole):
+        result = "undone"
+    return Item(number, began.id, began.id, result, None, began.line, told)
 
 
 def _is_called(unit: Target, reference: str) -> bool:

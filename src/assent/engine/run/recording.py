@@ -5,64 +5,33 @@ too large, ignored or no file is only listed, so that a change of it is noticed 
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import chain
 from stat import S_ISLNK, S_ISREG
 from typing import Final
 
-import msgspec
-
-from assent.core.changes import Bounds, Changes, How, Skipped, Why
+from assent.core.changes import Bounds, Changes, Coverage, How, Skipped, Why
 from assent.core.errors import AssentError, StoreError
 from assent.core.operation import DeleteFile, FileOperation, FileState, WriteFile
-from assent.core.paths import OWN, STATE, ancestors
+from assent.core.paths import ancestors
 from assent.engine.doors import Place
-from assent.engine.run.ignoring import Ignoring
+from assent.engine.run.recorded import Folder, Row, Snapshot, Stamp, decoded, encoded
+from assent.engine.run.walk import Found, Known, Walk
 from assent.ports import Blobs, Files
 
 CHUNK: Final = 1 << 20
 SETTLED_NS: Final = 2_000_000_000  # some file systems keep times in steps of two seconds
-UNLIMITED: Final = 1 << 62
 
-Stamp = tuple[int, ...]  # mtime, ctime, size, inode, mode; of a repository only its inode
-Listing = Mapping[bytes, Stamp]
 Change = FileOperation | Skipped
 
 _SIZE, _MODE, _WHOLE = 2, 4, 5
-_LINK_MODE: Final = 0o777
-
-
-class Row(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """One file: what a change of it shows in, and its content or why that was not kept.
-
-    A file that is not `sure` was so young that it can change without its times changing.
-    """
-
-    path: bytes
-    stamp: Stamp
-    digest: str = ""
-    why: Why | None = None
-    sure: bool = True
-
-    @property
-    def state(self) -> FileState:
-        return _state(self.stamp, self.digest)
-
-
-class Snapshot(msgspec.Struct, frozen=True, array_like=True):
-    """What stood in a workspace; not `known` where there were too many files."""
-
-    rows: tuple[Row, ...] = ()
-    known: bool = True
-
-
-_decode = msgspec.json.Decoder(Snapshot).decode
 
 
 class Recorder:
     """Takes snapshots of one workspace. Keep it for later: what has not changed is not read again.
 
-    Folders are not tracked: an empty one that came or went is no change.
+    An empty folder that went is no change; one that came is named among those that were made.
     """
 
     def __init__(
@@ -75,54 +44,63 @@ class Recorder:
         self._files = files
         self._blobs = blobs
         self._bounds: Bounds = place.bounds
-        ours = (STATE, place.plan_dir, *OWN, *place.private)
-        self._ours = tuple(path for path in ours if path)
         self._clock = clock
-        self._ignoring = Ignoring(files, blobs)
+        self._walk = Walk(files, blobs, place)
         self._digests: dict[bytes, tuple[Stamp, str]] = {}
 
     def keep(self, snapshot: Snapshot) -> str:
         """Keeps a snapshot as a blob, flushed."""
-        digest, _ = self._blobs.keep([msgspec.json.encode(snapshot)])
+        digest, _ = self._blobs.keep([encoded(snapshot)])
         self._blobs.flush()
         return digest
 
     def kept(self, digest: str) -> Snapshot:
         """Reads a snapshot that was kept."""
-        return _decode(self._blobs.read(digest))
+        return decoded(self._blobs.read(digest))
+
+    def coverage(self) -> Coverage:
+        """Tells how far a snapshot would reach now, without keeping anything."""
+        found = self._walk.go(lambda stamp: False)
+        room = _Room(self._bounds)
+        whys = [self._why(path, stamp, found, room) for path, stamp in sorted(found.files.items())]
+        return Coverage(
+            whys.count(None), whys.count("too many"), found.known, tuple(sorted(found.closed))
+        )
 
     def take(self) -> Snapshot:
         """Keeps what stands in the workspace now; all contents are durable when it returns."""
         began = self._clock()
-        found = self._listing()
-        if found is None:
-            return Snapshot(known=False)
-        ignored = self._ignoring.among(found, settled=lambda stamp: _settled(stamp, began))
+        found = self._walk.go(lambda stamp: _settled(stamp, began))
         room = _Room(self._bounds)
         rows = []
-        for path, stamp in sorted(found.items()):
-            why = _why(stamp, ignored=path in ignored) or room.why(stamp[_SIZE])
+        for path, stamp in sorted(found.files.items()):
+            why = self._why(path, stamp, found, room)
             rows.append(Row(path, stamp, "", why) if why else self._row(path, stamp, began))
         self._blobs.flush()
-        return Snapshot(tuple(rows))
+        unseen = found.unseen
+        folders = [Folder(path, mode, unseen.get(path)) for path, mode in found.folders.items()]
+        return Snapshot(tuple(rows), found.known, tuple(sorted(folders, key=lambda f: f.path)))
 
     def changes(self, before: Snapshot) -> Changes:
         """Returns what is other than before; what is there now is kept, too, for a redo."""
+        if not before.known and not before.folders:
+            return Changes(known=False)  # nothing of it is on record
         began = self._clock()
-        found = self._listing()
-        if found is None or not before.known:
-            return Changes(known=False)
         rows = {row.path: row for row in before.rows}
-        ignored = self._ignoring.among(found, settled=lambda stamp: _settled(stamp, began))
+        known = Known(rows, before.there)
+        found = self._walk.go(lambda stamp: _settled(stamp, began), known)
         room = _Room(self._bounds)
-        changes: list[Change] = []
+        changes: list[Change] = [*_folders_changed(before, found)]
+        unseen = before.unseen
         for path in sorted(_suspects(rows, found)):
-            row, stamp = rows.get(path), found.get(path)
-            why = _why(stamp, ignored=path in ignored and row is None) if stamp else None
+            row, stamp = rows.get(path), found.files.get(path)
+            if row is None and _lies_in(path, unseen):
+                continue  # nobody knows whether it was there
+            why = _why(stamp, ignored=path in found.ignored and row is None) if stamp else None
             if change := self._change(path, row, stamp, why, room):
                 changes.append(change)
         self._blobs.flush()
-        return _sorted(changes, rows)
+        return _sorted(changes, _made(before, found), known=before.known and found.known)
 
     def _change(
         self, path: bytes, row: Row | None, stamp: Stamp | None, why: Why | None, room: "_Room"
@@ -143,8 +121,9 @@ class Recorder:
     def _after(self, path: bytes, stamp: Stamp) -> FileState | None:
         """Returns what stands there now; None if it cannot be read."""
         if self._bounds.may_keep(stamp[_SIZE]):
-            row = self._row(path, stamp, self._clock())
-            return row.state if row.digest else None
+            with suppress(StoreError):  # to take it back, what it is now need not be kept
+                row = self._row(path, stamp, self._clock())
+                return row.state if row.digest else None
         try:
             seen = self._files.look((path,))[path]
         except AssentError:
@@ -170,16 +149,9 @@ class Recorder:
             self._digests[path] = (stamp, digest)
         return Row(path, stamp, digest, None, sure)
 
-    def _listing(self) -> Listing | None:
-        found = self._files.listing(self._bounds.files or UNLIMITED)
-        if found is None:
-            return None
-        below = tuple(path + b"/" for path in self._ours)
-        return {
-            path: stamp
-            for path, stamp in found.items()
-            if stamp and path not in self._ours and not path.startswith(below)
-        }
+    def _why(self, path: bytes, stamp: Stamp, found: Found, room: "_Room") -> Why | None:
+        """Says why a file is not kept."""
+        return _why(stamp, ignored=path in found.ignored) or room.why(stamp[_SIZE])
 
 
 class _Room:
@@ -208,35 +180,56 @@ def _why(stamp: Stamp, *, ignored: bool) -> Why | None:
     return "ignored" if ignored else None
 
 
-def _suspects(rows: Mapping[bytes, Row], found: Listing) -> Iterable[bytes]:
+def _suspects(rows: Mapping[bytes, Row], found: Found) -> Iterable[bytes]:
     """Returns the files that are not certainly as they were."""
-    gone = (path for path in rows if path not in found)
-    for path in chain(gone, found):
+    closed = found.closed
+    gone = (path for path in rows if path not in found.files and not _lies_in(path, closed))
+    for path in chain(gone, found.files):
         row = rows.get(path)
-        if row is None or row.stamp != found.get(path) or not row.sure:
+        if row is None or row.stamp != found.files.get(path) or not row.sure:
             yield path
 
 
-def _sorted(changes: Iterable[Change], rows: Mapping[bytes, Row]) -> Changes:
+def _folders_changed(before: Snapshot, found: Found) -> Iterator[Skipped]:
+    """Names folders whose mode is other, and those of which nobody can tell what is in them."""
+    closed = found.closed
+    for path, mode, unseen in ((f.path, f.mode, f.unseen) for f in before.folders):
+        now = found.folders.get(path)
+        if now is None and unseen == "odd":
+            yield Skipped(path, "gone", "odd")
+        elif now is not None and (unseen == "odd") != (path in closed):
+            yield Skipped(path, "unknown", "odd")
+        elif now not in (None, mode) and path not in found.ignored:
+            yield Skipped(path, "changed", "folder")
+    whys = {**before.unseen, **found.unseen}
+    yield from (Skipped(path, "unknown", "ignored") for path in whys if whys[path] == "ignored")
+
+
+def _lies_in(path: bytes, folders: Mapping[bytes, object] | frozenset[bytes]) -> bool:
+    """Tells whether a file lies in one of some folders, or in the root if that is one."""
+    return bool(folders) and (
+        b"" in folders or any(folder in folders for folder in ancestors(path))
+    )
+
+
+def _sorted(changes: Iterable[Change], made: tuple[bytes, ...], *, known: bool) -> Changes:
     """Sorts changes; what is taken away comes first, so that a folder can take a file's place."""
     found = tuple(changes)
     gone = tuple(change for change in found if isinstance(change, DeleteFile))
     put = tuple(change for change in found if isinstance(change, WriteFile))
     skipped = tuple(change for change in found if isinstance(change, Skipped))
-    new = {folder for op in put if op.before is None for folder in ancestors(op.path)}
-    old = {folder for path in rows for folder in ancestors(path)} if new else set()
-    return Changes((*gone, *put), skipped, made=tuple(sorted(new - old)))
+    return Changes((*gone, *put), skipped, known, made)
+
+
+def _made(before: Snapshot, found: Found) -> tuple[bytes, ...]:
+    """Returns the folders that were not there before, also empty ones: files may come later."""
+    unseen, there = before.unseen, before.there
+    new = found.folders.keys() - there - found.ignored - {b""}
+    return tuple(sorted(path for path in new if not _lies_in(path, unseen)))
 
 
 def _settled(stamp: Stamp, now: int) -> bool:
     return now - max(stamp[:_SIZE]) > SETTLED_NS
-
-
-def _state(stamp: Stamp, digest: str) -> FileState:
-    mode = stamp[_MODE]
-    if S_ISLNK(mode):
-        return FileState(digest, stamp[_SIZE], _LINK_MODE, "link")
-    return FileState(digest, stamp[_SIZE], mode & 0o7777)
 
 
 def _resized(stamp: Stamp, size: int) -> Stamp:

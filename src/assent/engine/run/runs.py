@@ -7,16 +7,15 @@ import msgspec
 
 from assent.core.approval import ApprovedPlan, approved
 from assent.core.course import well
-from assent.core.errors import IllegalStep, OtherWorkspace, Unsettled
+from assent.core.errors import Busy, Drift, IllegalStep, OtherWorkspace, Unsettled, Untrusted
 from assent.core.event import RunEnded, RunStarted
 from assent.core.hook import RUN_FINISHED
 from assent.core.journal import (
     Finished,
+    Live,
     Outcome,
-    Progress,
     Ran,
     Result,
-    Said,
     Way,
     finished,
     started,
@@ -27,13 +26,16 @@ from assent.core.permit import permitted_plan
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord, RunNote
 from assent.core.session import SessionRecord
+from assent.core.vouched import was_accepted
 from assent.engine.doors import Doors
 from assent.engine.hearing import plan_facts, session_facts, tell
+from assent.engine.plan.admission import made_elsewhere
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.ledger import Ledger
 from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
 from assent.engine.run.account import account
+from assent.engine.run.ends import reckon
 from assent.engine.run.journal import StoreJournal
 from assent.execute.check import check_disk, first_files
 from assent.execute.executor import Executor
@@ -53,7 +55,7 @@ class RunReport(msgspec.Struct, frozen=True):
 
 
 NOTHING = RunReport("", "nothing")
-Working = Generator[Progress | Said, None, RunReport]
+Working = Generator[Live, None, RunReport]
 
 
 class Runs:
@@ -90,7 +92,10 @@ class Runs:
             if not fitting.plan.operations:
                 return NOTHING
             run = self._doors.clock.new_id()
-            yield from self._executor(ledger).apply(fitting, run)
+            try:
+                yield from self._executor(ledger).apply(fitting, run)
+            except Drift as drift:
+                raise (made_elsewhere(drift) if record.imported else drift) from None
             return self.report(ledger, run, fitting.plan)
 
     def begin(self, plan_id: str, session: str) -> RunNote:
@@ -138,15 +143,17 @@ class Runs:
 
     def recover(self, way: Way = "auto") -> Working:
         """Takes up the workspace's unfinished run, if there is one."""
-        found = self.unfinished()
-        if found is None:
-            return NOTHING
         ledger = self.ledger()
+        if self.unfinished() is None and not self._lacks_an_end(ledger):
+            return NOTHING
         with self._doors.locks.hold(ledger.workspace, "assent recover"):
+            self._reckon_under(ledger)
             found = self.unfinished()  # somebody else may have been faster
             if found is None:
                 return NOTHING
             plan_id, note = found
+            if way == "resume" and plan_id:
+                self._check_key(ledger.load(plan_id), note.run)
             plan = self._plan(ledger, note)
             yield from self._executor(ledger).recover(plan, note.run, way)
             report = self.report(ledger, note.run, plan)
@@ -184,19 +191,27 @@ class Runs:
         rows = tuple(zip(plan.ids, told.results, strict=True))
         return RunReport(run, told.outcome, rows, told.notes, plan.operations, exits=told.exits)
 
+    def was_accepted(self, run: str) -> bool:
+        """Tells whether a run ended because a person took what stood, not as its plan says."""
+        entries = StoreJournal(self._doors, self.ledger()).read(run)
+        last = entries[-1] if entries else None
+        return isinstance(last, Finished) and was_accepted(last, entries)
+
     def ledger(self) -> Ledger:
         return self._plans.ledger()
 
-    def settle(self) -> Generator[Progress | Said, None, None]:
+    def settle(self) -> Generator[Live, None, None]:
         """Recovers an unfinished run, or says that it waits for a person."""
         if self.unfinished() is None:
+            self.reckon()
             return
         ledger = self.ledger()
         with self._doors.locks.hold(ledger.workspace, "assent recover"):
             yield from self.settle_under(ledger)
 
-    def settle_under(self, ledger: Ledger) -> Generator[Progress | Said, None, RunReport | None]:
+    def settle_under(self, ledger: Ledger) -> Generator[Live, None, RunReport | None]:
         """Recovers an unfinished run; the caller holds the workspace's lock."""
+        self._reckon_under(ledger)
         found = self.unfinished()
         if found is None:
             return None
@@ -210,6 +225,24 @@ class Runs:
         told = f"Run {note.run} had been interrupted; it is now {report.outcome}."
         self._projections.warnings.append(told)
         return report
+
+    def reckon(self) -> None:
+        """Records what a session's command did whose process died; nothing while one is at work."""
+        ledger = self.ledger()
+        if not self._lacks_an_end(ledger) or self._doors.locks.is_held(ledger.workspace):
+            return
+        try:
+            with self._doors.locks.hold(ledger.workspace, "assent recover"):
+                self._reckon_under(ledger)
+        except (Busy, Unsettled) as waits:
+            self._projections.warnings.append(waits.message)
+
+    def _lacks_an_end(self, ledger: Ledger) -> bool:
+        return bool(ledger.workspace and ledger.book().command)
+
+    def _reckon_under(self, ledger: Ledger) -> None:
+        if self._lacks_an_end(ledger) and (told := reckon(self._doors, ledger)):
+            self._projections.warnings.append(told)
 
     def tell(self, report: RunReport, session: SessionRecord) -> None:
         """Lets hooks hear how a run by permit ended, which has no plan but a session."""
@@ -236,6 +269,16 @@ class Runs:
             raise OtherWorkspace("The plan was made for another workspace.", "assent plan list")
         genuine = partial(self._consents.genuine, imported=bool(record.imported))
         return approved(plan, approval, self._doors.clock.now(), genuine)
+
+    def _check_key(self, record: PlanRecord, run: str) -> None:
+        """Refuses to go on with a plan from elsewhere if the key that agreed counts no longer."""
+        agreed = [consent.approval for consent in record.consents if consent.run == run]
+        if record.imported and not all(self._consents.genuine(a, imported=True) for a in agreed):
+            raise Untrusted(
+                f"Run {run} does not go on: the key that approved its plan is not trusted here any "
+                "more. Nothing was changed; it can be rolled back, or left as it is.",
+                "assent recover --roll-back",
+            )
 
     def _plan(self, ledger: Ledger, note: RunNote) -> Plan:
         """Returns what an unfinished run applies: a frozen plan, or what its permit covers."""

@@ -1,6 +1,8 @@
 """What an undo can be about: one run or one operation of it, a build, or a session's turn."""
 
+from collections.abc import Iterable
 from functools import cached_property
+from typing import Literal
 
 import msgspec
 
@@ -12,6 +14,8 @@ from assent.core.record import PlanRecord, RunNote
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
 from assent.engine.run.deeds import Command, Deeds
+
+Taken = Literal["", "some", "all"]
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -55,19 +59,39 @@ class Takeback:
 
         A run that was taken back names the undo that did it.
         """
-        counting = [note for note in self._undos(odd=True) if note[1].run not in self.undone]
-        counting = [note for note in counting if note[1].run not in self.given_up]
+        counting = self._standing_undos()
         if reference:
             return self._undo_named(reference, counting)
+        if last := self._last_undo(counting):
+            record, note = last
+            return Target(note.run, (note.run,), record)
+        more = " Name the undone run that you mean." if counting else ""
+        raise NotFound(f"Nothing was undone last, so nothing is redone.{more}", "assent runs list")
+
+    def again(self, token: str) -> str:
+        """Returns the command that brings back a run or a deed; empty if no undo of it counts."""
+        counting = self._standing_undos()
+        if not (fitting := [one for one in counting if token in one[0].undoes.split()]):
+            return ""
+        newest = fitting[-1] == self._last_undo(counting)
+        return "assent redo" if newest else f"assent redo {fitting[-1][1].run}"
+
+    def _standing_undos(self) -> list[tuple[PlanRecord, RunNote]]:
+        """Returns the undos that a redo could take back, oldest first."""
+        counting = [note for note in self._undos(odd=True) if note[1].run not in self.undone]
+        return [note for note in counting if note[1].run not in self.given_up]
+
+    def _last_undo(
+        self, counting: list[tuple[PlanRecord, RunNote]]
+    ) -> tuple[PlanRecord, RunNote] | None:
+        """Returns the newest undo, if no other run followed it."""
+        if not counting:
+            return None
         others = [note.run for record, note in self._notes if not record.undoes]
         others += [permit.run for permit in self.deeds.permits]
         others += [_id(one) for one in self._by_calls()]
         newest = max((self.began[run] for run in others), default=0)
-        for record, note in reversed(counting):
-            if self.began[note.run] > newest:
-                return Target(note.run, (note.run,), record)
-        more = " Name the undone run that you mean." if counting else ""
-        raise NotFound(f"Nothing was undone last, so nothing is redone.{more}", "assent runs list")
+        return counting[-1] if self.began[counting[-1][1].run] > newest else None
 
     def done(self, target: Target) -> tuple[Deed, ...]:
         """Returns what the runs of a target did and nobody took back one by one, in order."""
@@ -108,11 +132,32 @@ class Takeback:
     @cached_property
     def undone(self) -> set[str]:
         """The runs and deeds that were taken back; an undo that was undone counts no more."""
+        return self._taken[0]
+
+    @cached_property
+    def _taken(self) -> tuple[set[str], set[str]]:
+        """What was taken back, and what was left alone then and not taken back later."""
         undone: set[str] = set()
+        spared: set[str] = set()
         for record, note in reversed(self._undos()):
             if note.run not in undone:
+                spared.update(set(record.spared) - undone)
                 undone.update(record.undoes.split())
-        return undone
+        return undone, spared
+
+    def is_undone(self, token: str, whole: str = "") -> bool:
+        """Tells whether one deed was taken back, alone or with its run or build."""
+        undone, spared = self._taken
+        names = {token, token.partition(":")[0], whole}
+        return token not in spared and not undone.isdisjoint(names)
+
+    def undone_of(self, unit: Target) -> Taken:
+        """Says how much of a unit was taken back."""
+        tokens = [deed.token for run in unit.runs for deed in self.deeds.of(run)]
+        undone = [token for token in tokens if self.is_undone(token, unit.whole)]
+        if not self.undone.isdisjoint({*unit.runs, *tokens, unit.whole}):
+            return "all" if len(undone) == len(tokens) else "some"
+        return ""
 
     @cached_property
     def given_up(self) -> dict[str, str]:
@@ -138,14 +183,7 @@ class Takeback:
     @cached_property
     def _starts(self) -> dict[str, Recorded]:
         streams = [f"plan/{self._ledger.workspace}/", self._ledger.permits]
-        found: dict[str, Recorded] = {}
-        for one in self._doors.store.read_all(streams):
-            match one.event:
-                case RunStarted(run=run) | PermitGiven(run=run) | CommandStarted(id=run):
-                    found[run] = one
-                case _:
-                    pass
-        return found
+        return started(self._doors.store.read_all(streams))
 
     def _named(self, reference: str) -> Target:
         targets = self.targets()
@@ -257,6 +295,18 @@ class Takeback:
     @cached_property
     def _plans(self) -> dict[str, PlanRecord]:
         return {note.run: record for record, note in self._notes}
+
+
+def started(events: Iterable[Recorded]) -> dict[str, Recorded]:
+    """Returns the runs and commands that began, each with the event that says so."""
+    found: dict[str, Recorded] = {}
+    for one in events:
+        match one.event:
+            case RunStarted(run=run) | PermitGiven(run=run) | CommandStarted(id=run):
+                found[run] = one
+            case _:
+                pass
+    return found
 
 
 def _id(one: PermitRun | Command) -> str:

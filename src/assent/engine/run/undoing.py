@@ -10,12 +10,24 @@ from assent.core.errors import AssentError, NotFound
 from assent.core.event import DraftChanged, PlanApproved, PlanCreated, PlanDiscarded, TextRevised
 from assent.core.journal import Result
 from assent.core.lifecycle import State
+from assent.core.meant import meant
 from assent.core.motion import Seen
 from assent.core.operation import FileOperation, FileState, Operation, footprint
 from assent.core.paths import ancestors, one_line
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord
-from assent.core.undo import FILES_ONLY, Extent, Ground, Inversion, invert, undo_text
+from assent.core.undo import (
+    FILES_ONLY,
+    NOT_COVERED,
+    STILL_OTHER,
+    Extent,
+    Ground,
+    Inversion,
+    invert,
+    is_as,
+    is_behind_a_link,
+    undo_text,
+)
 from assent.engine.doors import Doors
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.contents import Contents
@@ -45,9 +57,8 @@ class Undo(msgspec.Struct, frozen=True):
 
 
 SHORT = 12  # characters of an operation's id that people type
-LONGEST = 7  # digits; fewer are a number, and no start of an id
 NOT_AGAIN = "it is not run again; the files that it had changed are restored"
-ODD = FileState("", 0, 0)  # what no run leaves: a pipe, say, or something behind a symlink
+ODD = FileState("", 0, 0)  # what no run leaves: a pipe, say
 
 
 _CONFLICT: Result = "conflict"
@@ -86,6 +97,18 @@ class Undoing:
             raise
         return self._in_terms_of_originals(undo, report)
 
+    def standing(self, run: str) -> tuple[bool, str]:
+        """Tells whether a run was undone, and returns what to type to go back from there."""
+        back = Takeback(self._doors, self._runs.ledger())
+        undone = run in back.undone
+        return undone, back.again(run) or ("assent plan new NAME" if undone else "assent undo")
+
+    def way_back(self, undo: Undo) -> str:
+        """Returns what to type to go back from an undo or a redo that was applied."""
+        target = undo.target
+        token = target.only or target.whole or target.runs[0]
+        return Takeback(self._doors, self._runs.ledger()).again(token) or "assent undo"
+
     def _inverse(self, back: Takeback, target: Target, extent: Extent = FILES_ONLY) -> Undo:
         """Inverts what was done: only that, and of each path what all of it came to."""
         deeds = back.done(target)
@@ -101,7 +124,8 @@ class Undoing:
         only = taken[0].id[:SHORT] if target.only and taken else ""
         extent = Extent(commands, (*gaps(taken), *extent.gaps), extent.again, only)
         named = " ".join(target.runs)
-        text = undo_text(named, target.record.name, inversion, ids, extent)
+        names = _names(back, target, ids)
+        text = undo_text(named, target.record.name, inversion, names, extent)
         inverses: tuple[Operation, ...] = (*commands, *[op for _, op in inversion.operations])
         plan = Plan(text, inverses, workspace=self._runs.ledger().workspace)
         return Undo(target, plan, operations, ids, inversion, extent, compensated)
@@ -115,7 +139,7 @@ class Undoing:
         return tuple(
             op
             for op in operations
-            if any(seen[path] != before for path, before, _ in footprint(op))
+            if not all(is_as(seen[path], before) for path, before, _ in footprint(op))
         )
 
     def _ground(
@@ -145,7 +169,10 @@ class Undoing:
         try:
             return self._doors.files.look(sorted(paths))
         except AssentError:
-            return {path: self._one(path) for path in paths}
+            seen: dict[bytes, Seen] = {}
+            for path in sorted(paths):  # folders come before what is in them
+                seen[path] = None if is_behind_a_link(path, seen) else self._one(path)
+            return seen
 
     def _one(self, path: bytes) -> Seen:
         try:
@@ -163,7 +190,13 @@ class Undoing:
         target = undo.target
         runs = target.only or " ".join(filter(None, (target.whole, *target.runs)))
         created = PlanCreated(
-            plan_id, ledger.workspace, source.session, source.name, b"", undoes=runs
+            plan_id,
+            ledger.workspace,
+            source.session,
+            source.name,
+            b"",
+            undoes=runs,
+            spared=_spared(Takeback(self._doors, ledger), undo),
         )
         # One transaction: an undo plan without its yes would wait for nobody.
         return ledger.append(
@@ -211,7 +244,7 @@ class Undoing:
             first[path] = before
         for path, before in sorted(first.items()):
             if seen[path] != before:
-                yield f"Still other than before the command: {one_line(path)}."
+                yield f"{STILL_OTHER}: {one_line(path)}."
 
 
 def _report(
@@ -227,13 +260,8 @@ def _report(
 def chosen(back: Takeback, target: Target, operation: str) -> Target:
     """Returns the target that is one operation of another, by its number or the start of its id."""
     deeds = [deed for run in target.runs for deed in back.deeds.of(run)]
-    every = [
-        (run, index, name) for run in target.runs for index, name in enumerate(back.deeds.ids(run))
-    ]
-    if operation.isdecimal() and len(operation) < LONGEST:
-        found = every[int(operation) - 1 : int(operation)] if int(operation) else []
-    else:
-        found = [one for one in every if one[2].startswith(operation)]
+    every = _every(back, target)
+    found = [every[index] for index in meant([name for *_, name in every], operation)]
     if len(found) != 1:
         raise NotFound(
             f"{operation!a} names {len(found)} operations of run {target.name}.",
@@ -247,6 +275,29 @@ def chosen(back: Takeback, target: Target, operation: str) -> Target:
             f"assent runs show {target.name}",
         )
     return msgspec.structs.replace(target, only=token)
+
+
+def _every(back: Takeback, target: Target) -> list[tuple[str, int, str]]:
+    """Returns all operations of a target in the order in which people count them."""
+    return [
+        (run, index, name) for run in target.runs for index, name in enumerate(back.deeds.ids(run))
+    ]
+
+
+def _names(back: Takeback, target: Target, ids: Sequence[str]) -> list[str]:
+    """Returns what people call operations: number and short id; a composed one has no number."""
+    numbers = {name: f"{n} " for n, (*_, name) in enumerate(_every(back, target), 1)}
+    return [f"{numbers.get(name, '')}({name[:SHORT]})" for name in ids]
+
+
+def _spared(back: Takeback, undo: Undo) -> tuple[str, ...]:
+    """Returns the tokens of what was done and an undo leaves alone, wholly or in part."""
+    left = [undo.originals[index] for index, _ in undo.inversion.conflicts]
+    if not left:
+        return ()
+    paths = {path for op in left for path, *_ in footprint(op)}
+    taken = [d for d in back.done(undo.target) if undo.target.only in ("", d.token)]
+    return tuple(deed.token for deed in taken if not paths.isdisjoint(deed.paths))
 
 
 def _ids(deeds: Sequence[Deed], operations: Sequence[FileOperation]) -> tuple[str, ...]:
@@ -268,4 +319,4 @@ def _told(undo: Undo) -> Iterable[str]:
     for _, reason in undo.inversion.conflicts:
         yield f"Left alone: {reason}."
     for gap in undo.extent.gaps:
-        yield f"Not covered: {gap.line}."
+        yield f"{NOT_COVERED}: {gap.line}."

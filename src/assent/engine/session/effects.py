@@ -281,12 +281,13 @@ class Effects:
 
 
 def planned_command(wanted: Command, most_s: float) -> RunCommand:
-    """Returns the operation that a command of a planning model becomes."""
-    seconds = ceil(wanted.seconds or most_s)
+    """Returns the operation that a command of a planning model becomes; it gets no more time."""
+    most = int(min(most_s, LONGEST_S))
+    seconds = ceil(wanted.seconds) if 0 < wanted.seconds < most else most
     return RunCommand(
         script=wanted.line.encode("utf-8", "surrogateescape"),
         cwd=wanted.folder,
-        timeout=min(max(seconds, 1), LONGEST_S),
+        timeout=max(seconds, 1),
         network=wanted.network,
     )
 

@@ -19,7 +19,6 @@ from assent.core.session_event import (
 )
 from assent.core.tool import Posture
 from assent.core.transcript import LOST, Transcript
-from assent.engine.run.commands import UNKNOWN
 from assent.engine.session.asking import drained
 from assent.engine.session.children import Children
 from assent.engine.session.desk import Desk
@@ -231,8 +230,7 @@ class SessionTurn:
 
     def _lost(self, call: Call) -> str:
         """Says what is known of a call that a process left when it died."""
-        left = self._desk.commands.left()
-        return UNKNOWN if left is not None and left.call == call.id else LOST
+        return self._desk.commands.unseen(self._record.session, call.id) or LOST
 
     def _end(self, why: Why, words: str = "") -> tuple[Recorded, ...]:
         """Ends the turn, because a call, an answer or a person elsewhere did."""

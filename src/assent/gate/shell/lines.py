@@ -8,7 +8,7 @@ from assent.gate.shell.always import patterns
 from assent.gate.shell.arities import without_globals
 from assent.gate.shell.dangers import Ground, danger_of
 from assent.gate.shell.reading import reading
-from assent.gate.shell.risks import risk_of
+from assent.gate.shell.risks import risk_of, runs_code
 from assent.gate.shell.simple import Found, Simple, Word
 from assent.gate.shell.spread import LONGEST, spread
 from assent.gate.shell.writers import doubtful_writes, perhaps_written, written
@@ -44,6 +44,7 @@ def _read(text: str, ground: Ground) -> CommandLine:
         commands or (text,),
         certain=certain,
         writes=writes,
+        code=runs_code(found),
         danger=danger,
         risk="high" if danger or not certain else level,
         reasons=(danger,) if danger else reasons,

@@ -100,6 +100,16 @@ def risk_of(found: Found, writes: tuple[str, ...]) -> tuple[Level, tuple[str, ..
     return level, tuple(dict.fromkeys(words for each, words in reasons if each == level))
 
 
+def runs_code(found: Found) -> bool:
+    """Tells whether an interpreter runs what stands in the line or comes by a pipe."""
+    told = [each for each in found.commands if each.name not in SHELLS or not each.has("c")]
+    return any(_plain_name(each.name) in INTERPRETERS and _has_code(each) for each in told)
+
+
+def _plain_name(program: str) -> str:
+    return program if program in INTERPRETERS else program.rstrip("0123456789.")
+
+
 _NAMED: Final = 5
 _LOOKED: Final = 10  # commands of a line whose level is known to be the highest
 _LONGEST: Final = 100  # characters of a word that can tell something

@@ -30,6 +30,12 @@ class Running:
         """Tells, after the end, whether bubblewrap came to run the program."""
         return self._status is None or _RAN in self._report
 
+    @property
+    def lost(self) -> bool:
+        """Tells, after the end, whether bubblewrap was killed and the program may have run."""
+        began = _FIRST.search(self._report) is not None
+        return not self.ran and began and (self.process.returncode or 0) < 0
+
     def end(self) -> None:
         """Kills what is left of it, and returns when all is gone; nothing if that was done.
 

@@ -14,6 +14,7 @@ from assent.core.variables import refuse_variables
 from assent.sandbox.running.environment import ALWAYS
 from assent.sandbox.running.pipeline import Command, run
 from assent.sandbox.running.rlimits import capped
+from assent.sandbox.running.tether import Marks, watched
 from assent.sandbox.running.watch import unconfined
 
 SHELLS: Final = ("bash", "sh")
@@ -62,16 +63,19 @@ def personal(environment: Mapping[str, str], withheld: Collection[str] = ()) -> 
 
 
 class Unconfined:
-    """Runs a program as the person would; in a group of its own that ends with it."""
+    """Runs a program as the person would; in a group of its own that ends with it, or with us."""
 
-    def __init__(self, variables: Mapping[bytes, bytes]) -> None:
+    def __init__(self, variables: Mapping[bytes, bytes], marks: Marks | None = None) -> None:
         self._variables = dict(variables)
+        self._marks = marks
 
     def run(self, program: Program, folder: bytes, limits: Limits) -> Iterator[Chunk | Ended]:
         front = capped(limits)
 
         def prepare(program: Program, briefly: ExitStack, throughout: ExitStack) -> Command:
             own = {os.fsencode(name): os.fsencode(value) for name, value in program.environment}
-            return Command((*front, *program.argv), self._variables | own, folder)
+            marks = (self._marks.mark(throughout),) if self._marks else ()
+            words, variables = (*front, *program.argv), self._variables | own
+            return Command(words, variables, folder, marks, watch=watched(throughout))
 
         return run([program], prepare, unconfined, limits)

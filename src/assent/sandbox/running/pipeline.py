@@ -11,10 +11,12 @@ from typing import Final
 
 import msgspec
 
+from assent.core.course import UNKNOWN
 from assent.core.paths import shown
 from assent.core.process import Chunk, Ended, Errors, Limits, Program
 from assent.sandbox.running.ending import Running
 from assent.sandbox.running.orphans import adopting
+from assent.sandbox.running.tether import tell
 from assent.sandbox.running.watch import Watch
 
 NOT_STARTED: Final = Ended(126, "start")
@@ -29,7 +31,7 @@ _LOOKS: Final = 0.05
 class Command(msgspec.Struct, frozen=True):
     """One process to start, with the descriptors that it is given besides the usual three.
 
-    At `status` one can read what bubblewrap reports.
+    At `status` one can read what bubblewrap reports; `watch` is told the number of the process.
     """
 
     argv: tuple[bytes, ...]
@@ -37,6 +39,7 @@ class Command(msgspec.Struct, frozen=True):
     folder: bytes
     given: tuple[int, ...] = ()
     status: int | None = None
+    watch: int | None = None
 
 
 # Makes a command of a program. What only the start needs goes into the first stack, what has to
@@ -104,6 +107,8 @@ class _Call:
         seconds = time.monotonic() - self._began
         if self._cut:
             return Ended(_CODES.get(self._cut, _KILLED), self._cut, seconds)
+        if any(program.lost for program in self._programs):
+            return Ended(_KILLED, UNKNOWN, seconds)
         if not all(program.ran for program in self._programs):
             return NOT_STARTED
         code = self._programs[-1].process.returncode
@@ -121,6 +126,8 @@ class _Call:
                 case Errors.DROPPED:
                     sink = _null(briefly, os.O_WRONLY)
             process = _started(command, (source, output, sink))
+        if command.watch is not None:
+            tell(command.watch, process.pid)
         self._programs.append(Running(process, command.status))
         watched = os.pidfd_open(process.pid)
         self._stack.callback(os.close, watched)

@@ -1,0 +1,54 @@
+"""Doubtful: what a user's file still says where others could have written it: what only narrows.
+
+Whoever wrote such a file may have widened what the user wants, so that does not count. What makes
+things stricter counts from anywhere: else a wrong mode of the file would open what it closes.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from assent.config.settings import Settings
+
+# Numbers of which a smaller one is stricter; 0 is no limit, or none of it, and never narrows.
+_SMALLER: Final = {
+    "approve": ("expires_s",),
+    "loops": ("warn", "ask", "block", "failures", "give_up"),
+    "budget": ("steps", "tokens", "dollars", "seconds", "children"),
+    "tasks": ("depth", "together", "seconds", "steps"),
+    "questions": ("expires_s", "grants_expire_s"),
+    "shell": ("timeout_s",),
+}
+_PRESET: Final = "what it denies and asks about"
+
+
+class Narrowing(msgspec.Struct, frozen=True):
+    """The part of a file that narrows, and how each table's is called."""
+
+    table: dict[str, Any] = {}
+    named: dict[str, str] = {}
+
+
+def narrowing(table: Mapping[str, Any]) -> Narrowing:
+    """Returns what only narrows among the settings that a user alone may make."""
+    found: dict[str, Any] = {}
+    for key in _SMALLER:
+        if own := {name: v for name, v in table.get(key, {}).items() if _narrows(key, name, v)}:
+            found[key] = own
+    named = {key: ", ".join(f"{key}.{name}" for name in own) for key, own in found.items()}
+    if preset := table.get("preset"):  # its rules then count like those of the file
+        return Narrowing({**found, "preset": preset}, {**named, "preset": _PRESET})
+    return Narrowing(found, named)
+
+
+def _narrows(key: str, name: str, value: Any) -> bool:
+    if (key, name) == ("approve", "independent"):
+        return bool(value)
+    if name not in _SMALLER[key] or value <= 0:
+        return False
+    default: float = getattr(getattr(_DEFAULTS, key), name)
+    return not default or bool(value < default)
+
+
+_DEFAULTS: Final = Settings()

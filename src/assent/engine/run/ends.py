@@ -1,0 +1,119 @@
+"""How a session's command ends on record: what it changed, named, and kept for an undo."""
+
+from typing import Final
+
+import msgspec
+
+from assent.core.changes import Changes, encoded
+from assent.core.course import UNKNOWN
+from assent.core.errors import StoreError
+from assent.core.event import CommandEnded, CommandStarted
+from assent.core.operation import FileState, footprint
+from assent.core.paths import one_line, shown, typed_line
+from assent.core.process import Ended
+from assent.engine.doors import Doors
+from assent.engine.plan.ledger import Ledger
+from assent.ports import Blobs
+
+MOST_NAMED: Final = 100  # changed files that the record names
+TOLD: Final = 20  # changed files that the model is told
+UNSEEN: Final = Ended(-1, UNKNOWN)
+REPOSITORY: Final = (
+    " It made a repository: git does there what its settings say, so the person should look at "
+    "them before they use it."
+)
+
+
+class Change(msgspec.Struct, frozen=True):
+    """A file that is other than before: new, changed or gone."""
+
+    path: bytes
+    how: str
+
+
+def listed(found: Changes) -> tuple[Change, ...] | None:
+    """Returns every file that is other than before; None if there are too many files to tell."""
+    if not found.known:
+        return None
+    kept = [
+        Change(path, _how(*states)) for op in found.operations for path, *states in footprint(op)
+    ]
+    skipped = [Change(each.path, each.how) for each in found.skipped]
+    return tuple(sorted((*kept, *skipped), key=lambda change: change.path))
+
+
+def end(blobs: Blobs, name: str, ended: Ended, found: Changes) -> CommandEnded:
+    """Makes the record of an end; what an undo rests on is kept when it returns."""
+    changes, kept = listed(found), _kept(blobs, found)
+    if changes is None:
+        return CommandEnded(name, ended.code, ended.cut, changes=kept)
+    named = tuple(shown(change.path) for change in changes[:MOST_NAMED])
+    more = len(changes) - len(named)
+    return CommandEnded(name, ended.code, ended.cut, named, more, kept)
+
+
+def reckon(doors: Doors, ledger: Ledger) -> str:
+    """Records the end of a command that its process did not live to see, and says so (law 6).
+
+    Whoever holds the workspace's lock may call it: nobody runs a command then. Raises Unsettled if
+    it still runs, and StoreError if what an undo needs cannot be kept.
+    """
+    book = ledger.book()
+    if book.command is None:
+        return ""
+    doors.commander.check_at_rest()
+    found = _since(doors, book.command)
+    ended = end(doors.blobs, book.command.id, UNSEEN, found)
+    doors.store.append(ledger.permit_batch(book, ended))
+    told = f"A session's command was cut off: $ {typed_line(book.command.line)}. {since(ended)}"
+    return f"{told} `assent undo` takes it back." if ended.changed != () else told
+
+
+def since(ended: CommandEnded) -> str:
+    """Says what is taken for the work of a command whose end nobody saw."""
+    if ended.changed is None:
+        return "Not all that changed in the workspace since it began is known."
+    if not ended.changed:
+        return "Nothing in the workspace has changed since it began."
+    left = len(ended.changed) - TOLD + ended.more
+    more = f", and {left} more" if left > 0 else ""
+    named = ", ".join(typed_line(path) for path in ended.changed[:TOLD])
+    return f"Changed since it began, and taken for its work: {named}{more}."
+
+
+def in_words(changes: tuple[Change, ...] | None, why: str = "") -> str:
+    """Says which files a command changed; `why` is what kept that from being recorded."""
+    if why:
+        return f"What it changed is not on record yet, and cannot be undone: {why}"
+    if changes is None:
+        return "Not all that it changed is known: the workspace has too many files to look through."
+    if not changes:
+        return "It changed no files in the workspace."
+    rows = [f"{one_line(each.path)} ({each.how})" for each in changes[:TOLD]]
+    more = f", and {len(changes) - TOLD} more" if len(changes) > TOLD else ""
+    made = [each for each in changes if each.how == "new" and each.path.endswith(b"/.git")]
+    return f"Files: {', '.join(rows)}{more}.{REPOSITORY if made else ''}"
+
+
+def _how(before: FileState | None, after: FileState | None) -> str:
+    return "new" if before is None else "gone" if after is None else "changed"
+
+
+def _kept(blobs: Blobs, found: Changes) -> str:
+    """Keeps what an undo rests on; returns its blob, if there is anything to undo or to say."""
+    if not (found.operations or found.skipped or found.made):
+        return ""
+    digest, _ = blobs.keep([encoded(found)])
+    blobs.flush()
+    return digest
+
+
+def _since(doors: Doors, begun: CommandStarted) -> Changes:
+    """Returns what is other than before a command; nobody knows if that is not on record."""
+    try:
+        recorded = begun.before and doors.blobs.read(begun.before)
+    except StoreError:
+        recorded = ""
+    if not recorded:
+        return Changes(known=False)
+    return doors.commander.changes(begun.before)

@@ -1,0 +1,145 @@
+"""The walk through a workspace around a command: which files there are, and which are ignored.
+
+Files near the root come first, ignored ones last, and each of both up to a limit of its own: what
+lies beyond it, or in a folder that cannot be read, is known to be unseen.
+"""
+
+import re
+from collections import deque
+from collections.abc import Callable, Container
+from stat import S_ISDIR
+from typing import Final
+
+import msgspec
+
+from assent.core.changes import Why
+from assent.core.paths import GIT, OWN, STATE, TREE, folded, inside
+from assent.engine.doors import Place
+from assent.engine.run.ignoring import Ignoring, Stamp
+from assent.ports import Blobs, Files
+
+UNLIMITED: Final = 1 << 62
+INODE, MODE = 3, 4
+_PLAN = re.compile(rb"([a-z0-9-]+/)?PLAN_[a-z0-9_-]+\.md")
+
+
+class Found(msgspec.Struct, frozen=True):
+    """What stands in a workspace, without git's own and Assent's own."""
+
+    files: dict[bytes, Stamp]  # of a repository below only its `.git`, by its inode
+    ignored: set[bytes]
+    folders: dict[bytes, int]  # with their modes
+    unseen: dict[bytes, Why]  # folders of which not everything is here
+
+    @property
+    def known(self) -> bool:
+        """Whether all files are here that are not ignored; a closed folder is named instead."""
+        return "too many" not in self.unseen.values() and b"" not in self.unseen
+
+    @property
+    def closed(self) -> frozenset[bytes]:
+        """The folders that cannot be read."""
+        return frozenset(path for path, why in self.unseen.items() if why == "odd")
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What is looked at whatever the limit, because it is on record."""
+
+    files: Container[bytes] = ()
+    folders: Container[bytes] = ()
+
+
+NOTHING: Final = Known()
+
+
+class Walk:
+    """Looks through one workspace. Keep it for later: ignore rules are remembered."""
+
+    def __init__(self, files: Files, blobs: Blobs, place: Place) -> None:
+        self.files = files
+        self.limit = place.bounds.files or UNLIMITED
+        self.ignoring = Ignoring(files, blobs)
+        self._ours = frozenset((STATE, *OWN, *place.private))
+        # Elsewhere plans lie among the person's files, and a command can write them.
+        self._plans = place.plan_dir + b"/" if inside(place.plan_dir, TREE) else b""
+
+    def go(self, settled: Callable[[Stamp], bool], known: Known = NOTHING) -> Found:
+        """Returns what stands there now."""
+        self.ignoring.begin(settled)
+        return _Round(self, known).found()
+
+    def is_ours(self, path: bytes) -> bool:
+        """Tells whether a path is written by Assent alone, and so no work of a command."""
+        if path in self._ours:
+            return True
+        plans = self._plans
+        return bool(plans) and path.startswith(plans) and bool(_PLAN.fullmatch(path, len(plans)))
+
+
+class _Round:
+    def __init__(self, walk: Walk, known: Known) -> None:
+        self._walk = walk
+        self._known = known
+        self._room = {False: walk.limit, True: walk.limit}  # by whether a file is ignored
+        self._full = {False: False, True: False}
+        # Each folder with the ignored one that it lies in, if it does.
+        self._open: deque[tuple[bytes, bytes | None]] = deque([(b"", None)])
+        self._out: deque[tuple[bytes, bytes | None]] = deque()
+        self._found = Found({}, set(), {b"": 0}, {})
+
+    def found(self) -> Found:
+        while waiting := self._open or self._out:
+            folder, top = waiting.popleft()
+            ignored = top is not None
+            if self._full[ignored] and folder and folder not in self._known.folders:
+                self._leave(folder, top, ignored=ignored)
+                continue
+            names = self._walk.files.stamps(folder)
+            if names is None:
+                self._found.unseen[folder] = "odd"
+            else:
+                self._enter(folder, top, names)
+        return self._found
+
+    def _enter(self, folder: bytes, top: bytes | None, names: dict[bytes, Stamp]) -> None:
+        prefix = folder + b"/" if folder else b""
+        own = self._own(prefix, names)
+        outs = {} if top is not None else self._walk.ignoring.among(folder, own)
+        for name, stamp in own.items():
+            path = prefix + name
+            ignored = outs.get(name, True)
+            if ignored:
+                self._found.ignored.add(path)
+            if S_ISDIR(stamp[MODE]):
+                self._found.folders[path] = stamp[MODE]
+                above = top if top is not None or not ignored else path
+                (self._out if ignored else self._open).append((path, above))
+            elif self._fits(path, ignored=ignored):
+                self._found.files[path] = stamp
+            else:
+                self._leave(folder, top, ignored=ignored)
+
+    def _own(self, prefix: bytes, names: dict[bytes, Stamp]) -> dict[bytes, Stamp]:
+        """Returns the person's names, sorted; a repository below is noted on the way."""
+        found: dict[bytes, Stamp] = {}
+        for name, stamp in sorted(names.items()):
+            if folded(name) != GIT:
+                if not self._walk.is_ours(prefix + name):
+                    found[name] = stamp
+            elif prefix:  # a new one obeys whatever was written into it
+                self._found.files[prefix + name] = (stamp[INODE],)
+        return found
+
+    def _fits(self, path: bytes, *, ignored: bool) -> bool:
+        if path in self._known.files:
+            return True
+        if not self._room[ignored]:
+            self._full[ignored] = True
+            return False
+        self._room[ignored] -= 1
+        return True
+
+    def _leave(self, folder: bytes, top: bytes | None, *, ignored: bool) -> None:
+        where = folder if top is None else top
+        if not ignored or where not in self._found.unseen:
+            self._found.unseen[where] = "ignored" if ignored else "too many"

@@ -1,0 +1,140 @@
+"""What ties an unconfined command to the process that started it: it ends with that process.
+
+A sandbox dies with its parent; any other command would go on where Assent was killed. So somebody
+keeps watch over it, and it holds a lock by which one can tell whether anything of it is alive.
+"""
+
+import fcntl
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from typing import Final
+
+from assent.core.errors import Refused
+
+_SHELL: Final = "/bin/sh"
+# The first line names a group of processes. A second one says that it has ended; where none comes,
+# because whoever would write it is dead, the group is ended here.
+_KEEPS_WATCH: Final = 'read group || exit 0; read over || kill -s KILL -- "-$group"'
+_OVER: Final = b"over\n"
+_PATIENCE: Final = 10.0  # seconds
+_HOST: Final = "/proc"
+
+
+class Marks:
+    """Files in a folder of the state, each locked by a command for as long as anything of it lives.
+
+    The lock goes with an open file that all its processes inherit. The file is removed when a
+    command was ended; one that is still there was left by a process that died.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def mark(self, stack: ExitStack) -> int:
+        """Returns a locked file for a command to inherit; raises Refused if there can be none."""
+        path = os.path.join(self._folder, os.urandom(16).hex())
+        try:
+            os.makedirs(self._folder, 0o700, exist_ok=True)
+            mark = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Refused(
+                f"The command did not run: nothing could tell later whether it still runs "
+                f"({error.strerror})."
+            ) from error
+        stack.callback(os.close, mark)
+        stack.callback(_remove, path)
+        fcntl.flock(mark, fcntl.LOCK_EX)
+        return mark
+
+    def outlived(self) -> str:
+        """Names what is alive of commands whose starter died, or returns an empty string."""
+        alive = [path for path in self._paths() if not _is_let_go(path)]
+        pids = sorted({pid for path in alive for pid in _holders(path)})
+        if pids:
+            return ", ".join(f"process {pid}" for pid in pids)
+        return "a process of another user" if alive else ""
+
+    def _paths(self) -> list[str]:
+        try:
+            return [os.path.join(self._folder, name) for name in sorted(os.listdir(self._folder))]
+        except OSError:
+            return []
+
+
+def watched(stack: ExitStack) -> int | None:
+    """Starts somebody who ends a group of processes should this process die.
+
+    Returns where to write the number of the group; None where nobody can keep watch.
+    """
+    try:
+        guard = subprocess.Popen(
+            [_SHELL, "-c", _KEEPS_WATCH],
+            cwd="/",
+            env={},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        return None
+    stack.callback(_let_go, guard)
+    assert guard.stdin is not None, "it reads a pipe"
+    return guard.stdin.fileno()
+
+
+def tell(watch: int, pid: int) -> None:
+    """Says which group of processes there is to watch."""
+    with suppress(BrokenPipeError):
+        os.write(watch, b"%d\n" % pid)
+
+
+def _let_go(guard: subprocess.Popen[bytes]) -> None:
+    assert guard.stdin is not None, "it reads a pipe"
+    with suppress(BrokenPipeError):
+        os.write(guard.stdin.fileno(), _OVER)
+    with suppress(OSError):
+        guard.stdin.close()
+    try:
+        guard.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        guard.kill()
+        guard.wait()
+
+
+def _is_let_go(path: str) -> bool:
+    """Tells whether nobody holds a mark any more, and removes it then."""
+    try:
+        mark = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(mark, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _remove(path)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(mark)
+    return True
+
+
+def _holders(path: str) -> Iterator[int]:
+    """Yields the processes that have a file open, as far as one may look."""
+    wanted = os.stat(path)
+    for name in os.listdir(_HOST):
+        if name.isdigit() and any(os.path.samestat(wanted, found) for found in _opened(name)):
+            yield int(name)
+
+
+def _opened(pid: str) -> Iterator[os.stat_result]:
+    with suppress(OSError):
+        for number in os.listdir(f"{_HOST}/{pid}/fd"):
+            with suppress(OSError):
+                yield os.stat(f"{_HOST}/{pid}/fd/{number}")
+
+
+def _remove(path: str) -> None:
+    with suppress(OSError):
+        os.unlink(path)

@@ -1,0 +1,31 @@
+"""Coverage in words: what no undo will put back of a command here, said before anybody agrees."""
+
+from collections.abc import Iterator
+
+from assent.core.changes import Bounds, Coverage
+from assent.core.operation import RunCommand
+from assent.views.visible import visible_path
+
+
+def uncovered(op: RunCommand, bounds: Bounds, coverage: Coverage) -> Iterator[str]:
+    """Says which files of the workspace would not be on record before the command."""
+    if op.undo or op.profile == "commit":
+        return
+    if not coverage.whole:
+        yield (
+            f"This workspace has more files than undo.files lets be recorded ({bounds.files}): "
+            "what it does to the others is not put back."
+        )
+    if coverage.beyond:
+        yield (
+            f"Not recorded, because they do not fit into undo.total_mb ({bounds.total >> 20} MB): "
+            f"{coverage.beyond} of {coverage.kept + coverage.beyond} files. What it does to them "
+            "is not put back."
+        )
+    if coverage.closed:
+        more = len(coverage.closed) - 1
+        rest = f" and {more} more" if more else ""
+        yield (
+            f"Folders that cannot be read are not recorded ({visible_path(coverage.closed[0])}"
+            f"{rest}): what it does in them is not put back."
+        )

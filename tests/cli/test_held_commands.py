@@ -1,0 +1,147 @@
+"""Commands of plans are held to the rules of person and project, whoever agreed to them (law 9)."""
+
+from pathlib import Path
+
+import pytest
+from tests.cli.world import TRUSTING, World
+
+from assent.sandbox.running.bubblewrap import lacking
+
+RULES = """
+[permission]
+edit = { "f" = "deny", "locked/**" = "deny" }
+read = { "priv" = "deny" }
+bash = { "npm publish *" = "deny" }
+"""
+SECRET = b"needle in priv\n"
+
+
+def fenced(base: Path, rules: str = RULES) -> World:
+    lack = lacking()
+    if lack is not None:
+        pytest.skip(lack.reason)
+    world = World(base, TRUSTING + rules)
+    world.put("f", b"kept\n")
+    world.put("locked/a", b"kept\n")
+    world.put("priv", SECRET)
+    world.put("Makefile", b"out:\n\tcat priv > out\n")
+    world.plan()
+    return world
+
+
+def built(world: World, script: str, *options: str) -> int:
+    world.ok("stage", "run", *options, "--script", script)
+    world.approve()
+    return world.run("build", "--json").code
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "ln -s f h; echo z > h",
+        "x=locked; cp Makefile $x/a",
+        "sh -c 'cd locked && rm a'",
+        "mv locked away",
+        "make",
+        "cat priv > leak",
+    ],
+)
+def test_f72_f75_rules_hold_for_commands_of_plans(tmp_path: Path, script: str) -> None:
+    world = fenced(tmp_path)
+    assert built(world, script) == 6
+    world.ok("recover", "--accept")
+    contents = {path: what[2] for path, what in world.files().items()}
+    assert (contents[b"f"], contents[b"locked/a"]) == (b"kept\n", b"kept\n")
+    assert [path for path, text in contents.items() if b"needle" in text] == [b"priv"]
+
+
+def test_f72_no_command_of_a_plan_finds_what_is_hidden(tmp_path: Path) -> None:
+    world = fenced(tmp_path)
+    built(world, "grep -rs . . > report.txt; true")
+    report = world.files()[b"report.txt"][2]
+    assert b"kept" in report
+    assert b"needle" not in report
+    assert world.files()[b"priv"][2] == SECRET
+
+
+def test_a_projects_rules_hold_for_commands_of_plans(tmp_path: Path) -> None:
+    world = fenced(tmp_path, "")
+    world.put(".opencode/assent.toml", b'[permission]\nread = { "priv" = "deny" }\n')
+    assert built(world, "cat priv > leak") == 6
+    assert world.files()[b"leak"][2] == b""
+
+
+def test_what_a_rule_only_asks_about_is_answered_by_the_approval(tmp_path: Path) -> None:
+    world = fenced(tmp_path, '[permission]\nread = { "priv" = "ask" }\nedit = "ask"\n')
+    assert built(world, "cat priv > copy") == 0
+    assert world.files()[b"copy"][2] == SECRET
+
+
+@pytest.mark.parametrize("options", [(), ("--no-sandbox",)])
+def test_a_denied_line_is_refused_before_anything_is_done(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    world = fenced(tmp_path)
+    world.write("first.txt", b"first\n")
+    world.ok("stage", "run", *options, "--script", "true && npm publish now")
+    denial = f"A rule of {world.config} denies it (`bash: npm publish * = deny`)."
+    assert remarks(world, 1)[0] == f"It will not run: {denial}"
+    world.approve()
+    error = world.no(7, "build")
+    assert error["message"] == (
+        f"The plan's command true && npm publish now does not run: {denial} Nothing was changed."
+    )
+    assert b"first.txt" not in world.files()
+
+
+def test_the_review_says_what_rules_hold_a_command_to(tmp_path: Path) -> None:
+    world = fenced(tmp_path)
+    world.ok("stage", "run", "--", "make")
+    world.ok("stage", "run", "--no-sandbox", "--", "make")
+    walls = "What your rules deny stays hidden (priv) and read-only (f, locked/**) for it."
+    assert remarks(world, 0)[0] == walls
+    assert walls not in remarks(world, 1)
+    assert walls in " ".join(world.run("review").out.decode().split())
+
+
+@pytest.mark.parametrize(
+    ("script", "doubtful"),
+    [('eval "npm publish"', True), ("$(echo npm) publish", True), ("npm test", False)],
+)
+def test_the_review_says_what_rules_for_commands_may_not_see(
+    tmp_path: Path, script: str, doubtful: bool
+) -> None:
+    world = fenced(tmp_path)
+    world.ok("stage", "run", "--script", script)
+    told = "It cannot be told apart: rules for commands may not see all of it."
+    assert (told in remarks(world, 0)) is doubtful
+
+
+def test_the_words_of_a_projects_rule_are_shown_with_what_hides_in_them(tmp_path: Path) -> None:
+    world = fenced(tmp_path, "")
+    row = 'permission = "bash"\npattern = "make *"\naction = "deny"\nreason = "No.\\u001b[2J"\n'
+    world.put(".opencode/assent.toml", f"[[rules]]\n{row}".encode())
+    world.ok("stage", "run", "--", "make")
+    assert remarks(world, 0)[0] == "It will not run: No.<U+001B>[2J (`bash: make * = deny`)."
+
+
+def test_rules_that_cannot_be_read_let_no_command_run(tmp_path: Path) -> None:
+    world = fenced(tmp_path, "")
+    world.ok("stage", "run", "--script", "echo > out")
+    world.approve()
+    world.config.write_text(f'{TRUSTING}[permission]\nread = {{ "x" = "never" }}\n', "utf-8")
+    world.no(2, "build")
+    assert b"out" not in world.files()
+
+
+def remarks(world: World, number: int) -> list[str]:
+    return list(world.ok("review")["operations"][number]["remarks"])
+
+
+def test_a_folder_that_a_rule_names_and_nobody_made_leaves_no_trace(tmp_path: Path) -> None:
+    world = fenced(tmp_path, '[permission]\nedit = { "new/**" = "deny" }\n')
+    before = world.files()
+    assert built(world, "mkdir -p new && echo > new/x") == 6
+    world.ok("recover", "--accept")
+    assert world.files() == before
+    assert not (world.root / "new").exists()

@@ -1,0 +1,88 @@
+"""A workspace whose commands are functions of a test, on a real disk, really recorded."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+from tests.engine.world import World
+
+from assent.core.changes import Changes, Left
+from assent.core.errors import Unsettled
+from assent.core.operation import RunCommand
+from assent.core.process import Chunk, Ended
+from assent.engine.doors import Doors, Place
+from assent.engine.engine import Engine
+from assent.engine.run.recording import Recorder
+from assent.execute.executor import Executor
+from assent.workspace.hands import LocalHands
+from assent.workspace.local import LocalFiles
+from assent.workspace.projection import PLANS, LocalProjection
+
+Act = Callable[[Path], None]
+
+
+class Acting:
+    """Implements ports.Commander: the name of a command is the number of an act."""
+
+    outlived = ""  # what still runs of a command whose starter died
+
+    def __init__(self, root: Path, recorder: Recorder, acts: Sequence[Act]) -> None:
+        self._root = root
+        self._recorder = recorder
+        self._acts = acts
+
+    def check(self, command: RunCommand, paths: Sequence[bytes] = ()) -> None:
+        assert int(command.argv[0]) < len(self._acts)
+
+    def check_at_rest(self) -> None:
+        if self.outlived:
+            raise Unsettled(f"It still runs: {self.outlived}.")
+
+    def record(self) -> str:
+        return self._recorder.keep(self._recorder.take())
+
+    def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
+        number, code = command.argv
+        self._acts[int(number)](self._root)
+        yield Ended(int(code))
+
+    def changes(self, before: str) -> Changes:
+        return self._recorder.changes(self._recorder.kept(before))
+
+
+class ActingWorld(World):
+    """A world whose plans run acts."""
+
+    def __init__(self, base: Path, *acts: Act) -> None:
+        super().__init__(base)
+        self.acts = acts
+
+    def opened(self) -> Engine:
+        root = os.fsencode(self.root)
+        files = LocalFiles(root, root)
+        place = Place(root, os.stat(root).st_ino, PLANS, "tester")
+        acting = Acting(self.root, Recorder(files, self.blobs, place), self.acts)
+        doors = Doors(
+            store=self.store,
+            blobs=self.blobs,
+            signer=self.signer,
+            locks=self.locks,
+            clock=self.clock,
+            files=files,
+            projection=LocalProjection(root),
+            executor=partial(Executor, LocalHands(root), self.blobs, commander=acting),
+            commander=acting,
+        )
+        return Engine(doors, place)
+
+    def approved(self, *codes: int) -> str:
+        """Makes a plan that runs every act, with the exit codes that they end with."""
+        engine = self.opened()
+        record = engine.plans.new("work", "tests", "A goal")
+        for number, code in enumerate(codes):
+            command = RunCommand((b"%d" % number, b"%d" % code), profile="unconfined")
+            record = engine.drafts.run(record, command).record
+        record = engine.consents.propose(record)
+        engine.consents.approve(record, record.digest, "", "test")
+        return record.plan_id

@@ -1,0 +1,223 @@
+"""F139, F145: how far a record of a workspace reaches, and what it says about the rest."""
+
+import os
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.engine.recorded import Folder, changed, state
+
+from assent.core.changes import Bounds, Changes, Skipped
+from assent.core.operation import DeleteFile, WriteFile
+from assent.engine.doors import Place
+from assent.engine.run.recording import Recorder
+from assent.store.memory import MemoryBlobs
+from assent.workspace.local import LocalFiles
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    root = tmp_path / "work"
+    root.mkdir()
+    return Folder(root, MemoryBlobs())
+
+
+def test_f145_what_is_too_large_is_named(folder: Folder) -> None:
+    folder.put({"big": b"12345", "small": b"1234", "grows": b"1"})
+
+    def act(root: Path) -> None:
+        (root / "big").write_bytes(b"54321")
+        (root / "small").unlink()
+        (root / "grows").write_bytes(b"123456")
+        (root / "new").write_bytes(b"123456")
+
+    assert changed(folder, act, Bounds(file=4)) == Changes(
+        (
+            DeleteFile(b"small", state(b"1234")),
+            WriteFile(b"grows", state(b"1"), state(b"123456")),
+        ),
+        (Skipped(b"big", "changed", "large"), Skipped(b"new", "new", "large")),
+    )
+
+
+def test_f145_what_does_not_fit_any_more_is_named(folder: Folder) -> None:
+    folder.put({"a": b"123", "b": b"123", "c": b"1"})
+
+    def act(root: Path) -> None:
+        for name in "abc":
+            (root / name).write_bytes(b"")
+
+    found = changed(folder, act, Bounds(total=4))
+    assert len(found.operations) + len(found.skipped) == 3
+    assert {each.why for each in found.skipped} == {"too many"}
+    assert len(found.skipped) == 1
+
+
+def test_f145_with_too_many_files_nobody_claims_to_know(folder: Folder) -> None:
+    folder.put({"a": b"1", "b": b"1"})
+    assert changed(folder, lambda root: None, Bounds(files=1)) == Changes(known=False)
+    assert changed(folder, lambda root: None, Bounds(files=2)) == Changes()
+    assert changed(folder, lambda root: (root / "d").touch(), Bounds(files=0)).known
+
+
+def test_f145_with_too_many_files_those_are_kept_that_fit(folder: Folder) -> None:
+    folder.put({"a": b"1", "b": b"1", "sub/c": b"1"})
+
+    def act(root: Path) -> None:
+        for name in ("a", "b", "sub/c"):
+            (root / name).write_bytes(b"2")
+        (root / "sub/new").write_bytes(b"2")
+        (root / "new").mkdir()
+        (root / "new/new").write_bytes(b"2")
+
+    found = changed(folder, act, Bounds(files=2))
+    new = WriteFile(b"new/new", None, state(b"2"))
+    ops = [WriteFile(name, state(b"1"), state(b"2")) for name in (b"a", b"b")]
+    assert found == Changes((*ops, new), known=False, made=(b"new",))  # sub/new: nobody knows
+    first = changed(folder, lambda root: (root / "b").unlink(), Bounds(files=1))
+    assert first == Changes(known=False)
+
+
+def test_f145_a_command_that_makes_too_many_files_hides_no_other_change(folder: Folder) -> None:
+    folder.put({"a": b"1", "sub/b": b"1"})
+
+    def act(root: Path) -> None:
+        (root / "a").unlink()
+        (root / "sub/b").write_bytes(b"2")
+        for number in range(4):
+            (root / f"0{number}").touch()
+
+    found = changed(folder, act, Bounds(files=2))
+    assert found.operations == (
+        DeleteFile(b"a", state(b"1")),
+        WriteFile(b"00", None, state(b"")),
+        WriteFile(b"01", None, state(b"")),
+        WriteFile(b"sub/b", state(b"1"), state(b"2")),
+    )
+    assert not found.known
+
+
+def test_f145_what_is_ignored_takes_no_room(folder: Folder) -> None:
+    out = {f"out/{number}": b"1" for number in range(3)}
+    folder.put({".gitignore": b"out/\n*.log\n", "a": b"1", "x.log": b"1", "z/b": b"1", **out})
+
+    def act(root: Path) -> None:
+        for name in ("a", "z/b", "out/0"):
+            (root / name).unlink()
+
+    found = changed(folder, act, Bounds(files=4))
+    gone = (DeleteFile(b"a", state(b"1")), DeleteFile(b"z/b", state(b"1")))
+    assert found == Changes(gone, (Skipped(b"out/0", "gone", "ignored"),))
+    fewer = changed(folder, lambda root: None, Bounds(files=2))
+    assert fewer == Changes((), (Skipped(b"out", "unknown", "ignored"),))
+
+
+def test_what_is_assents_own_does_not_count(folder: Folder) -> None:
+    own = (".opencode/assent/x", ".opencode/plans/s/PLAN_p.md", ".opencode/.gitignore")
+    folder.put(dict.fromkeys((*own, ".opencode/agents/mine.md"), b"1"))
+
+    def act(root: Path) -> None:
+        folder.put(dict.fromkeys((*own, ".opencode/agents/mine.md"), b"2"))
+
+    assert [op.path for op in changed(folder, act).operations] == [b".opencode/agents/mine.md"]
+
+
+@pytest.mark.parametrize("path", [".opencode/plans/mine", ".opencode/plans/a/b/PLAN_p.md"])
+def test_f139_only_plans_are_left_out_of_their_folder(folder: Folder, path: str) -> None:
+    folder.put({path: b"1"})
+    found = changed(folder, lambda root: (root / path).unlink())
+    assert found == Changes((DeleteFile(path.encode(), state(b"1")),))
+
+
+def test_f139_where_plans_lie_among_sources_all_of_them_are_kept(folder: Folder) -> None:
+    names = ("src/main.py", "src/PLAN_mine.md", "src/s/PLAN_p.md")
+    folder.put(dict.fromkeys(names, b"1"))
+
+    def act(root: Path) -> None:
+        for name in names:
+            (root / name).unlink()
+
+    found = changed(msgspec.structs.replace(folder, plans=b"src"), act)
+    assert sorted(op.path for op in found.operations) == sorted(map(str.encode, names))
+
+
+class Closed(LocalFiles):
+    """A workspace of which one folder cannot be read until it is opened."""
+
+    closed: bytes | None = None
+
+    def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
+        return None if folder == self.closed else super().stamps(folder)
+
+
+def closing(folder: Folder) -> tuple[Closed, Recorder]:
+    root = os.fsencode(folder.root)
+    files = Closed(root, root)
+    return files, Recorder(files, folder.blobs, Place(root, 0, b".opencode/plans", "me"))
+
+
+def test_what_lay_in_a_folder_that_could_not_be_read_is_not_new(folder: Folder) -> None:
+    folder.put({"e/a": b"1", "e/f/b": b"1", "c": b"1"})
+    files, recorder = closing(folder)
+    files.closed = b"e"
+    before = recorder.take()
+    (folder.root / "c").unlink()
+    assert recorder.changes(before) == Changes((DeleteFile(b"c", state(b"1")),))
+    files.closed = None
+    found = recorder.changes(before)
+    assert found == Changes((DeleteFile(b"c", state(b"1")),), (Skipped(b"e", "unknown", "odd"),))
+    shutil.rmtree(folder.root / "e")
+    assert recorder.changes(before).skipped == (Skipped(b"e", "gone", "odd"),)
+
+
+def test_what_lies_in_a_folder_that_was_closed_is_not_gone(folder: Folder) -> None:
+    folder.put({"e/a": b"1", "e/f/b": b"1"})
+    files, recorder = closing(folder)
+    before = recorder.take()
+    files.closed = b"e"
+    assert recorder.changes(before) == Changes((), (Skipped(b"e", "unknown", "odd"),))
+
+
+def test_a_workspace_that_cannot_be_read_is_not_known(folder: Folder) -> None:
+    folder.put({"a": b"1"})
+    files, recorder = closing(folder)
+    files.closed = b""
+    before = recorder.take()
+    assert not before.known
+    files.closed = None
+    assert recorder.changes(before).operations == ()
+    assert not recorder.changes(before).known
+
+
+def test_a_path_too_long_for_the_system_is_named_and_not_new(folder: Folder) -> None:
+    folder.put({"a": b"1"})
+    here = os.open(folder.root, os.O_RDONLY)
+    for _ in range(25):
+        os.mkdir("d" * 200, dir_fd=here)
+        below = os.open("d" * 200, os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(os.open("deep", os.O_CREAT | os.O_WRONLY, dir_fd=here))
+    os.close(here)
+    found = changed(folder, lambda root: (root / "a").unlink())
+    assert found == Changes((DeleteFile(b"a", state(b"1")),))
+    coverage = folder.recorder().coverage()
+    assert [len(path) > 3800 for path in coverage.closed] == [True]
+
+
+def test_folders_that_were_there_are_not_made_by_a_command(folder: Folder) -> None:
+    (folder.root / "logs").mkdir(0o700)
+
+    def act(root: Path) -> None:
+        folder.put({"logs/a": b"1", "more/b": b"1"})
+
+    found = changed(folder, act)
+    assert found.made == (b"more",)
+    assert found.skipped == ()
+
+
+def test_a_folder_s_mode_that_changed_is_named(folder: Folder) -> None:
+    folder.put({"sub/a": b"1"})
+    found = changed(folder, lambda root: (root / "sub").chmod(0o700))
+    assert found == Changes((), (Skipped(b"sub", "changed", "folder"),))

@@ -1,0 +1,48 @@
+"""F145: before anybody agrees to a command, a review says what no undo will put back here."""
+
+import pytest
+
+from assent.core.changes import Bounds, Coverage
+from assent.core.operation import RunCommand
+from assent.views.coverage import uncovered
+
+MAKE = RunCommand((b"make",))
+BOUNDS = Bounds(total=4 << 20, files=100)
+
+
+@pytest.mark.parametrize(
+    ("coverage", "words"),
+    [
+        (Coverage(7), []),
+        (
+            Coverage(100, whole=False),
+            [
+                "This workspace has more files than undo.files lets be recorded (100): what it "
+                "does to the others is not put back."
+            ],
+        ),
+        (
+            Coverage(7, beyond=3),
+            [
+                "Not recorded, because they do not fit into undo.total_mb (4 MB): 3 of 10 files. "
+                "What it does to them is not put back."
+            ],
+        ),
+        (
+            Coverage(7, closed=(b"a\n", b"b")),
+            [
+                "Folders that cannot be read are not recorded (a<U+000A> and 1 more): what it does "
+                "in them is not put back."
+            ],
+        ),
+    ],
+)
+def test_f145_what_would_not_be_recorded_is_said(coverage: Coverage, words: list[str]) -> None:
+    assert [*uncovered(MAKE, BOUNDS, coverage)] == words
+
+
+@pytest.mark.parametrize(
+    "op", [RunCommand((b"x",), undo=(b"y",)), RunCommand((b"git",), profile="commit")]
+)
+def test_where_files_are_not_put_back_anyway_nothing_is_said(op: RunCommand) -> None:
+    assert [*uncovered(op, BOUNDS, Coverage(1, 1, whole=False, closed=(b"a",)))] == []
