@@ -9,7 +9,8 @@ QUICK := $(wildcard tests/core tests/house)
 # Debian packages that Assent and its tests use, as program:package.
 PROGRAMS := bwrap:bubblewrap prlimit:util-linux git:git strace:strace rg:ripgrep fdfind:fd-find \
 	jq:jq tree:tree file:file column:bsdextrautils gawk:gawk mawk:mawk xxd:xxd openssl:openssl \
-	mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs losetup:mount fusermount3:fuse3
+	mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs losetup:mount fusermount3:fuse3 less:less \
+	/usr/bin/python3:python3
 MISSING = $(foreach pair,$(PROGRAMS),$(if $(shell command -v $(firstword $(subst :, ,$(pair))) \
 	2>/dev/null),,$(lastword $(subst :, ,$(pair)))))
 

@@ -63,3 +63,6 @@ def test_g5_a_failed_command_can_be_accepted_as_it_is(world: World) -> None:
     assert (answer["outcome"], results(answer)) == ("done", ["done", "failed", "not_started"])
     assert world.files() == left
     assert world.ok("plan", "show")["state"] == "COMPLETED"
+    (row,) = world.ok("runs", "list")["runs"]
+    assert (row["outcome"], row["accepted"]) == ("done", True)
+    assert " accepted " in world.run("runs", "list").out.decode()

@@ -114,6 +114,7 @@ def _row(kept: Kept) -> Row:
             "shared": kept.shared,
             "undone": kept.undone == "all",
             "partly_undone": kept.undone == "some",
+            "accepted": kept.accepted,
             "given_up": kept.given_up or None,
         }
     )

@@ -101,7 +101,7 @@ def _listed(row: Row) -> tuple[str, ...]:
         _short(visible_line(str(row["run"]))),
         str(row["kind"]),
         visible_line(str(row["at"]))[:16].replace("T", " "),
-        ("given up" if row["given_up"] else _taken(row)) or str(row["outcome"] or "unfinished"),
+        ("given up" if row["given_up"] else _taken(row)) or _ended(row),
         str(row["operations"]),
         size_words(int(str(row["own"]))),
         visible_line(str(row["plan"])),
@@ -123,7 +123,11 @@ def _fitting(cells: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
 
 def _standing(row: Row) -> str:
     taken = _taken(row)
-    return f"{row['outcome'] or 'unfinished'}{f', {taken}' if taken else ''}"
+    return f"{_ended(row)}{f', {taken}' if taken else ''}"
+
+
+def _ended(row: Row) -> str:
+    return "accepted" if row["accepted"] else str(row["outcome"] or "unfinished")
 
 
 def _taken(row: Row) -> str:

@@ -38,6 +38,7 @@ class Kept(msgspec.Struct, frozen=True):
     shared: int = 0
     undone: Taken = ""
     given_up: str = ""
+    accepted: bool = False  # a person took what stood, whatever the plan says
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -81,7 +82,7 @@ class Past:
         weights = [_weights(back, unit.runs) for unit in units]
         uses = Counter(digest for each in weights for digest in each)
         pairs = zip(units, weights, strict=True)
-        return [(_kept(back, unit, each, uses), each) for unit, each in pairs]
+        return [(self._kept(back, unit, each, uses), each) for unit, each in pairs]
 
     def roughly(self) -> tuple[int, int]:
         """Returns a size that what is kept is not above, and how many runs it was made of.
@@ -152,6 +153,10 @@ class Past:
         if not blob or not self._doors.blobs.has(blob):
             return b""
         return self._doors.blobs.read(blob)
+
+    def _kept(self, back: Takeback, unit: Target, weights: Weights, uses: Counter[str]) -> Kept:
+        accepted = self._runs.was_accepted(unit.runs[-1])
+        return msgspec.structs.replace(_kept(back, unit, weights, uses), accepted=accepted)
 
     def _back(self) -> Takeback:
         return Takeback(self._doors, self._runs.ledger())
