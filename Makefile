@@ -9,7 +9,7 @@ QUICK := $(wildcard tests/core tests/house)
 # Debian packages that Assent and its tests use, as program:package.
 PROGRAMS := bwrap:bubblewrap prlimit:util-linux git:git strace:strace rg:ripgrep fdfind:fd-find \
 	jq:jq tree:tree file:file column:bsdextrautils gawk:gawk mawk:mawk xxd:xxd openssl:openssl \
-	mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs losetup:mount fusermount3:fuse3 less:less \
+	mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs losetup:mount fusermount3:fuse3 less:less tmux:tmux \
 	/usr/bin/python3:python3
 MISSING = $(foreach pair,$(PROGRAMS),$(if $(shell command -v $(firstword $(subst :, ,$(pair))) \
 	2>/dev/null),,$(lastword $(subst :, ,$(pair)))))
@@ -71,3 +71,4 @@ demo: $(STAMP) ## play the demonstration from end to end
 
 docs: $(STAMP) ## write the generated parts of the documentation anew
 	$(BIN)/python tools/docs.py
+	$(BIN)/python tools/terminal.py

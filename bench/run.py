@@ -16,6 +16,7 @@ from bench.figure import Figure, figure_line, head_line, missed_line
 from bench.pace import FULL, QUICK, Scale, spread
 from bench.starting import starting
 from bench.storing import digesting, storing
+from bench.terminal import painting
 from bench.working import working
 
 # Kept over a restart, so on a real disk, where the folder for temporary files may be in memory.
@@ -32,6 +33,7 @@ GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
     "confine": confining,
     "ask": asking,
     "work": working,
+    "terminal": painting,
 }
 
 

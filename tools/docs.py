@@ -17,7 +17,13 @@ import msgspec
 from assent.config.settings import MEANINGS, NAMED, Settings
 from assent.core import errors
 from assent.core.errors import AssentError
-from assent.core.event import JournalWritten, PermitGiven, PlanEvent, WorkspaceEvent
+from assent.core.event import (
+    CommentEvent,
+    JournalWritten,
+    PermitGiven,
+    PlanEvent,
+    WorkspaceEvent,
+)
 from assent.core.journal import Entry
 from assent.core.lifecycle import LIFE, Moment, State
 from assent.core.protected import PROTECTED
@@ -125,6 +131,7 @@ def events() -> str:
         *get_args(WorkspaceEvent),
         *get_args(SessionEvent),
         *get_args(PlanEvent),
+        *get_args(CommentEvent),
         PermitGiven,
         JournalWritten,
     ]

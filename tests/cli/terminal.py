@@ -21,6 +21,8 @@ import fcntl, signal, sys, termios
 fcntl.ioctl(int(sys.argv.pop(1)), termios.TIOCSCTTY, 0)
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, getattr(signal, sys.argv.pop(1)))
+"""
+PROGRAM = """
 from assent.cli import main
 main()
 """
@@ -37,6 +39,7 @@ class Terminal:
         shared: tuple[str, ...] = (),
         hangup: str = "SIG_DFL",
         env: Mapping[str, str] | None = None,
+        program: str = PROGRAM,
     ) -> None:
         self.screen = b""
         self._master, slave = pty.openpty()
@@ -44,7 +47,7 @@ class Terminal:
         self.type(typed)
         streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
         streams |= dict.fromkeys(shared, slave)
-        line = [sys.executable, "-c", LAUNCH, str(slave), hangup, *arguments]
+        line = [sys.executable, "-c", LAUNCH + program, str(slave), hangup, *arguments]
         self._process = subprocess.Popen(
             line,
             cwd=world.root,

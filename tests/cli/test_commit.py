@@ -110,3 +110,32 @@ def test_a_build_without_commands_loads_no_sandbox(world: World) -> None:
     code = f"import sys; from assent.cli.front import run; run(['build']); {loaded}"
     answer = world.start([PROGRAM[0], "-c", code])
     assert (answer.code, answer.out.splitlines()[-1]) == (0, b""), answer
+
+
+def test_f143_a_command_does_not_bring_the_persons_lines_into_the_commit(world: World) -> None:
+    world.put("a.txt", b"a\nmy unfinished work\n")
+    world.plan()
+    world.ok("stage", "run", "--script", "echo formatted >> a.txt")
+    world.approve()
+    answer = world.run("build", "--json")
+    assert (answer.code, [op["result"] for op in answer.json["operations"]]) == (
+        6, ["done", "failed"],
+    )  # fmt: skip
+    assert any("not committed before the run" in note for note in answer.json["notes"])
+    assert world.git("rev-list", "--count", "HEAD") == b"1\n"
+    assert world.git("diff", "--cached") == b""
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_f143_a_plan_does_not_begin_on_a_file_that_git_does_not_look_at(
+    world: World, flag: str
+) -> None:
+    world.git("update-index", flag, "a.txt")
+    world.put("a.txt", b"local\n")
+    world.put("notes.txt", b"private\n")
+    world.plan()
+    world.write("a.txt", b"local\nplan\n")
+    world.write("notes.txt", b"private\nplan\n")
+    world.approve()
+    assert "not committed in a.txt, notes.txt." in world.no(7, "build")["message"]
+    assert world.files()[b"a.txt"][2] == b"local\n"

@@ -83,6 +83,23 @@ def test_law_6_a_roll_back_right_after_a_crash_first_names_what_it_would_put_bac
     assert not (world.root / "mine").exists()
 
 
+def test_law_6_who_accepts_right_after_a_crash_is_told_whose_work_an_undo_would_take(
+    world: World,
+) -> None:
+    (world.root / "f3").write_text("old", encoding="utf-8")
+    approved(world)
+    with killed(world, "build"):
+        (world.root / "f3").write_text("mine", encoding="utf-8")
+        (world.root / "mine").write_text("mine", encoding="utf-8")
+    told = world.run("recover", "--accept").out.decode()
+    assert "Changed since that command began, and taken for its work: f1, f3, mine." in told
+    assert "An undo puts all of that back, also what you changed yourself" in " ".join(told.split())
+    (note,) = world.ok("undo", "--dry-run")["notes"]
+    assert note.endswith("f1, f3, mine. Nobody saw its end, so some of that may be your own work.")
+    shown = " ".join(world.run("undo", "--dry-run").out.decode().split())
+    assert note in shown
+
+
 def test_law_6_resume_right_after_a_crash_runs_nothing_a_second_time(world: World) -> None:
     approved(world)
     with killed(world, "build"):

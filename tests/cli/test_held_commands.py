@@ -145,3 +145,51 @@ def test_a_folder_that_a_rule_names_and_nobody_made_leaves_no_trace(tmp_path: Pa
     world.ok("recover", "--accept")
     assert world.files() == before
     assert not (world.root / "new").exists()
+
+
+@pytest.mark.parametrize("where", ["user", "project"])
+def test_law_9_what_is_denied_while_a_run_waits_does_not_run_when_it_goes_on(
+    tmp_path: Path, where: str
+) -> None:
+    world = fenced(tmp_path, "")
+    world.ok("stage", "run", "--", "test", "-e", "ok")
+    world.ok("stage", "run", "--", "touch", "published")
+    world.approve()
+    assert world.run("build").code == 6
+    denied = '[permission]\nbash = { "touch published" = "deny" }\n'
+    if where == "user":
+        world.config.write_text(f"{TRUSTING}{denied}", "utf-8")
+    else:
+        world.put(".opencode/assent.toml", denied.encode())
+    world.put("ok", b"")
+    halted = world.run("recover", "--resume")
+    assert (halted.code, b"published" in world.files()) == (6, False)
+    assert b"did not begin: The plan's command touch published does not run" in halted.out
+    assert b".." not in halted.out
+
+
+def test_law_9_an_undo_that_is_denied_is_refused_with_its_command(tmp_path: Path) -> None:
+    world = fenced(tmp_path, '[permission]\nbash = { "touch undone" = "deny" }\n')
+    world.ok("stage", "run", "--undo", "touch undone", "--", "true")
+    denial = f"A rule of {world.config} denies it (`bash: touch undone = deny`)."
+    told = f"Its undo, touch undone, may not run: {denial}"
+    assert remarks(world, 0)[0] == f"It will not run: {told}"
+    world.approve()
+    assert told in world.no(7, "build")["message"]
+
+
+def test_law_9_an_undo_that_was_denied_meanwhile_does_not_run_on_the_way_back(
+    tmp_path: Path,
+) -> None:
+    world = fenced(tmp_path, "")
+    world.ok("stage", "run", "--undo", "touch undone", "--", "true")
+    world.ok("stage", "run", "--", "false")
+    world.approve()
+    assert world.run("build").code == 6
+    denied = '[permission]\nbash = { "touch undone" = "deny" }\n'
+    world.config.write_text(f"{TRUSTING}{denied}", "utf-8")
+    assert world.run("recover", "--roll-back").code == 6
+    assert b"undone" not in world.files()
+    world.config.write_text(TRUSTING, "utf-8")
+    world.run("recover", "--roll-back")
+    assert b"undone" in world.files()

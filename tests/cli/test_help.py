@@ -10,6 +10,7 @@ PLAN = ("new", "write", "list", "show", "use", "history", "delete")
 STAGE = ("write", "edit", "delete", "move", "list", "remove", "clear", "run", "patch", "from")
 SESSIONS = (
     "list", "show", "rename", "fork", "export", "delete", "pause", "cancel", "resume", "retry",
+    "rewind", "diff",
 )  # fmt: skip
 GROUPS = {
     "plan": PLAN,
@@ -17,6 +18,7 @@ GROUPS = {
     "shell": ("check", "run"),
     "sessions": SESSIONS,
     "runs": ("list", "show", "delete"),
+    "comment": ("add", "list", "lines", "change", "remove"),
     "questions": ("list", "show", "answer"),
     "rules": ("list", "explain", "test", "revoke"),
     "memory": ("list", "forget"),

@@ -174,3 +174,27 @@ def test_f141_what_changed_on_every_path_leaves_nothing_to_redo(undone: World) -
     answer = undone.run("redo", "--json")
     assert (answer.code, answer.json["outcome"]) == (5, "nothing")
     assert len(answer.json["conflicts"]) == 3
+
+
+def test_f141_a_redo_of_one_operation_says_nothing_of_commands_beside_it(world: World) -> None:
+    world.plan()
+    world.write("a", b"a\n")
+    world.ok("stage", "run", "--", "true")
+    world.write("b", b"b\n")
+    world.build()
+    assert world.undo("--operation", "3").code == 0
+    answer = redo(world)
+    assert (answer.code, answer.json["not_covered"], answer.json["notes"]) == (0, [], [])
+
+
+def test_f141_what_was_given_up_and_redone_names_the_redo_as_what_can_be_undone(
+    world: World,
+) -> None:
+    run = build(world, "one", {"a": b"1\n"})
+    assert world.undo().code == 0
+    world.ok("runs", "delete", run, "--force")
+    digest = world.ok("redo", "--dry-run")["digest"]
+    said = world.run("redo", "--digest", digest).out.decode()
+    assert (b"a" in world.files(), "Next: assent undo " in said) == (True, True)
+    assert world.undo(said.rpartition("Next: assent undo ")[2].strip()).code == 0
+    assert b"a" not in world.files()

@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.core.states import A, B
 
-from assent.core.back import BETWEEN, CHANGED, Trace, commands_back, files_back
+from assent.core.back import (
+    BETWEEN,
+    CHANGED,
+    MOVED,
+    UNREAD,
+    Trace,
+    commands_back,
+    files_back,
+)
 from assent.core.course import Back
 from assent.core.journal import Conflict
 from assent.core.motion import Seen
@@ -19,6 +27,8 @@ from assent.core.operation import (
     WriteFile,
     footprint,
 )
+from assent.core.paths import ancestors
+from assent.core.undo import ODD
 
 C = FileState("c" * 64, 3, 0o644)
 FOREIGN = FileState("f" * 64, 4, 0o600)
@@ -28,6 +38,7 @@ Disk = dict[bytes, FileState]
 
 def back_of(traces: Sequence[Trace], disk: Disk, made: Sequence[bytes] = ()) -> Back:
     touched = {path for trace in traces for path, *_ in footprint(trace.operation)}
+    touched |= {above for path in touched for above in ancestors(path)}
     seen: dict[bytes, Seen] = {path: disk.get(path) for path in touched}
     return files_back(traces, made, seen, lambda digest: True)
 
@@ -100,7 +111,7 @@ def test_what_somebody_else_wrote_last_or_in_between_is_never_lost(
     after = apply(disk, back.operations)
     touched = {path for trace in traces for path, *_ in footprint(trace.operation)}
     held = {conflict.path for conflict in back.left if "holds what stood in" in conflict.reason}
-    lost = {start[path] for path in foreign if after.get(path) != start[path]}
+    lost = {start[path] for path in foreign | held if after.get(path) != start[path]}
     for path in PATHS:
         if path in held:
             assert after[path] == disk[path]
@@ -201,3 +212,18 @@ def test_a_folder_that_became_a_symlink_comes_back() -> None:
     assert {c.path: c.reason for c in left.left} == {
         b"r": CHANGED, b"r/s": "r stands in the way",
     }  # fmt: skip
+
+
+def test_what_somebody_put_behind_a_symlink_of_theirs_is_not_back() -> None:
+    """The folder was moved away, and a symlink leads there: the file is not gone."""
+    link = FileState("1" * 64, 5, 0o777, "link")
+    new = Trace(0, WriteFile(b"r/s", None, A))
+    assert back_of([new], {b"r": link}) == Back(left=(Conflict(0, b"r/s", b"", MOVED),))
+    replaced = [Trace(0, DeleteFile(b"r", link)), new]
+    assert back_of(replaced, {b"r": link}) == Back(), "the symlink was there before"
+
+
+def test_while_something_odd_stands_there_it_is_left_and_then_comes_back() -> None:
+    gone = [Trace(0, DeleteFile(b"p", A))]
+    assert back_of(gone, {b"p": ODD}) == Back(left=(Conflict(0, b"p", b"", UNREAD),))
+    assert back_of(gone, {}).operations == (WriteFile(b"p", None, A),)

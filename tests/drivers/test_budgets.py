@@ -10,10 +10,11 @@ from assent.core.agent import Agent
 from assent.core.briefing import Briefing
 from assent.core.errors import Interrupted
 from assent.core.event import Recorded
+from assent.core.interruption import INTERRUPTED
 from assent.core.message import Call, Text
 from assent.core.model import Answer, Delta, Prompt, Said, Stop, Usage
 from assent.core.session_event import MessageAdded, TurnEnded
-from assent.drivers.native.ending import INTERRUPTED, KEPT
+from assent.drivers.native.ending import KEPT
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.purse import Limits, Purse, Spent
 from assent.models.cut import Cut, Cuttable

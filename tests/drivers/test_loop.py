@@ -9,6 +9,7 @@ from assent.core.agent import Agent
 from assent.core.briefing import Briefing
 from assent.core.errors import Interrupted, ModelError, Unavailable, UsageError
 from assent.core.event import Recorded
+from assent.core.interruption import INTERRUPTED
 from assent.core.message import Call, Message, Reasoning, Result, Text
 from assent.core.model import Delta, Pause, Retried, Said, Stop, Stopped, Usage
 from assent.core.session_event import (
@@ -21,7 +22,7 @@ from assent.core.session_event import (
     StepStarted,
     TurnEnded,
 )
-from assent.drivers.native.ending import AGAIN, GO_ON, INTERRUPTED, KEPT, OFF, TOO_LONG
+from assent.drivers.native.ending import AGAIN, GO_ON, KEPT, OFF, TOO_LONG
 from assent.drivers.native.loop import NativeDriver
 from assent.drivers.native.purse import Limits
 from assent.drivers.native.step import ABORTED

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tests.engine.world import World
 
-from assent.core.changes import Changes, Left
+from assent.core.changes import NO_FILES, Changes, Left
 from assent.core.errors import Unsettled
 from assent.core.operation import RunCommand
-from assent.core.process import Chunk, Ended
+from assent.core.process import STOPPED, Chunk, Ended, never
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
 from assent.engine.run.recording import Recorder
@@ -31,13 +31,20 @@ class Acting:
         self._root = root
         self._recorder = recorder
         self._acts = acts
+        self._stopped: Callable[[], bool] = never
 
-    def check(self, command: RunCommand, paths: Sequence[bytes] = ()) -> None:
+    def check(self, command: RunCommand, meant: Left = NO_FILES) -> None:
         assert int(command.argv[0]) < len(self._acts)
+
+    def check_allowed(self, command: RunCommand) -> None:
+        """No rules are there."""
 
     def check_at_rest(self) -> None:
         if self.outlived:
             raise Unsettled(f"It still runs: {self.outlived}.")
+
+    def tidied(self, command: RunCommand, left: Left) -> str:
+        return ""
 
     def record(self) -> str:
         return self._recorder.keep(self._recorder.take())
@@ -45,7 +52,10 @@ class Acting:
     def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
         number, code = command.argv
         self._acts[int(number)](self._root)
-        yield Ended(int(code))
+        yield STOPPED if self._stopped() else Ended(int(code))
+
+    def heed(self, stopped: Callable[[], bool]) -> None:
+        self._stopped = stopped
 
     def changes(self, before: str) -> Changes:
         return self._recorder.changes(self._recorder.kept(before))

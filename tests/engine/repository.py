@@ -2,13 +2,14 @@
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 from tests.sandbox.cell import Outcome, gathered
 from tests.sandbox.room import Room
 
+from assent.core.changes import Left, Met
 from assent.core.commit import commit_command
 from assent.core.operation import FileState
 from assent.engine.doors import Place
@@ -24,6 +25,7 @@ class Repository(msgspec.Struct, frozen=True):
     """A room whose workspace git knows; `git` runs outside of any sandbox, as the person."""
 
     room: Room
+    blobs: MemoryBlobs = msgspec.field(default_factory=MemoryBlobs)
 
     @property
     def root(self) -> Path:
@@ -33,30 +35,42 @@ class Repository(msgspec.Struct, frozen=True):
         root = os.fsencode(self.root)
         place = Place(root, 0, b".opencode/plans", "ada")
         files = LocalFiles(root, root)
-        return ProcessCommander(self.room.process(**variables), files, MemoryBlobs(), place)
+        return ProcessCommander(self.room.process(**variables), files, self.blobs, place)
 
-    def left(self, paths: Sequence[bytes | str]) -> dict[bytes, FileState | None]:
-        """Returns these files as they stand, as if a run had left them so."""
+    def left(self, paths: Sequence[bytes | str]) -> dict[bytes, Met]:
+        """Returns these files as they stand, as if a run had met them as committed."""
+        found = self.standing(paths)
+        return {path: (self._committed(path), state) for path, state in found.items()}
+
+    def standing(self, paths: Sequence[bytes | str]) -> dict[bytes, FileState | None]:
         root = os.fsencode(self.root)
         seen = LocalFiles(root, root).look([os.fsencode(path) for path in paths])
         return {path: state for path, state in seen.items() if state != "folder"}
 
+    def _committed(self, path: bytes) -> FileState | None:
+        """Returns what the last commit holds, and keeps it as a run would."""
+        rows = self.git("ls-tree", "-r", "-z", "--full-tree", "HEAD", check=False).split("\0")
+        modes = {os.fsencode(path): about for about, _, path in (r.partition("\t") for r in rows)}
+        if not modes.get(path, "").startswith("100"):
+            return None
+        content = os.fsencode(self.git("cat-file", "blob", b"HEAD:" + path))
+        digest, size = self.blobs.keep([content])
+        return FileState(digest, size, int(modes[path][3:6], 8))
+
     def commit(self, paths: Sequence[bytes | str], title: str = "Say hello") -> Outcome:
         return self.commit_as_left(self.left(paths), title)
 
-    def commit_as_left(
-        self, left: Mapping[bytes, FileState | None], title: str = "Say hello"
-    ) -> Outcome:
+    def commit_as_left(self, left: Left, title: str = "Say hello") -> Outcome:
         return gathered(self.commander().run(commit_command(title), DIGEST, left))
 
-    def git(self, *words: str | bytes, folder: str = "") -> str:
+    def git(self, *words: str | bytes, folder: str = "", check: bool = True) -> str:
         home = self.room.base / "home"
         done = subprocess.run(
             ["git", *words],
             cwd=self.root / folder,
             env={"PATH": os.defpath, "HOME": str(home), "GIT_CONFIG_NOSYSTEM": "1"},
             capture_output=True,
-            check=True,
+            check=check,
             timeout=60,
         )
         return done.stdout.decode("utf-8", "surrogateescape")

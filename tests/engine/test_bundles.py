@@ -1,6 +1,6 @@
 """Bundles as the engine reads them: one changed byte anywhere, and nothing of it counts."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -11,9 +11,11 @@ from assent.app.travelling import bundles_of
 from assent.core.bundle import Bundle
 from assent.core.bundle_file import bundle_bytes, read_bundle
 from assent.core.digest import sha256
-from assent.core.errors import AssentError, Damaged, Expired, Moved, NotIndependent, Untrusted
-from assent.core.event import PlanApproved
+from assent.core.errors import AssentError, Damaged, Expired, NotIndependent, Spent, Untrusted
+from assent.core.event import PlanApproved, Recorded
 from assent.core.journal import finished
+from assent.ports import Batch
+from assent.store.memory import MemoryStore
 
 FLIPS = (0x01, 0x02, 0x20, 0x80)
 HOUR = 3600
@@ -202,6 +204,33 @@ def test_g4_two_workspaces_of_a_machine_use_one_approval_once(
         machine.put({"b.txt": b"old\n"})
         records.append(bundles_of(machine.opened()).take_in(bundle, b""))
     assert finished(runner.opened().runs.build(records[0].plan_id)).outcome == "done"
-    with pytest.raises(Moved):
+    with pytest.raises(Spent, match="was used on this machine"):
         finished(second.opened().runs.build(records[1].plan_id))
     assert second.files() == {"b.txt": b"old\n"}
+
+
+class Raced(MemoryStore):
+    """A log to which somebody else appends right before the first plan of ours."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+        if self.meanwhile and any(batch.stream.startswith("plan/") for batch in batches):
+            first, self.meanwhile = self.meanwhile, None
+            first()
+        return super().append(*batches)
+
+
+def test_g4_who_loses_the_race_for_an_approval_is_told_that_it_was_used(
+    planner: Machine, person: Machine, runner: Machine
+) -> None:
+    bundle = agreed(planner, person)
+    runner.put({"b.txt": b"old\n"})
+    store = runner.store = Raced()
+    other = runner.opened()
+    store.meanwhile = lambda: finished(
+        other.runs.build(bundles_of(other).take_in(bundle, b"").plan_id)
+    )
+    with pytest.raises(Spent):
+        bundles_of(runner.opened()).take_in(bundle, b"")
+    assert runner.files() == {"a.txt": b"a\n", "b.txt": b"new\n"}

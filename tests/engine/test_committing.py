@@ -86,13 +86,13 @@ def test_f143_what_the_person_staged_in_such_a_file_stays(repo: Repository) -> N
 def test_f143_a_file_with_changes_of_the_persons_refuses_it_before_the_start(
     repo: Repository, *, staged: bool
 ) -> None:
-    repo.commander().check(commit_command("x"), [b"a.txt", b"new"])
+    repo.commander().check(commit_command("x"), repo.left([b"a.txt", b"new"]))
     repo.put({"a.txt": "mine\n", "b.txt": "mine\n"})
     if staged:
         repo.git("add", "a.txt")
-    repo.commander().check(commit_command("x"), [b"c.txt"])
+    repo.commander().check(commit_command("x"), repo.left([b"c.txt"]))
     with pytest.raises(Refused, match=r"not committed in a\.txt\."):
-        repo.commander().check(commit_command("x"), [b"a.txt", b"c.txt"])
+        repo.commander().check(commit_command("x"), repo.left([b"a.txt", b"c.txt"]))
 
 
 def test_f143_names_are_names_and_no_patterns(repo: Repository) -> None:
@@ -182,6 +182,24 @@ def test_a_commit_that_fails_leaves_nothing_half_staged(repo: Repository) -> Non
     assert (found.code, b"main.lock" in found.errors) == (128, True)
     (repo.root / ".git/refs/heads/main.lock").unlink()
     assert repo.git("status", "--porcelain") == " M a.txt\n?? new.txt\n"
+
+
+def test_what_a_commit_that_was_cut_off_told_git_is_taken_back(repo: Repository) -> None:
+    repo.put({"a.txt": "A\n", "new.txt": "n\n", "own.txt": "o\n", "later.txt": "l\n"})
+    left = repo.left(["a.txt", "new.txt"])
+    repo.git("add", "-N", "new.txt", "later.txt")
+    repo.git("add", "own.txt")
+    assert repo.commander().tidied(commit_command("Say hello"), left) == ""
+    assert repo.git("status", "--porcelain") == " M a.txt\n A later.txt\nA  own.txt\n?? new.txt\n"
+
+
+def test_what_git_cannot_let_go_of_is_said(repo: Repository) -> None:
+    repo.put({"new.txt": "n\n"})
+    left = repo.left(["new.txt"])
+    repo.git("add", "-N", "new.txt")
+    (repo.root / ".git/index.lock").touch()
+    told = repo.commander().tidied(commit_command("Say hello"), left)
+    assert told.startswith("Git still knows of new.txt. ")
 
 
 def test_while_another_git_is_at_work_the_commit_fails_and_says_so(repo: Repository) -> None:
@@ -287,4 +305,4 @@ def test_only_the_one_form_may_write_into_the_repository(
     with pytest.raises(Refused, match="Only the commit"):
         repo.commander().check(command)
     with pytest.raises(Refused, match="Only the commit"):
-        repo.commander().run(command, DIGEST, ())
+        repo.commander().run(command, DIGEST, {})

@@ -257,6 +257,15 @@ def test_a_deleted_plan_is_told_and_let_go(world: World) -> None:
     assert record.plan_id == ""
 
 
+def test_f40_a_plan_that_was_given_up_is_told_and_let_go(world: World) -> None:
+    record, plan = presented(world)
+    world.engine().plans.discard(plan)
+    record, _ = next_turn(world, record)
+    [words] = told(world, record, "deleted")
+    assert words.startswith("The person ended planning: the plan ")
+    assert record.plan_id == ""
+
+
 def test_a_deleted_file_means_a_deleted_plan(world: World) -> None:
     record = turn(world, GOAL, [write("a")], "Well?")
     (world.root / PLAN).unlink()

@@ -88,3 +88,41 @@ def test_old_and_new_content_are_kept_when_an_operation_is_staged(world: World) 
     engine.drafts.delete(staged, b"b.txt")
     kept = set(world.blobs.contents.values())
     assert {b"old\n", b"new\n", b"gone\n"} <= kept
+
+
+def test_f40_a_plan_that_is_given_up_leaves_its_file_which_is_no_plan_until_it_changes(
+    world: World,
+) -> None:
+    record = new(world)
+    path = world.root / os.fsdecode(record.path)
+    before = path.read_bytes()
+    plans = world.engine().plans
+    given_up = plans.discard(record)
+    assert (given_up.state, given_up.left) == ("DISCARDED", record.content_hash)
+    assert path.read_bytes() == before
+    assert plans.all() == []
+    path.write_bytes(b"# Taken up again\n")
+    assert [(found.plan_id != record.plan_id, found.state) for found in plans.all()] == [
+        (True, "DRAFTING")
+    ]
+
+
+def test_a_plan_that_was_deleted_is_taken_in_again_when_its_file_comes_back(world: World) -> None:
+    record = new(world)
+    path = world.root / os.fsdecode(record.path)
+    before = path.read_bytes()
+    world.engine().plans.delete([record])
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(before)
+    assert [found.plan_id != record.plan_id for found in world.engine().plans.all()] == [True]
+
+
+def test_f40_what_was_typed_into_the_file_is_on_record_when_a_plan_is_given_up(
+    world: World,
+) -> None:
+    record = new(world)
+    (world.root / os.fsdecode(record.path)).write_bytes(b"# Mine\n")
+    plans = world.engine().plans
+    given_up = plans.discard(record)
+    assert plans.text(given_up.left) == b"# Mine\n"
+    assert plans.all() == []

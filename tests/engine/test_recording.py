@@ -13,6 +13,7 @@ from assent.core.changes import Changes, Skipped
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
 from assent.core.operation import DeleteFile, WriteFile
+from assent.engine.run.ends import Change, listed
 from assent.store.memory import MemoryBlobs
 
 
@@ -149,11 +150,11 @@ def test_what_is_no_file_is_named(folder: Folder) -> None:
         os.mkfifo(root / "was")
 
     assert changed(folder, act) == Changes(
-        (),
+        (DeleteFile(b"was", state(b"1")),),
         (
             Skipped(b"pipe", "gone", "odd"),
             Skipped(b"s", "gone", "odd"),
-            Skipped(b"was", "changed", "odd"),
+            Skipped(b"was", "changed", "odd", kept=True),
         ),
     )
 
@@ -251,3 +252,15 @@ def test_a_file_that_nobody_may_read_is_named(folder: Folder) -> None:
 
     found = changed(msgspec.structs.replace(folder, closed=b"a"), act)
     assert found.skipped == (Skipped(b"a", "gone", "odd"),)
+
+
+def test_f139_the_old_content_of_what_may_not_be_read_any_more_is_kept(folder: Folder) -> None:
+    folder.put({"a": b"old\n"})
+    before = folder.recorder().take()
+    (folder.root / "a").write_bytes(b"new\n")
+    shut = msgspec.structs.replace(folder, closed=b"a").recorder()
+    found = shut.changes(before)
+    assert found == Changes(
+        (DeleteFile(b"a", state(b"old\n")),), (Skipped(b"a", "changed", "odd", kept=True),)
+    )
+    assert listed(found) == (Change(b"a", "changed"),)

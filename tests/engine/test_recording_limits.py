@@ -171,12 +171,21 @@ def test_what_lay_in_a_folder_that_could_not_be_read_is_not_new(folder: Folder) 
     assert recorder.changes(before).skipped == (Skipped(b"e", "gone", "odd"),)
 
 
-def test_what_lies_in_a_folder_that_was_closed_is_not_gone(folder: Folder) -> None:
+def test_what_lies_in_a_folder_that_was_closed_is_kept_and_nobody_knows_of_it(
+    folder: Folder,
+) -> None:
     folder.put({"e/a": b"1", "e/f/b": b"1"})
     files, recorder = closing(folder)
     before = recorder.take()
     files.closed = b"e"
-    assert recorder.changes(before) == Changes((), (Skipped(b"e", "unknown", "odd"),))
+    assert recorder.changes(before) == Changes(
+        (DeleteFile(b"e/a", state(b"1")), DeleteFile(b"e/f/b", state(b"1"))),
+        (
+            Skipped(b"e", "unknown", "odd"),
+            Skipped(b"e/a", "unknown", "odd", kept=True),
+            Skipped(b"e/f/b", "unknown", "odd", kept=True),
+        ),
+    )
 
 
 def test_a_workspace_that_cannot_be_read_is_not_known(folder: Folder) -> None:

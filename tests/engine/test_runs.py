@@ -76,7 +76,7 @@ def test_a_late_change_is_noticed_and_kept(world: World) -> None:
     late = FailingDisk(lambda: world.put({"two": b"mine\n"}))
     report = world.build(record, late)
     assert report.outcome == "rolled_back"
-    assert [result for _, result in report.operations] == ["undone", "conflict", "not_started"]
+    assert [result for _, result in report.operations] == ["undone", "conflict", "undone"]
     assert world.files() == {**OLD, "two": b"mine\n"}
 
 
@@ -89,7 +89,7 @@ def test_a_run_that_cannot_be_put_back_waits_for_a_person(world: World) -> None:
     assert dict(zip(NEW, [result for _, result in report.operations], strict=True)) == {
         "one": "conflict",
         "two": "conflict",
-        "three": "not_started",
+        "three": "undone",
     }
     assert world.engine().plans.find("work").state == "HALTED"
     (note,) = [note for note in report.notes if note.startswith("one: ")]

@@ -192,7 +192,7 @@ def test_what_is_no_file_any_more_is_left_alone_too(site: Site) -> None:
     os.mkfifo(site.root / "log.txt")
     report = finished(engine.runs.recover("roll_back"))
     assert report.outcome == "needs_you"
-    assert report.notes[0] == "log.txt: it was changed after the run wrote it."
+    assert report.notes[0] == "log.txt: it is no file now, or cannot be read."
     assert files(site)["in.txt"] == START["in.txt"]
 
 

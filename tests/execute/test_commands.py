@@ -25,8 +25,8 @@ from tests.execute.commands import (
 
 from assent.core.changes import Left, decoded
 from assent.core.course import ran
-from assent.core.errors import Drift, Refused, StoreError
-from assent.core.journal import Doing, Finished, Progress, Running, Said
+from assent.core.errors import Drift, Refused, StoreError, Unsettled
+from assent.core.journal import Doing, Finished, Progress, Running, Said, Way
 from assent.core.operation import Operation, RunCommand, WriteFile
 from assent.core.permit import Permit, permit_text, permitted
 from assent.core.plan import Plan
@@ -269,6 +269,32 @@ def test_a_command_before_which_nothing_can_be_recorded_does_not_begin() -> None
     world.blobs.full = False
     world.recover("resume")
     assert world.outcome == "done"
+
+
+def test_law_9_a_command_that_is_denied_by_now_does_not_begin() -> None:
+    world = CommandWorld(case(WRITE_A, run(b"build")))
+    world.commander.denied = frozenset({b"build"})
+    world.apply()
+    assert (world.outcome, world.results) == ("needs_you", ("done", "not_started"))
+    assert world.reasons == [(1, b"", "it did not begin: A rule denies b'build'.")]
+    world.recover("resume")
+    assert (world.outcome, world.commander.began) == ("needs_you", [])
+    world.commander.denied = frozenset()
+    world.recover("resume")
+    assert (world.outcome, world.commander.began) == ("done", [b"build"])
+
+
+@pytest.mark.parametrize("way", ["accept", "resume", "roll_back"])
+def test_law_6_a_word_that_is_refused_is_not_carried_out_later(way: Way) -> None:
+    world = crashed(WRITE_A, run(b"build"), WRITE_B)
+    before = world.entries
+    world.commander.outlived = "process 7"
+    with pytest.raises(Unsettled):
+        world.recover(way)
+    assert world.entries == before
+    world.commander.outlived = ""
+    world.recover()
+    assert (world.outcome, world.commander.began) == ("needs_you", [b"build"])
 
 
 class Troubled(MemoryCommander):

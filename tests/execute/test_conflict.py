@@ -1,13 +1,16 @@
 """Somebody else changes a name between the check and the rename: noticed, and nothing is lost."""
 
 import itertools
+from errno import EIO
 
 import pytest
+from tests.execute.hands import Call, failing
 from tests.execute.meddler import DEEDS, THEIRS, Deed, Meddler, delete, fill_folder, is_slot
 from tests.execute.world import World
 
 from assent.core.journal import Aborted
-from assent.core.motion import Layout
+from assent.core.motion import Layout, motions
+from assent.execute.finish import PACE
 from assent.testing.memory_workspace import MemoryHands, Node
 from assent.testing.plans import Case, single_cases, together
 
@@ -154,3 +157,42 @@ def test_f66_the_journal_says_what_was_in_the_way(
         (meddler.path, reason, "conflict")
     ]
     assert not is_slot(aborts[0].path)
+
+
+def many(count: int) -> Case:
+    """Replaces more files than are looked at together."""
+    replaced = [single_cases(b"w/n%03d" % at) for at in range(count)]
+    return together([next(one for one in each if one.name == "replace") for each in replaced])
+
+
+@pytest.mark.parametrize("layout", ["exchange", "stepwise"])
+@pytest.mark.parametrize("at", [0, PACE - 1, PACE, 2 * PACE])
+def test_f66_one_of_many_files_that_changed_is_found_and_all_go_back(layout: str, at: int) -> None:
+    case = many(2 * PACE + 1)
+    world, meddler = disturbed(case, LAYOUTS[layout], at, DEEDS["changed"])
+    aborts = [entry for entry in world.journal.read("run") if isinstance(entry, Aborted)]
+    assert [(abort.index, abort.path) for abort in aborts] == [(at, meddler.path)]
+    assert world.outcome == "rolled_back"
+    assert world.files == with_deed(world.start, meddler.path, DEEDS["changed"])
+    assert world.results[at] == "conflict"
+    assert world.results.count("conflict") == 1
+
+
+def test_f66_a_displaced_file_that_cannot_be_read_is_named() -> None:
+    case = many(PACE)
+    world = World(case)
+    bad = motions(case.operations, Layout("run"))[5]
+    renamed: list[Call] = []
+    fail = failing(EIO, lambda call: bool(renamed) and bad.slot in call.names)
+
+    def read(call: Call) -> None:
+        renamed.extend([call] if call.verb == "exchange" else [])
+        if call.verb == "look":
+            fail(call)
+
+    world.hands.before.append(read)
+    world.apply()
+    aborts = [entry for entry in world.journal.read("run") if isinstance(entry, Aborted)]
+    assert [(abort.index, abort.path, abort.result) for abort in aborts] == [
+        (bad.index, bad.path, "failed")
+    ]

@@ -197,6 +197,18 @@ def test_law_6_an_undo_that_fails_halts_and_runs_again_only_when_asked() -> None
     assert world.commander.began.count(b"unbuild") == 2
 
 
+def test_law_9_an_undo_that_is_denied_by_now_does_not_begin_and_its_command_is_named() -> None:
+    world = stopped(WRITE_B, run(b"build", b"unbuild"))
+    world.commander.denied = frozenset({b"unbuild"})
+    world.recover("roll_back")
+    assert (world.outcome, world.commander.began.count(b"unbuild")) == ("needs_you", 0)
+    reason = "its undo, $ unbuild, did not begin: A rule denies b'unbuild'."
+    assert world.reasons == [(1, b"", reason)]
+    world.commander.denied = frozenset()
+    world.recover("roll_back")
+    assert (world.outcome, world.commander.began.count(b"unbuild")) == ("rolled_back", 1)
+
+
 def test_an_undo_that_worked_is_not_repeated_by_a_second_roll_back() -> None:
     world = stopped(WRITE_B, run(b"build", b"unbuild"))
     world.hands.files[b"w/b"] = THEIRS

@@ -7,6 +7,7 @@ import pytest
 from assent import ports
 from assent.engine.engine import Engine
 from assent.engine.plan.checkouts import Checkouts
+from assent.engine.plan.comments import Comments
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.drafts import Drafts
 from assent.engine.plan.partials import Partials
@@ -25,14 +26,15 @@ from assent.engine.session.facts import Facts
 from assent.engine.session.grants import Grants
 from assent.engine.session.questions import Questions
 from assent.engine.session.sessions import Sessions
+from assent.engine.session.summary import Summary
 from assent.engine.shell import Shell
 from assent.engine.trusts import Trusts
 
 VERBS = {
-    Engine: "close init log status surroundings warn warnings workspace",
+    Engine: "close init log status summary surroundings waiting warn warnings workspace",
     Plans: (
-        "all check_live delete difference draft find ledger live missing_notes new of_session "
-        "records select sessions taken_in text use waiting_notes with_notes write"
+        "all check_live delete difference discard draft find ledger live missing_notes new "
+        "of_session records select sessions stamp taken_in text use waiting_notes with_notes write"
     ),
     Drafts: "clear delete edit link move operations remove run stage write",
     Consents: (
@@ -41,12 +43,13 @@ VERBS = {
     ),
     Reviews: "approved_text drifted review show text undo_review",
     Runs: (
-        "begin build building end is_prose ledger reckon recover report settle settle_under "
-        "stands_still tell unfinished was_accepted"
+        "begin build building end interrupt is_prose ledger reckon recover report settle "
+        "settle_under stands_still tell unfinished was_accepted"
     ),
     Sessions: (
-        "all delete diary events export failure find fork halt held is_at_work last load modes "
-        "of_plan restore_todos retitle retry say set_mode start todos_of transcript work work_held"
+        "all delete diary events export failure find fork halt held interrupt is_at_work last load "
+        "messages modes of_plan overhear restore_todos retitle retry rewind say set_mode since "
+        "spoken start todos_of transcript work work_held"
     ),
     Facts: "all forget remember",
     Building: "check events finish held is_over report start work",
@@ -56,13 +59,15 @@ VERBS = {
     Questions: (
         "answer call_on_record check_open elsewhere find is_open lapse pending reply_to settle"
     ),
-    Commands: "left run unseen",
+    Commands: "interrupt left own run unseen",
     Trusts: "give revoke",
     Patches: "stage",
     Checkouts: "stage",
     Rebasing: "apply preview",
     Partials: "approve left_out preview",
     Readings: "partial record review",
+    Comments: "add all anchor change part placed reject remove shown waiting",
+    Summary: "turn turns",
     Past: "all find items roughly weighed",
     Keeping: "check collect delete limit retain",
 }

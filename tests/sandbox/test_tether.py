@@ -32,6 +32,19 @@ for part in process.perform(Errand(line, profile="unconfined"), bytes(room.root)
         os.write(1, part.content)
 """
 
+# In place of bubblewrap: something that leaves a child behind when it is killed.
+STUCK = "#!/bin/sh\nsleep {time} &\necho $!\nwait\n"
+SANDBOX = """
+import os, sys
+from assent.core.process import Limits, Program
+from assent.sandbox.running.bubblewrap import Bubblewrap
+from assent.sandbox.view.profile import Profile
+root, tool = map(os.fsencode, sys.argv[1:])
+profile = Profile(root, b"/root", (), writable=True)
+for part in Bubblewrap(lambda: profile, tool).run([Program((b"true",))], root, Limits()):
+    os.write(1, part.content)
+"""
+
 
 @pytest.fixture
 def room(tmp_path: Path) -> Room:
@@ -109,3 +122,14 @@ def test_without_a_place_for_its_mark_nothing_runs(room: Room) -> None:
     with pytest.raises(Refused, match="did not run"):
         list(process.perform(Errand("touch x"), bytes(room.root), Limits(), confined=False))
     assert not (room.root / "x").exists()
+
+
+def test_law_6_what_a_killed_sandbox_leaves_behind_ends_too(room: Room) -> None:
+    tool = room.base / "tool"
+    tool.write_text(STUCK.format(time=long_time()), encoding="utf-8")
+    tool.chmod(0o755)
+    words = [sys.executable, "-c", SANDBOX, str(room.root), str(tool)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+        pid = said(process)
+        process.kill()
+        assert ends(pid)

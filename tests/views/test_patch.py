@@ -6,7 +6,7 @@ from assent.core.digest import sha256
 from assent.core.operation import FileState, WriteFile
 from assent.views.diff import operation_diff
 from assent.views.lines import Line
-from assent.views.patch import diff_lines
+from assent.views.patch import diff_lines, diff_text
 from assent.views.visible import CONTINUED, WIDTH
 
 FILE = FileState(sha256(b"a\n"), 2, 0o644)
@@ -52,3 +52,9 @@ def test_long_lines_are_folded_and_nothing_gives_nothing() -> None:
     assert {line.style for line in rest} == {"added"}
     assert all(line.text.startswith(CONTINUED) for line in rest)
     assert diff_lines("") == []
+
+
+@pytest.mark.parametrize("length", [10, 1000, 1200])
+def test_as_one_text_it_is_the_same(length: int) -> None:
+    diff = "--- a\n+++ b\n@@ -0,0 +1,2 @@\n+\u202e\n+" + "x" * length + "\n"
+    assert diff_text(diff) == "\n".join([line.text for line in diff_lines(diff)])

@@ -17,6 +17,7 @@ from assent.views.review import (
     next_command,
     review_json,
     review_lines,
+    review_texts,
 )
 
 COMMAND = RunCommand(
@@ -136,6 +137,16 @@ Next: assent approve --digest {DIGEST}"""
 
 def test_the_whole_review_as_text() -> None:
     assert "\n".join(ansi(review_lines(FULL), color=False)) == SHOWN
+
+
+def test_without_colour_whole_operations_are_the_same_text() -> None:
+    after = b"<U+0041>\r\n" + b"x" * 1500 + b"\nend"
+    odd = _op("7", write(b"odd", None, after), contents=(None, after))
+    same = _op("8", write(b"same", b"a", b"a"), contents=(b"a", b"a"))
+    plan = _with(FULL, *FULL.operations, odd, same)
+    lines = "\n".join(ansi(review_lines(plan), color=False))
+    assert "\n".join(review_texts(plan)) == lines
+    assert sum(1 for _ in review_texts(plan)) < lines.count("\n") / 2
 
 
 def test_without_risks_it_says_so() -> None:

@@ -147,6 +147,8 @@ def test_a_byte_order_mark_counts_where_the_file_does_not_begin() -> None:
 def test_long_lines_and_padding_are_flagged() -> None:
     assert hidden("x" * LONG) == ()
     assert hidden("short\n" + "x" * (LONG + 1)) == ("long line",)
+    assert hidden(f"{'x' * LONG}\n" * 3) == ()
+    assert hidden(f"{'x' * LONG}\n\n{'x' * (LONG + 1)}\nshort\n") == ("long line",)
     assert hidden("x = 1" + " " * WIDTH + "evil()") == ("padding",)
     assert hidden("x = 1" + "\t" * WIDTH + "evil()") == ("padding",)
 

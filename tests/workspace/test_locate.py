@@ -134,3 +134,27 @@ def test_real_path_agrees_with_the_system(root: Path) -> None:
     for path in (b"inner/../x", b"outer/y", b"back/deep", b"a/../b", b"./inner//file", b""):
         full = os.fsencode(root) + b"/" + path
         assert real_path(Disk(), full) == os.path.realpath(full)
+
+
+@pytest.mark.parametrize(
+    ("cwd", "argument", "path"),
+    [
+        ("", b"inner/file", b"inner/file"),
+        ("", b"inner/../x", b"x"),
+        ("", b"outer/x", b"outer/x"),
+        ("src", b"../outer/x", b"outer/x"),
+        ("", b"other/file", b"src/file"),
+        ("", b"back/x", b"src/x"),
+    ],
+)
+def test_paths_lead_where_symlinks_are_said_to_lead(
+    root: Path, cwd: str, argument: bytes, path: bytes
+) -> None:
+    """By a draft, say: `inner` and `outer` are none any more, and `other` has become one."""
+    files = LocalFiles(os.fsencode(root), os.fsencode(root / cwd))
+    drafted = {b"inner": None, b"outer": None, b"other": b"src"}
+
+    def target(path: bytes) -> bytes | None:
+        return drafted[path] if path in drafted else files.target(path)
+
+    assert files.locate(argument, target) == path

@@ -19,12 +19,12 @@ from tests.workspace.doubles import (
 )
 
 from assent.core.errors import Refused, WorkspaceError
-from assent.core.motion import Fill
+from assent.core.motion import Fill, Seen
 from assent.core.operation import FileState
 from assent.ports import Files, Hands, Looks
 from assent.workspace.hands import LocalHands
 from assent.workspace.local import LocalFiles
-from assent.workspace.states import Digests
+from assent.workspace.states import CHUNK, Digests
 
 SLOT = b".opencode/assent/stage/run/0.new"
 
@@ -269,3 +269,45 @@ def test_files_look_at_folders_as_they_are_now(tmp_path: Path) -> None:
     (tmp_path / "a").rename(tmp_path / "b")
     put(tmp_path, b"a/file", b"new")
     assert files.look([b"a/file"]) == {b"a/file": file_state(b"new")}
+
+
+def test_what_is_as_it_should_be_is_told_with_fewer_calls(tmp_path: Path) -> None:
+    hoped = {path: file_state(path) for path in (b"a", b"b", b"c", b"d/e")}
+    for path in hoped:
+        put(tmp_path, path, path)
+    disk = WatchedDisk()
+    assert hands_on(tmp_path, disk).look(hoped) == hoped
+    asked = disk.calls["stat"]
+    assert hands_on(tmp_path, disk).look([*hoped]) == hoped
+    assert disk.calls["stat"] == 2 * asked + len(hoped)
+
+
+def test_what_should_stand_there_never_changes_what_is_seen(tmp_path: Path) -> None:
+    text = file_state(b"text")
+    put(tmp_path, b"other", b"TEXT")
+    put(tmp_path, b"longer", b"text, and more")
+    put(tmp_path, b"mode", b"text", 0o600)
+    put(tmp_path, b"comes", b"text")
+    put(tmp_path, b"large", bytes(CHUNK))
+    (tmp_path / "link").symlink_to("comes")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "way").symlink_to("folder")
+    hoped: dict[bytes, Seen] = dict.fromkeys(
+        (b"other", b"longer", b"mode", b"gone", b"gone/too", b"link", b"folder"), text
+    )
+    hoped |= {b"comes": None, b"large": file_state(bytes(CHUNK)), b"": text}
+    hands = hands_on(tmp_path)
+    assert hands.look(hoped) == hands.look([*hoped])
+    behind = {**hoped, b"way/x": text}
+    assert hands.look(behind) == hands.look([*behind]) == {**hands.look(hoped), b"way/x": None}
+
+
+def test_a_digest_that_is_remembered_is_compared_too(tmp_path: Path) -> None:
+    paths = [put(tmp_path, name, b"text") and name for name in (b"a", b"b", b"c", b"d")]
+    disk = WatchedDisk()
+    hands = LocalHands(os.fsencode(tmp_path), disk, digests=Digests(an_hour_later))
+    seen = hands.look(paths)
+    reads = disk.calls["read"]
+    assert hands.look(seen) == seen == dict.fromkeys(paths, file_state(b"text"))
+    assert hands.look(dict.fromkeys(paths, file_state(b"TEXT"))) == seen
+    assert disk.calls["read"] == reads

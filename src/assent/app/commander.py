@@ -1,11 +1,11 @@
 """The commands of plans: what runs them is loaded with the first one, as most builds have none."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
-from assent.core.changes import Changes, Left
+from assent.core.changes import NO_FILES, Changes, Left
 from assent.core.operation import RunCommand
-from assent.core.process import Chunk, Ended
+from assent.core.process import Chunk, Ended, never
 from assent.ports import Commander
 
 
@@ -14,12 +14,19 @@ class LateCommander:
 
     def __init__(self, make: Callable[[], Commander]) -> None:
         self._make = make
+        self._stopped: Callable[[], bool] = never
 
-    def check(self, command: RunCommand, paths: Sequence[bytes] = ()) -> None:
-        self._real.check(command, paths)
+    def check(self, command: RunCommand, meant: Left = NO_FILES) -> None:
+        self._real.check(command, meant)
+
+    def check_allowed(self, command: RunCommand) -> None:
+        self._real.check_allowed(command)
 
     def check_at_rest(self) -> None:
         self._real.check_at_rest()
+
+    def tidied(self, command: RunCommand, left: Left) -> str:
+        return self._real.tidied(command, left)
 
     def record(self) -> str:
         return self._real.record()
@@ -27,9 +34,14 @@ class LateCommander:
     def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
         return self._real.run(command, digest, left)
 
+    def heed(self, stopped: Callable[[], bool]) -> None:
+        self._stopped = stopped
+
     def changes(self, before: str) -> Changes:
         return self._real.changes(before)
 
     @cached_property
     def _real(self) -> Commander:
-        return self._make()
+        made = self._make()
+        made.heed(lambda: self._stopped())
+        return made

@@ -67,11 +67,11 @@ class Models:
                 rows += [self._row(account, known) for known in self._offered(account)]
             except ModelError as error:
                 troubles += [] if account.basis == "local" else [error.message]
-        default = self._default()
+        default = self.default()
         marked = [msgspec.structs.replace(row, default=row.model == default) for row in rows]
         return marked, troubles
 
-    def _default(self) -> str:
+    def default(self) -> str:
         """Returns the name of the model that is asked where nobody names one; empty if none is."""
         if self._settings.model.startswith(SCRIPTED):
             return self._settings.model
@@ -127,6 +127,15 @@ def open_models(folder: str) -> tuple[Models, tuple[str, ...]]:
     cwd, root = located(folder)
     loaded = load_settings(root, places_here(), lenient=False)
     return Models(loaded.settings, dict(os.environ), cwd), loaded.warnings
+
+
+def default_model(folder: str) -> str:
+    """Returns which model is asked where nobody names one; empty if there is none."""
+    opened, _ = open_models(folder)
+    try:
+        return opened.default()
+    finally:
+        opened.close()
 
 
 def _wire(account: Account, asked: Asked) -> Wire:

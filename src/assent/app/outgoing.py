@@ -14,6 +14,17 @@ def write_out(folder: str, name: str, content: bytes) -> None:
     put_whole(path, content, mode)
 
 
+def write_new(folder: str, name: str, content: bytes) -> None:
+    """Puts a whole file where nothing is."""
+    path = os.path.abspath(os.path.join(folder, name))
+    told = shown(os.fsencode(path))
+    if not os.path.isdir(os.path.dirname(path)):
+        raise UsageError(f"The folder of {told} does not exist. Nothing was written.")
+    if os.path.lexists(path):
+        raise Refused(f"{told} is there already. Nothing was written.", f"ls -l {told}")
+    put_whole(path, content, PRIVATE)
+
+
 def check_out(folder: str, name: str, content: bytes) -> str:
     """Returns where a file would be written; refuses a place where something else stands."""
     path = os.path.abspath(os.path.join(folder, name))

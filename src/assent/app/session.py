@@ -16,7 +16,7 @@ from assent.app.tooling import Choices, Ground, open_tooling
 from assent.app.words import strange_rules
 from assent.config.agents import agent_places, load_agents
 from assent.config.places import Places
-from assent.config.settings import Settings
+from assent.config.settings import NotifySettings, Settings
 from assent.core.agent import Agent
 from assent.core.briefing import Briefing
 from assent.core.mode import Mode, agent_of
@@ -59,6 +59,7 @@ class Work(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
     servers: tuple[str, ...] = ()  # whose tools are known once they are started
     end: Callable[[], None] = lambda: None
+    notify: NotifySettings = NotifySettings()
 
     def prompt_layers(self, record: SessionRecord, agent: Agent) -> tuple[Layer, ...]:
         """Returns what an agent is told in a session before anybody speaks."""
@@ -71,8 +72,11 @@ class Work(msgspec.Struct, frozen=True):
         self.engine.close()
 
 
-def open_work(folder: str, asker: Asker, wanted: Wanted) -> Work:
-    """Opens everything; raises UsageError if there is no model, unless none is to be asked."""
+def open_work(folder: str, asker: Asker, wanted: Wanted, opened: Engine | None = None) -> Work:
+    """Opens everything; raises UsageError if there is no model, unless none is to be asked.
+
+    A face that has an engine open already goes on with that one.
+    """
     here = places_here()
     cwd, root = located(folder)
     loaded = load_settings(root, here, lenient=False)
@@ -82,10 +86,10 @@ def open_work(folder: str, asker: Asker, wanted: Wanted) -> Work:
     open_model = _Doorman(models)
     if wanted.model is not None:
         worker = agents.get(wanted.agent or agent_of(settings.mode))
-        opened = open_model(wanted.model or (worker.model if worker else ""))
-        if opened.warm:
-            opened.warm()  # the connection is made while the rest is put together
-    engine = engine_of(cwd, root, here, settings)
+        chosen = open_model(wanted.model or (worker.model if worker else ""))
+        if chosen.warm:
+            chosen.warm()  # the connection is made while the rest is put together
+    engine = opened or engine_of(cwd, root, here, settings)
     briefing = _briefing(engine, here, (cwd, root), agents)
     driver = NativeDriver(open_model, briefing, _limits(wanted.limits, settings))
     ground = Ground(folder, root, here, loaded, engine.warn, driver.purse.left)
@@ -93,8 +97,9 @@ def open_work(folder: str, asker: Asker, wanted: Wanted) -> Work:
     own = [rule for agent in agents.values() for rule in agent.rules]
     warnings = (*loaded.warnings, *remarks, *strange_rules(own, settings))
     return Work(
-        engine, driver, tooling, settings.mode, briefing, models, warnings, (*settings.mcp,), end
-    )
+        engine, driver, tooling, settings.mode, briefing, models, warnings, (*settings.mcp,), end,
+        settings.notify,
+    )  # fmt: skip
 
 
 def _limits(wanted: Limits, settings: Settings) -> Limits:

@@ -1,8 +1,14 @@
 """The command line: builds and starts; the only face that may call `app`."""
 
+import gc
+import os
 import sys
 
 from assent import __version__
+
+# Values made before the collector looks for cycles. Commands are short and make next to none, and
+# with the usual 700 it would look hundreds of times, at everything that was loaded, too.
+MANY = 100_000
 
 
 def main() -> None:
@@ -11,15 +17,22 @@ def main() -> None:
     if arguments == ["--version"]:
         print(f"assent {__version__}")
         return
-    if arguments in ([], ["--help"], ["-h"], ["help"]):
+    if arguments in (["--help"], ["-h"], ["help"]) or (not arguments and not _on_screen()):
         from assent.cli.table import overview
 
         print(overview(), end="")
         return
     try:
+        gc.set_threshold(MANY)
         from assent.cli.front import run
 
         code = run(arguments)
     except KeyboardInterrupt:  # while it was still loading
         code = 130
+    gc.freeze()  # else all that is left is searched for cycles once more, before it goes anyway
     sys.exit(code)
+
+
+def _on_screen() -> bool:
+    """Tells whether a person sits at a terminal, where the program without a word is a screen."""
+    return os.isatty(0) and os.isatty(1) and os.environ.get("TERM", "dumb") != "dumb"

@@ -15,7 +15,8 @@ from assent.core.feedback import Feedback
 from assent.core.lifecycle import Moment, advance
 from assent.core.record import PlanRecord
 from assent.engine.plan.notes import check_note
-from assent.views.rows import plan_row
+from assent.views.comments import sent_lines
+from assent.views.rows import Row, plan_row
 from assent.views.status import plan_lines
 
 KEPT = "Nothing was rejected; the plan is as it was."
@@ -106,7 +107,8 @@ def approve(
 @click.command(
     epilog=examples(
         "assent reject --note 'Keep the old name as an alias'\n"
-        "assent reject --scope 'Only src/api' --priorities 'Tests first'\nassent reject --form"
+        "assent reject --scope 'Only src/api' --priorities 'Tests first'\nassent reject --form\n"
+        "assent reject\nassent reject --note 'Not yet' --without-comments"
     )
 )
 @click.option("--note", help="What should be different.")
@@ -114,37 +116,47 @@ def approve(
 @click.option("--constraints", metavar="TEXT", help="What it has to keep to.")
 @click.option("--priorities", metavar="TEXT", help="What matters most.")
 @click.option("--form", is_flag=True, help="Ask for all of these on the terminal, one by one.")
+@click.option("--without-comments", "alone", is_flag=True, help="Leave your comments waiting.")
 @takes_call
-def reject(call: Call, note: str | None, form: bool, **parts: str | None) -> None:
-    """Say no, with words. The plan goes back to drafting."""
+def reject(call: Call, note: str | None, form: bool, alone: bool, **parts: str | None) -> None:
+    """Say no, with words. The plan goes back to drafting.
+
+    Your comments that wait (`assent comment list`) go along, each under its lines.
+    """
     given = {name: text(words) for name, words in parts.items() if words is not None}
     given |= {"notes": text(note)} if note is not None else {}
     record = call.record()
     if form:
         advance(record.state, Moment.REJECT)
-    feedback = _filled_in(call, given) if form else Feedback(**given)
-    if not given and not form:
+    comments = not alone and bool(call.engine.comments.waiting(record))
+    feedback = _filled_in(call, given, enough=comments) if form else Feedback(**given)
+    if not given and not form and not comments:
         raise UsageError("Say what should be different.", "assent reject --note 'WORDS'")
-    record = call.engine.consents.reject(record, feedback.text())
-    _answer(call, record, _to_the_model(call, record))
+    sent = 0
+    if comments:
+        record, sent = call.engine.comments.reject(record, feedback)
+    else:
+        record = call.engine.consents.reject(record, feedback.text())
+    _answer(call, record, _to_the_model(call, record), sent)
 
 
-def _filled_in(call: Call, given: dict[str, str]) -> Feedback:
-    """Asks a person for every part; raises if they say nothing, or cannot be asked."""
+def _filled_in(call: Call, given: dict[str, str], *, enough: bool) -> Feedback:
+    """Asks a person for every part; raises if they cannot be asked, or say too little."""
     if given:
         raise UsageError("--form asks for everything; leave the other words out.")
     typed = {name: None if call.no_input else reply(words) for name, words in FORM.items()}
     if all(line is None for line in typed.values()):
         raise Declined(f"There is no terminal to ask on. {KEPT}", "assent reject --note 'WORDS'")
     feedback = Feedback(**{name: line or "" for name, line in typed.items()})
-    if not feedback.text().strip():
+    if not feedback.text().strip() and not enough:
         raise Declined(f"Nothing was said. {KEPT}", "assent reject --note 'WORDS'")
     return feedback
 
 
-def _answer(call: Call, record: PlanRecord, next_command: str = "") -> None:
+def _answer(call: Call, record: PlanRecord, next_command: str = "", sent: int = 0) -> None:
     row = plan_row(record, approved=call.engine.consents.is_approved(record))
-    call.output.answer(row, plan_lines(row, next_command))
+    extra: Row = {"comments": sent} if sent else {}
+    call.output.answer({**row, **extra}, [*sent_lines(sent), *plan_lines(row, next_command)])
 
 
 def _check_builder(call: Call, record: PlanRecord, *, then_build: bool) -> None:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from itertools import pairwise
 
-from assent.cli.goal import Goal, read_goal
+from assent.cli.goal import Goal, of_folder, read_goal
 from assent.cli.output import Output
 from assent.core.errors import AssentError, Interrupted
 
@@ -23,6 +23,8 @@ def run(arguments: Sequence[str]) -> int:
     output = Output(as_json=_for_a_machine(arguments))
     try:
         goal = read_goal(arguments)
+        if (opened := _screen(goal or of_folder(arguments))) is not None:
+            return opened
         return _command(arguments) if goal is None else _goal(goal, output)
     except (AssentError, OSError, KeyboardInterrupt) as error:
         return output.fail(_told(error))
@@ -38,6 +40,15 @@ def _goal(goal: Goal, output: Output) -> int:
     from assent.cli.talk import talk
 
     return talk(goal, output)
+
+
+def _screen(goal: Goal | None) -> int | None:
+    """Opens the screen where a line says nothing to a model and a person sits at a terminal."""
+    if goal is None or goal.words or goal.headless:
+        return None
+    from assent.cli.tui import screen, wants_screen
+
+    return screen(goal) if wants_screen(goal) else None
 
 
 def _command(arguments: Sequence[str]) -> int:

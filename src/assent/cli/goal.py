@@ -99,6 +99,19 @@ def read_goal(arguments: Sequence[str]) -> Goal | None:
     return _goal(found, words)
 
 
+def of_folder(arguments: Sequence[str]) -> Goal | None:
+    """Returns what is wanted by a line that has nothing in it, or nothing but a folder."""
+    match [*arguments]:
+        case []:
+            return Goal()
+        case ["-C", folder]:
+            return Goal(folder=folder)
+        case [word] if word.startswith("-C"):
+            return Goal(folder=word[2:])
+        case _:
+            return None
+
+
 def _is_option(word: str) -> bool:
     """Tells an option from a text that begins with a dash."""
     name = word.partition("=")[0]

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -23,6 +24,8 @@ UNSHOWN = "not shown, because they are binary or too large."
 
 STDIN = 0
 BATCH = 500  # lines written at once
+# Where another face runs a command, what it would print goes there, and to no terminal.
+TAKEN: ContextVar[list[Line] | None] = ContextVar("taken", default=None)
 LONGEST = 4000  # characters of an error; what was typed may be in it, whatever its length
 
 
@@ -40,22 +43,31 @@ class Output:
             self.lines(lines)
             return
         with reader():
-            sys.stdout.buffer.write(_encoded(content) + b"\n")
+            sys.stdout.buffer.writelines((_encoded(content), b"\n"))
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Prints lines, in colour on a terminal."""
+        if (taken := TAKEN.get()) is not None:
+            taken.extend(lines)
+            return
+        self._write(ansi(lines, color=colored(sys.stdout)))
+
+    def _write(self, texts: Iterator[str]) -> None:
         with reader():
-            texts = ansi(lines, color=colored(sys.stdout))
             while batch := list(islice(texts, BATCH)):
                 sys.stdout.write("\n".join([*batch, ""]))
 
-    def paged(self, lines: Iterable[Line]) -> bool:
+    def paged(self, lines: Iterable[Line], texts: Iterator[str] | None = None) -> bool:
         """Prints lines, through a pager where a person sits at a terminal and they are many.
 
-        Tells whether all of them are on the terminal: how far somebody pages, nobody knows.
+        Where nobody sits, `texts` are printed, if there are any: the same, in larger pieces. Tells
+        whether all lines are on the terminal: how far somebody pages, nobody knows.
         """
-        if not sys.stdout.isatty():
+        if TAKEN.get() is not None:
             self.lines(lines)
+            return False
+        if not sys.stdout.isatty():
+            self._write(ansi(lines, color=False) if texts is None else texts)
             return False
         found = list(lines)
         if os.isatty(STDIN) and not _fits(found):
@@ -214,5 +226,9 @@ def _short(text: str) -> str:
 
 
 def _complain(sign: str, text: str) -> None:
+    taken = TAKEN.get()
     for piece in fold_long(visible_line(text)):
+        if taken is not None:
+            taken.append(Line("risk", piece))
+            continue
         sys.stderr.write(f"{sign}{piece}\n")

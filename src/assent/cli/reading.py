@@ -26,6 +26,7 @@ from assent.views.review import (
     changes_lines,
     review_json,
     review_lines,
+    review_texts,
 )
 from assent.views.rows import plan_row
 from assent.views.shell import standing_lines
@@ -60,9 +61,11 @@ def review(call: Call, changes: bool, seen: bool) -> None:
     whole = False
     if call.output.as_json:
         call.output.answer(changes_json(found) if changes else review_json(found))
+    elif changes:
+        call.output.paged(changes_lines(found))
     else:
-        whole = call.output.paged(changes_lines(found) if changes else review_lines(found))
-    if seen or (whole and not changes):
+        whole = call.output.paged(review_lines(found), review_texts(found))
+    if seen or whole:
         call.engine.readings.record(record)
 
 

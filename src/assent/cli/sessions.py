@@ -4,21 +4,28 @@ from contextlib import closing
 from typing import Literal
 
 import click
+import msgspec
 
 from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.output import Output
 from assent.cli.source import text
 from assent.core.errors import IllegalStep
 from assent.core.session import SessionRecord
+from assent.views.lines import Line
 from assent.views.sessions import (
     halted_line,
     in_families,
     markdown_lines,
+    rewound_lines,
+    rewound_row,
     said_lines,
     session_lines,
     session_list_lines,
     session_row,
+    spoken_lines,
+    spoken_rows,
 )
+from assent.views.visible import visible_line
 
 GO_ON = "Go on where you stopped."
 AT_REST = ("", "end", "presented")  # how a turn ends that came to its own end, or never began
@@ -80,10 +87,14 @@ def fork(call: Call, reference: str) -> None:
 @sessions.command(epilog=examples("assent sessions export add-login --format markdown > login.md"))
 @click.argument("reference", metavar="ID", required=False, callback=named)
 @click.option("--format", "form", type=click.Choice(["json", "markdown"]), default="json")
+@click.option("--out", metavar="FILE", default="", help="Where it goes (default: stdout).")
 @takes_call
-def export(call: Call, reference: str, form: str) -> None:
-    """Print a whole session, as JSON or as a document."""
+def export(call: Call, reference: str, form: str, out: str) -> None:
+    """Print a whole session, as JSON or as a document. With --out, write it to a file."""
     record = _found(call, reference)
+    if out:
+        _write(call, record, form, out)
+        return
     if form == "json":
         Output(as_json=True).answer(call.engine.sessions.export(record))
         return
@@ -105,7 +116,10 @@ def delete(call: Call, reference: str) -> None:
 @click.option("--reason", default="", help="Words that are kept with it.")
 @takes_call
 def pause(call: Call, reference: str, reason: str) -> None:
-    """Stop the work in a session and its children. No further call begins."""
+    """Stop the work in a session and its children. No further call begins.
+
+    A command that runs for it is ended.
+    """
     _halt(call, reference, "paused", reason)
 
 
@@ -142,6 +156,75 @@ def resume(call: Call, reference: str) -> int:
 def retry(call: Call, reference: str) -> int:
     """Have the model try the last turn again. It is told what went wrong."""
     return _went_on(call, call.engine.sessions.retry(_found(call, reference)), "")
+
+
+@sessions.command(
+    epilog=examples(
+        "assent sessions rewind add-login\nassent sessions rewind add-login --list\n"
+        "assent sessions rewind add-login --to 01k9"
+    )
+)
+@click.argument("reference", metavar="ID", required=False, callback=named)
+@click.option("--to", "message", default="", metavar="MESSAGE", help="Id of what you said.")
+@click.option("--list", "listing", is_flag=True, help="Only list what you said, with ids.")
+@takes_call
+def rewind(call: Call, reference: str, message: str, listing: bool) -> None:
+    """Go back to before something you said. Without --to, to before your last words.
+
+    The model forgets that and all that came after. Plan and files stay as they are, and nothing is
+    removed from the log; what was done since is named, so that `assent undo` can take it back.
+    """
+    sessions, record = call.engine.sessions, _found(call, reference)
+    if listing:
+        rows = spoken_rows(sessions.messages(record))
+        about = {"session": record.session, "slug": record.slug}
+        call.output.answer({**about, "messages": rows}, spoken_lines(rows))
+        return
+    spoken = sessions.spoken(record, text(message))
+    since = sessions.since(record, spoken.id)
+    back = sessions.rewind(record, spoken.id)
+    row = {**session_row(back), **rewound_row(spoken, since.turns, since.runs)}
+    call.output.answer(row, [*session_lines(row), *rewound_lines(row)])
+
+
+@sessions.command(
+    epilog=examples("assent sessions diff add-login\nassent sessions diff add-login --turn 3")
+)
+@click.argument("reference", metavar="ID", required=False, callback=named)
+@click.option("--turn", type=int, default=None, help="Show every diff of this turn.")
+@takes_call
+def diff(call: Call, reference: str, turn: int | None) -> None:
+    """Show which files and how many lines each turn changed. With --turn, in full.
+
+    What children did, and builds of the session's plans, count for the turn that had begun before.
+    """
+    from assent.views.turned import turn_lines, turn_list_lines, turn_row
+
+    record, summary = _found(call, reference), call.engine.summary
+    about = {"session": record.session, "slug": record.slug}
+    if turn is None:
+        turns = summary.turns(record)
+        rows = [turn_row(each) for each in turns]
+        call.output.answer({**about, "turns": rows}, turn_list_lines(turns))
+        return
+    changes = summary.turn(record, turn)
+    call.output.answer({**about, **turn_row(changes, diffs=True)}, turn_lines(changes))
+
+
+def _write(call: Call, record: SessionRecord, form: str, out: str) -> None:
+    """Writes a whole session to a file."""
+    from assent.app.outgoing import write_new
+
+    sessions = call.engine.sessions
+    if form == "json":
+        content = msgspec.json.encode(sessions.export(record)) + b"\n"
+    else:
+        lines = markdown_lines(record, sessions.events(record))
+        content = "".join(f"{line.text}\n" for line in lines).encode("utf-8", "backslashreplace")
+    write_new(call.folder, out, content)
+    row = {"session": record.session, "file": out, "size": len(content)}
+    told = f"Wrote {visible_line(text(out))}, {len(content)} bytes."
+    call.output.answer(row, [Line("plain", told)])
 
 
 def _halt(call: Call, reference: str, how: Literal["paused", "cancelled"], reason: str) -> None:

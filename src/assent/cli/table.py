@@ -9,6 +9,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "diff": ("assent.cli.reading", "Show what is staged, or how the live text differs"),
     "approve": ("assent.cli.consent", "Say yes to one digest"),
     "reject": ("assent.cli.consent", "Say no, with words"),
+    "comment": ("assent.cli.comment", "Comment lines of a plan; a no sends the comments"),
     "rebase": ("assent.cli.rebase", "Make a plan fit files that changed meanwhile"),
     "build": ("assent.cli.run", "Apply exactly what was approved, once"),
     "undo": ("assent.cli.undo", "Take a run back, by a plan of its own"),
@@ -16,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "runs": ("assent.cli.runs", "List, show and give up what can be undone"),
     "recover": ("assent.cli.run", "Finish or revert an interrupted run"),
     "sessions": ("assent.cli.sessions", "List, show, fork, export and delete sessions"),
+    "waiting": ("assent.cli.waiting", "List everything that waits for you, in all sessions"),
     "questions": ("assent.cli.questions", "List and answer what waits for a person"),
     "rules": ("assent.cli.rules", "List, explain, test and revoke what may happen unasked"),
     "modes": ("assent.cli.modes", "List, show, export and import modes of your own"),
@@ -30,15 +32,20 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("assent.cli.reading", "Show where the current plan stands"),
     "log": ("assent.cli.reading", "Show everything that happened"),
     "doctor": ("assent.cli.doctor", "Try on this machine what must not be possible"),
+    "demo": ("assent.cli.demo", "Try it all in a scratch folder, on a model that is a script"),
     "debug": ("assent.cli.debug", "Show what a model is told, and which tools it gets"),
 }
 
 _HEAD = """\
 Assent: an AI plans; a person assents to exact bytes; exactly those bytes happen.
 
-Usage: assent [-C DIR] [OPTIONS] "GOAL"
+Usage: assent [-C DIR] [OPTIONS]
+       assent [-C DIR] [OPTIONS] "GOAL"
        assent [-C DIR] -p [OPTIONS] ["TEXT"]
        assent [-C DIR] COMMAND [OPTIONS]
+
+Without a word it opens the screen, if it is started on a terminal; -c, -r, --mode, --model, --agent
+and --plan say what it opens with.
 
 A goal goes to a model, which explores, plans and stages; what is piped in goes with it. A goal is
 one text in quotes with a blank in it; behind -p, -c or -r any text is one.

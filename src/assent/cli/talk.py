@@ -1,11 +1,12 @@
 """`assent "goal"` and `assent -p`: says something in a session, and shows what comes of it."""
 
 import re
+import sys
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any, TypeAlias
 
-from assent.cli.forms import Held, shown_as
+from assent.cli.forms import Held, Shown, shown_as
 from assent.cli.goal import Goal
 from assent.cli.interrupts import interruptible
 from assent.cli.output import Output
@@ -73,12 +74,22 @@ def _worked(goal: Goal, output: Output, written: Written | None) -> int:
     person = asker(may_ask=may_ask, later=goal.later, screen=screen)
     work = open_work(goal.folder, person, wanted)
     with closing(work):
-        shown = Held(shown_as(goal.form, output, asks=person.present), screen)
+        held = Held(shown_as(goal.form, output, asks=person.present), screen)
+        shown = _ringing(held, work.notify, goal)
         said = words if written is None else _filled(written(goal, work.tooling), words, goal)
         code = Conversation(goal, work, shown, output).turn(said)
         work.engine.keeping.retain(daily=True)
         output.warn(work.engine.warnings)
         return code
+
+
+def _ringing(shown: Shown, notify: Any, goal: Goal) -> Shown:
+    """Lets a turn ring when it waits for a person who sits at the terminal, and wants that."""
+    if goal.headless or notify.way == "off" or not (sys.stderr and sys.stderr.isatty()):
+        return shown
+    from assent.cli.ringing import Ringing
+
+    return Ringing(shown, notify.way, notify.after_s)
 
 
 def _filled(template: str, words: str, goal: Goal) -> str:

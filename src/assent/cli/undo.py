@@ -110,16 +110,16 @@ def _answer(call: Call, preview: Undo, report: RunReport) -> int:
     }
     lines = run_lines(report.run, report.outcome, results, report.notes, report.exits)
     if report.outcome == "done":
-        lines = next_instead(lines, _after(call, preview))
+        lines = next_instead(lines, _after(call, preview, report.run))
     call.output.answer({**row, **more}, lines)
     return EXITS[report.outcome]
 
 
-def _after(call: Call, preview: Undo) -> str:
+def _after(call: Call, preview: Undo, run: str) -> str:
     """Returns what to type next: to see what was left alone, else to go back."""
     if preview.inversion.conflicts:
         return f"assent runs show {preview.target.runs[0]}"
-    return call.engine.undoing.way_back(preview)
+    return call.engine.undoing.way_back(preview, run)
 
 
 def _answer_preview(call: Call, preview: Undo, *, dry_run: bool) -> int:

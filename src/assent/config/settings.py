@@ -137,6 +137,13 @@ class UndoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     keep_mb: int = 2048  # and the oldest, where all together are larger
 
 
+class NotifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[notify]`: how a person hears that something waits for them."""
+
+    way: Literal["auto", "bell", "desktop", "off"] = "auto"
+    after_s: float = 10
+
+
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings. A setting `a.b` is key `b` of table `[a]`."""
 
@@ -163,6 +170,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     questions: QuestionSettings = QuestionSettings()
     shell: ShellSettings = ShellSettings()
     undo: UndoSettings = UndoSettings()
+    notify: NotifySettings = NotifySettings()
     keys: dict[str, str] = {}  # by name; whose approvals of bundles count
 
 
@@ -171,7 +179,9 @@ AFTER_TRUST = (
     "providers", "models", "retry", "http", "fetch", "format", "hooks", "mcp", "plugins",
 )  # fmt: skip
 # and what it may not say even then: how much is asked, and how far things go.
-NEVER = ("approve", "preset", "loops", "budget", "tasks", "questions", "shell", "undo", "keys")
+NEVER = (
+    "approve", "preset", "loops", "budget", "tasks", "questions", "shell", "undo", "notify", "keys",
+)  # fmt: skip
 USER_ONLY = (*AFTER_TRUST, *NEVER)
 
 # Tables with names of the user's choice: what such a name is called, and an empty one.
@@ -253,6 +263,8 @@ MEANINGS = {
     "undo.files": "most files not ignored that one command has recorded; 0: no limit (user only)",
     "undo.keep_days": "days after which a run can no longer be undone; 0: for ever (user only)",
     "undo.keep_mb": "most that runs may keep for an undo, in MB; 0: no limit (user only)",
+    "notify.way": "auto, bell, desktop or off: how you hear that something waits (user only)",
+    "notify.after_s": "seconds after which the end of a turn is told, too (user only)",
     "keys": 'public keys by name, such as ada = "9f3c..."; what they sign counts in bundles '
     "(user only)",
     "http.idle_s": "seconds without a byte after which a connection is given up (if trusted)",

@@ -18,9 +18,17 @@ from assent.core.operation import (
     inverse,
 )
 from assent.core.paths import inside
-from assent.core.undo import Ground, invert, is_as
+from assent.core.undo import (
+    ODD,
+    Ground,
+    behind_others_links,
+    invert,
+    is_as,
+)
 
 CHANGED = "it was changed after the run wrote it"
+MOVED = "a symlink stands where the folder was that it lay in"
+UNREAD = "it is no file now, or cannot be read"
 BETWEEN = "something else changed it while the run went on; only what came after that is back"
 
 
@@ -76,9 +84,14 @@ def files_back(
     """
     every = _steps(traces)
     steps = {p: taken for p, taken in every.items() if not all(s.compensated for s in taken)}
-    paths = {path: _on_the_way(seen[path], taken) for path, taken in steps.items()}
+    touches = [(p, step.before, step.after) for p, taken in every.items() for step in taken]
+    moved = behind_others_links(seen, touches)
+    paths = {
+        path: _on_the_way(seen[path], taken) if taken[0].before or path not in moved else None
+        for path, taken in steps.items()
+    }
     left = [
-        Conflict(index, path, b"", CHANGED if found is None else BETWEEN)
+        Conflict(index, path, b"", BETWEEN if found else _why(seen[path]))
         for path, found in paths.items()
         for index in (_indices(steps[path]) if found is None else found.stuck)
     ]
@@ -96,6 +109,11 @@ def files_back(
         left += [Conflict(index, path, b"", reason) for index in _about(forward[at], due)]
     operations = tuple(op for _, op in inversion.operations)
     return Back(operations, tuple(_about(op, due) for op in operations), (), tuple(left))
+
+
+def _why(seen: Seen) -> str:
+    """Says why a path stays as it is; one that cannot be seen is behind somebody's symlink."""
+    return MOVED if seen is None else UNREAD if seen == ODD else CHANGED
 
 
 def _homeless(

@@ -1,23 +1,30 @@
 """What a command did to the files of a workspace, as operations that can be taken back."""
 
-from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
-from assent.core.operation import FileOperation, FileState
+from assent.core.operation import FileOperation, FileState, footprint
 
 How: TypeAlias = Literal["new", "changed", "gone", "unknown"]
 Why: TypeAlias = Literal["ignored", "large", "too many", "odd", "git", "folder"]
-Left: TypeAlias = Mapping[bytes, FileState | None]  # files that a run changed, as it left them
+Met: TypeAlias = tuple[FileState | None, FileState | None]
+Left: TypeAlias = Mapping[bytes, Met]  # files that a run changed, as it met and as it left them
+NO_FILES: Final[Left] = {}
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """A file that a command changed and whose old content was not kept, and why it was not."""
+    """A file that a command changed and that is not on record as it stands now, and why it is not.
+
+    If its old content is `kept`, an operation says that it is gone: so it comes back as soon as
+    nothing stands in its place that cannot be read.
+    """
 
     path: bytes
     how: How
     why: Why
+    kept: bool = False
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -52,6 +59,15 @@ class Coverage(msgspec.Struct, frozen=True):
     beyond: int = 0  # files that do not fit into undo.total_mb
     whole: bool = True  # not: there are more files than undo.files
     closed: tuple[bytes, ...] = ()  # folders that cannot be read
+
+
+def left_by(operations: Iterable[FileOperation]) -> Left:
+    """Returns what operations came to; who changed a file in between is whom the next one met."""
+    found: dict[bytes, Met] = {}
+    for path, before, after in [step for op in operations for step in footprint(op)]:
+        met, left = found.get(path, (before, before))
+        found[path] = (met if left == before else before, after)
+    return found
 
 
 _decode = msgspec.json.Decoder(Changes).decode

@@ -26,6 +26,8 @@ _WHYS: Final[dict[Why, str]] = {
     "folder": "the mode of a folder is not put back",
 }
 
+NAMED: Final = 20  # files that are told
+NOBODY_SAW: Final = "Nobody saw its end, so some of that may be your own work."
 BETWEEN: Final = "somebody else changed it between two steps; what was done before that stays"
 
 
@@ -37,6 +39,7 @@ class Ordered(msgspec.Struct, frozen=True):
     skipped: tuple[Skipped, ...] = ()
     known: bool = True  # not: nobody knows what it changed
     confined: bool = True
+    seen: bool = True  # not: nobody saw its end, so what changed since it began counts as its work
 
 
 class Deed(msgspec.Struct, frozen=True):
@@ -98,6 +101,23 @@ def gaps(deeds: Sequence[Deed]) -> tuple[Gap, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def taken_for_its_work(paths: Iterable[bytes], command: str) -> str:
+    """Names what changed since a command began whose end nobody saw, by whomever."""
+    every = sorted(set(paths))
+    if not every:
+        return ""
+    named = ", ".join(one_line(path) for path in every[:NAMED])
+    more = f", and {len(every) - NAMED} more" if len(every) > NAMED else ""
+    return f"Changed since {command} began, and taken for its work: {named}{more}."
+
+
+def guessed(deeds: Iterable[Deed]) -> tuple[str, ...]:
+    """Says of each deed whether some of it may be the person's own work."""
+    unseen = [(deed, deed.ordered) for deed in deeds if deed.ordered and not deed.ordered.seen]
+    told = [taken_for_its_work(deed.paths, f"$ {one.words}") for deed, one in unseen]
+    return tuple(f"{words} {NOBODY_SAW}" for words in told if words)
+
+
 def _interrupted(deeds: Iterable[Deed]) -> Iterable[bytes]:
     """Yields the files that were found other than the step before had left them."""
     left: dict[bytes, FileState | None] = {}
@@ -112,7 +132,7 @@ def _of(ordered: Ordered) -> Iterable[Gap]:
     words, command = ordered.words, ordered.command
     if not ordered.known:
         yield Gap(words, "not all that it changed is known, or was kept")
-    for left in ordered.skipped:
+    for left in (one for one in ordered.skipped if not one.kept):
         yield Gap(words, f"{_WHYS[left.why]} ({left.how})", left.path)
     if command is not None and command.profile == "commit":
         yield Gap(words, "a commit that it made stays")

@@ -33,8 +33,10 @@ def _packed(field: bytes) -> bytes:
     return (_LENGTHS[length] if length < _SHORT else _length(length)) + field
 
 
+_NOTHING = pack(b"")
 _WRITE = pack(b"write")
-_ID = pack(b"assent.operation.1")
+_DELETE = pack(b"delete")
+_ID = hashlib.sha256(pack(b"assent.operation.1"))
 _FIRST = pack(b"0")
 _MODES = {mode: pack(b"%o" % mode) for mode in (0o600, 0o644, 0o755, 0o777)}  # nearly all
 _KINDS = {"file": pack(b"file"), "link": pack(b"link")}
@@ -44,10 +46,11 @@ def canonical(op: Operation) -> bytes:
     """Returns the bytes that stand for an operation."""
     match op:
         case WriteFile():
-            before, after = _packed(_state(op.before)), _packed(_state(op.after))
-            return b"".join((_WRITE, _packed(op.path), before, after))
+            before = _packed(_state(op.before)) if op.before else _NOTHING
+            return b"".join((_WRITE, _packed(op.path), before, _packed(_state(op.after))))
         case DeleteFile():
-            return pack(b"delete", op.path, _state(op.before), b"%d" % op.prune)
+            before, prune = _packed(_state(op.before)), _packed(b"%d" % op.prune)
+            return b"".join((_DELETE, _packed(op.path), before, prune))
         case MoveFile(path, to, before, prune):
             return pack(b"move", path, to, _state(before), b"%d" % prune)
         case RunCommand(argv, script, cwd, env, timeout, network, undo, profile):
@@ -65,8 +68,10 @@ def operation_ids(operations: Iterable[Operation]) -> tuple[str, ...]:
     ids = []
     for form in map(canonical, operations):
         ordinal = seen[form] = seen.get(form, -1) + 1
-        last = _packed(b"%d" % ordinal) if ordinal else _FIRST
-        ids.append(sha256(b"".join((_ID, _packed(form), last))))
+        hashed = _ID.copy()
+        hashed.update(_packed(form))
+        hashed.update(_packed(b"%d" % ordinal) if ordinal else _FIRST)
+        ids.append(hashed.hexdigest())
     return tuple(ids)
 
 
@@ -105,5 +110,5 @@ def _state(state: FileState | None) -> bytes:
     if state is None:
         return b""
     mode = _MODES.get(state.mode) or _packed(b"%o" % state.mode)
-    digest, size = _packed(state.digest.encode()), _packed(b"%d" % state.size)
-    return b"".join((_KINDS[state.kind], digest, size, mode))
+    digest, size = _packed(state.digest.encode()), b"%d" % state.size
+    return b"".join((_KINDS[state.kind], digest, _LENGTHS[len(size)], size, mode))

@@ -5,10 +5,11 @@ from typing import TypeAlias
 import msgspec
 
 from assent.core.approval import Approval
+from assent.core.comment import Comment
 from assent.core.grant import GrantEvent
 from assent.core.journal import Entry, Outcome
 from assent.core.operation import FileOperation, Operation
-from assent.core.permit import Permit, PermitSource
+from assent.core.permit import CommandSource, Permit
 from assent.core.session_event import SessionEvent
 
 
@@ -84,6 +85,30 @@ class ReviewShown(msgspec.Struct, frozen=True, tag="review_shown"):
     plan_id: str
     digest: str
     frozen: str
+    user: str
+
+
+class CommentAdded(msgspec.Struct, frozen=True, tag="comment_added"):
+    """A person wrote words to lines of a plan; the same id once more: other words."""
+
+    plan_id: str
+    comment: Comment
+
+
+class CommentRemoved(msgspec.Struct, frozen=True, tag="comment_removed"):
+    """A person took a comment back before it was sent."""
+
+    plan_id: str
+    comment: str
+    user: str
+
+
+class CommentsSent(msgspec.Struct, frozen=True, tag="comments_sent"):
+    """These comments went along with a no to this digest, and wait no longer."""
+
+    plan_id: str
+    digest: str
+    comments: tuple[str, ...]
     user: str
 
 
@@ -174,6 +199,7 @@ class PlanRejected(msgspec.Struct, frozen=True, tag="plan_rejected"):
     digest: str
     note: str
     user: str
+    comments: tuple[Comment, ...] = ()  # which the note has under their lines
 
 
 class PlanDeclined(msgspec.Struct, frozen=True, tag="plan_declined"):
@@ -208,14 +234,17 @@ class PermitGiven(msgspec.Struct, frozen=True, tag="permit_given"):
 
 
 class CommandStarted(msgspec.Struct, frozen=True, tag="command_started"):
-    """A call is about to run a command that may change files; on whose word, and how confined."""
+    """A command is about to run that may change files; on whose word, and how confined.
+
+    Of one that the person typed themselves, `call` is empty, and without a session `session`, too.
+    """
 
     id: str
     session: str
     call: str
     line: str
     folder: str
-    source: PermitSource
+    source: CommandSource
     detail: str
     confined: bool
     turn: int = 0
@@ -257,6 +286,8 @@ class RunEnded(msgspec.Struct, frozen=True, tag="run_ended"):
 class PlanDiscarded(msgspec.Struct, frozen=True, tag="plan_discarded"):
     """The plan is given up. What its runs did can still be undone."""
 
+    kept: bool = False  # its file stays as it is
+
 
 class JournalWritten(msgspec.Struct, frozen=True, tag="journal_written"):
     """A run wrote an entry into its journal."""
@@ -293,6 +324,7 @@ WorkspaceEvent: TypeAlias = (
     | RunsDeleted
     | RunsWeighed
 )
+CommentEvent: TypeAlias = CommentAdded | CommentRemoved | CommentsSent
 PermitEvent: TypeAlias = PermitGiven | CommandStarted | CommandEnded
 Event: TypeAlias = (
     PlanEvent
@@ -300,6 +332,7 @@ Event: TypeAlias = (
     | SessionEvent
     | GrantEvent
     | PermitEvent
+    | CommentEvent
     | ReviewShown
     | KeyTrusted
     | KeyRevoked

@@ -14,6 +14,7 @@ from assent.core.session_event import (
     PartSaid,
     QuestionAnswered,
     QuestionAsked,
+    SessionRewound,
     StepRetried,
     StepStarted,
     TurnEnded,
@@ -136,6 +137,8 @@ def _turn_to(board: _Board, event: Event) -> None:
         case StepRetried():
             board.calls.clear()
         case TurnEnded(why=why) if why != "waiting":
+            board.end()
+        case SessionRewound():
             board.end()
         case _:
             pass

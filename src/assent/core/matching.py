@@ -1,8 +1,10 @@
 """Matching: which lines of two texts stay, in bounded time however much they differ."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import compress, count
 from math import isqrt
+from operator import ne
 from typing import Final, TypeAlias
 
 Change: TypeAlias = tuple[
@@ -35,11 +37,14 @@ def changes(old: Sequence[bytes], new: Sequence[bytes]) -> list[Change]:
 def _trimmed(old: Sequence[bytes], new: Sequence[bytes]) -> tuple[int, int, int]:
     """Returns where the texts begin to differ and where in each of them they are alike again."""
     most = min(len(old), len(new))
-    head = next((n for n, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), most)
-    tail = 0
-    while tail < most - head and old[-tail - 1] == new[-tail - 1]:
-        tail += 1
+    head = _alike(old, new, most)
+    tail = min(_alike(reversed(old), reversed(new), most), most - head)
     return head, len(old) - tail, len(new) - tail
+
+
+def _alike(old: Iterable[bytes], new: Iterable[bytes], most: int) -> int:
+    """Counts the equal lines up to the first pair that differs, as fast as Python can."""
+    return next(compress(count(), map(ne, old, new)), most)
 
 
 def _kept(old: Sequence[bytes], new: Sequence[bytes]) -> Pairs:

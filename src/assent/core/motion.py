@@ -36,32 +36,27 @@ class Layout(msgspec.Struct, frozen=True, dict=True):
 
     def slot(self, index: int, role: str, path: bytes) -> bytes:
         """Names the slot of an operation, on the same file system as the path."""
-        folder = self.elsewhere.get(path) if self.beside else None
-        if folder is None:
-            return self.nested(path) or b"%b/%d.%b" % (self.folder, index, role.encode())
-        name = b".assent-%s-%d.%s" % (self.run.encode(), index, role.encode())
-        return folder + b"/" + name if folder else name
+        return self.place(index, role, path)[0]
 
-    def top(self, path: bytes) -> bytes:
-        """Returns the folder that a path comes, or goes, with; empty if it does so alone."""
-        return self._with(path.rpartition(b"/")[0])[0] if self.whole else b""
-
-    def nested(self, path: bytes) -> bytes:
-        """Names the slot of a path in the slot of the folder that it comes, or goes, with."""
-        if not self.whole:
-            return b""
-        folder, _, name = path.rpartition(b"/")
-        top, slot = self._with(folder)
-        return b"%b/%b" % (slot, name) if top else b""
+    def place(self, index: int, role: str, path: bytes) -> tuple[bytes, bytes]:
+        """Names that slot, and the folder that the path comes, or goes, with; empty if alone."""
+        beside = self.elsewhere.get(path) if self.beside else None
+        if beside is not None:
+            name = b".assent-%s-%d.%s" % (self.run.encode(), index, role.encode())
+            return beside + b"/" + name if beside else name, b""
+        if self.whole:
+            folder, _, name = path.rpartition(b"/")
+            top, slot = self._known.get(folder) or self._with(folder)
+            if top:
+                return b"%b/%b" % (slot, name), top
+        return b"%b/%d.%b" % (self.folder, index, role.encode()), b""
 
     def _with(self, folder: bytes) -> tuple[bytes, bytes]:
         """Returns the whole folder that a folder is in, and where the folder lies in its slot."""
-        known = self._known.get(folder)
-        if known is None:
-            found = [above for above in _with_above(folder) if above in self._tops]
-            top = found[0] if found else b""
-            slot = self._tops[top] + folder[len(top) :] if top else b""
-            known = self._known[folder] = top, slot
+        found = [above for above in _with_above(folder) if above in self._tops]
+        top = found[0] if found else b""
+        slot = self._tops[top] + folder[len(top) :] if top else b""
+        known = self._known[folder] = top, slot
         return known
 
     @cached_property
@@ -166,9 +161,10 @@ def fills(operations: Iterable[FileOperation], layout: Layout) -> list[Fill]:
     found = []
     for index, op in enumerate(operations):
         if isinstance(op, WriteFile):
-            like = op.path if op.before else None
-            slot = layout.slot(index, "new", op.path)
-            found.append(Fill(index, slot, op.after, like, None, parent(op.path)))
+            path = op.path
+            slot, _ = layout.place(index, "new", path)
+            like = path if op.before else None
+            found.append(Fill(index, slot, op.after, like, None, path.rpartition(b"/")[0]))
         elif isinstance(op, MoveFile) and index in layout.copied:
             slot = layout.slot(index, "new", op.to)
             found.append(Fill(index, slot, op.before, op.path, op.path))
@@ -182,7 +178,7 @@ def motions(operations: Iterable[FileOperation], layout: Layout) -> list[Motion]
     puts: list[Motion] = []
     for index, op in enumerate(operations):
         for motion in _motions_of(index, op, layout):
-            (takes if isinstance(motion, Take) else puts).append(motion)
+            (takes if type(motion) is Take else puts).append(motion)
     freed = {above for folder in {parent(t.path) for t in takes} for above in _with_above(folder)}
     for motion in puts if freed else ():
         if isinstance(motion, Put) and motion.path in freed:
@@ -194,16 +190,17 @@ def motions(operations: Iterable[FileOperation], layout: Layout) -> list[Motion]
 def _motions_of(index: int, op: FileOperation, layout: Layout) -> tuple[Motion, ...]:
     match op:
         case WriteFile():
-            path, before, slot = op.path, op.before, layout.slot(index, "new", op.path)
+            path, before = op.path, op.before
+            slot, top = layout.place(index, "new", path)
             if before is None:
-                return (Put(index, path, slot, op.after, None, layout.top(path)),)
+                return (Put(index, path, slot, op.after, None, top),)
             if layout.exchange and path not in layout.elsewhere:
                 return (Swap(index, path, slot, before, op.after),)
             old = layout.slot(index, "old", path)
             return Take(index, path, old, before), Put(index, path, slot, op.after)
         case DeleteFile():
-            path, old = op.path, layout.slot(index, "old", op.path)
-            return (Take(index, path, old, op.before, None, layout.top(path)),)
+            old, top = layout.place(index, "old", op.path)
+            return (Take(index, op.path, old, op.before, None, top),)
         case MoveFile(path, to, before):
             old = layout.slot(index, "old", path)
             if index in layout.copied:
@@ -217,9 +214,9 @@ def _motions_of(index: int, op: FileOperation, layout: Layout) -> tuple[Motion, 
 def needed_folders(operations: Iterable[FileOperation]) -> list[bytes]:
     """Returns the folders that must exist afterwards, outermost first."""
     parents = {
-        (op.to if isinstance(op, MoveFile) else op.path).rpartition(b"/")[0]
+        (op.to if type(op) is MoveFile else op.path).rpartition(b"/")[0]
         for op in operations
-        if not isinstance(op, DeleteFile)
+        if type(op) is not DeleteFile
     }
     return sorted({folder for path in parents for folder in _with_above(path)})
 

@@ -72,11 +72,11 @@ Reversibility = Literal["reversible", "compensated", "irreversible"]
 
 def footprint(op: Operation) -> Footprint:
     """Returns each path that the operation touches, with its state before and after."""
-    match op:
-        case WriteFile(path, before, after):
-            return ((path, before, after),)
-        case DeleteFile(path, before):
-            return ((path, before, None),)
+    match op:  # asked for every file of a plan, and a pattern without fields costs a third
+        case WriteFile():
+            return ((op.path, op.before, op.after),)
+        case DeleteFile():
+            return ((op.path, op.before, None),)
         case MoveFile(path, to, before):
             return ((path, before, None), (to, None, before))
         case RunCommand():

@@ -14,6 +14,8 @@ from assent.core.paths import one_line
 from assent.core.plan import Plan
 
 PermitSource: TypeAlias = Literal["rule", "answer", "mode", "scope"]
+# On whose word a command runs; no call of a model can have the person's own.
+CommandSource: TypeAlias = PermitSource | Literal["person"]
 
 
 class Permit(msgspec.Struct, frozen=True):

@@ -1,6 +1,8 @@
 """A program to run, the limits on it, and what comes back: the words of the Process port."""
 
+from collections.abc import Callable
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -42,13 +44,19 @@ class Errand(msgspec.Struct, frozen=True):
 LEAST_S = 0.1  # seconds of a command that begins when the time of its turn is over
 
 
+def never() -> bool:
+    """Tells that nobody wants it to end."""
+    return False
+
+
 class Limits(msgspec.Struct, frozen=True):
-    """How much one call may use before it is ended."""
+    """How much one call may use before it is ended, and who tells that it is to end at once."""
 
     seconds: float = 60
     output: int = 4 << 20
     processes: int = 256
     memory: int = 4 << 30
+    stopped: Callable[[], bool] = never  # asked again and again, by whatever thread
 
 
 class Chunk(msgspec.Struct, frozen=True):
@@ -65,6 +73,9 @@ class Ended(msgspec.Struct, frozen=True):
     cut: str = ""
     seconds: float = 0.0
     closed: tuple[str, ...] = ()  # where a confined command could not write, in words
+
+
+STOPPED: Final = Ended(130, "interrupted")  # as where a person presses Ctrl+C
 
 
 class Hold(StrEnum):

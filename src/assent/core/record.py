@@ -82,6 +82,7 @@ class PlanRecord(msgspec.Struct, frozen=True):
     user: str = ""  # who asked for it
     imported: str = ""  # the digest of the file that it came in, if it was made elsewhere
     spared: tuple[str, ...] = ()  # of an undo: deeds of that run that it leaves alone
+    left: str = ""  # of a plan that was given up: the digest of the text that stays in its file
 
     @property
     def content_hash(self) -> str:
@@ -165,8 +166,9 @@ def _consent_changes(record: PlanRecord, event: Event) -> dict[str, object]:
         case PlanApproved(approval):
             consents = (*_replaced(record, approval), Consent(approval))
             return {"consents": consents, **_moved(record, Moment.APPROVE)}
-        case PlanDiscarded():
-            return _moved(record, Moment.DISCARD)
+        case PlanDiscarded(kept):
+            left = record.content_hash if kept else ""
+            return {"left": left, **_moved(record, Moment.DISCARD)}
         case _:
             return {}
 

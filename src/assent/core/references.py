@@ -29,7 +29,7 @@ from assent.core.lifecycle import State
 from assent.core.record import PlanRecord, fold
 
 # Streams that name no contents; those of kinds that nobody knows here are looked through.
-WITHOUT: Final = ("session/", "grant/")
+WITHOUT: Final = ("session/", "grant/", "comment/")
 
 _OVER = (State.COMPLETED, State.DISCARDED)
 _DIGEST = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")

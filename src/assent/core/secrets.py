@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import log2
 from typing import Final
 
@@ -16,6 +16,7 @@ class Secret(msgspec.Struct, frozen=True):
     marks: tuple[str, ...]
     pattern: str
     folded: bool = False  # looked for in lower case, because ignoring case is far slower
+    needs: tuple[str, ...] = ()  # of each, one character must occur; that is found out fastest
 
 
 # Each begins where its run of characters begins, so that a search is linear on any text.
@@ -54,20 +55,24 @@ SECRETS: Final = (
 # Here the form alone proves little: the value, group 1, must also look random.
 GUESSES: Final = (
     # What must not stand before it is looked for afterwards, because a plain beginning is fast.
-    Secret("API key", ("sk-",), r"sk-(?<![\w-]sk-)([\w-]{20,})"),
-    Secret("password in an address", ("://",), r"://[^/\s:@]{1,80}:([^/\s:@]{8,80})@"),
+    Secret("API key", ("sk-",), r"sk-(?<![\w-]sk-)([\w-]{20,})", needs=("-",)),
+    Secret(
+        "password in an address", ("://",), r"://[^/\s:@]{1,80}:([^/\s:@]{8,80})@", needs=("@",)
+    ),
     Secret(
         "password",
         ("passw", "pwd", "secret", "token", "key"),
         r"(?:passw(?:or)?d|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)"
         r"[\"']?\s{0,9}(?::=|=>|=|:)\s{0,9}[\"']([^\"'\s]{8,200})[\"']",
         folded=True,
+        needs=("\"'", "=:"),
     ),
     Secret(
         "password in a settings file",
         ("passw", "secret", "token", "key"),
         r"(?m)^(?:export )?[A-Z0-9_]{0,40}(?:PASSWORD|PASSWD|SECRET|TOKEN|API_KEY|ACCESS_KEY)"
         r"[A-Z0-9_]{0,40}=([^\s\"'$(]{12,200})$",
+        needs=("=",),
     ),
 )
 
@@ -76,12 +81,13 @@ def _gated(marks: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Sorts marks by a character that they need and that few texts have: that is found faster."""
     found: dict[str, tuple[str, ...]] = {}
     for mark in marks:
-        gate = next((rare for rare in "_-/jzxkw" if rare in mark), "")
+        gate = next((rare for rare in "_-/jJzxKkwA" if rare in mark), "")
         found[gate] = (*found.get(gate, ()), mark)
     return found
 
 
-_MARKS: Final = _gated({mark.lower() for form in SECRETS + GUESSES for mark in form.marks})
+_MARKS: Final = _gated({mark for form in SECRETS for mark in form.marks})
+_GUESS_MARKS: Final = _gated({mark for form in GUESSES for mark in form.marks})  # in lower case
 
 _PLACEHOLDER: Final = (
     r"(?i)example|sample|change.?me|placeholder|dummy|fake|redacted|your|xxx|\.\.\.|\*\*\*|test|passw"
@@ -92,13 +98,19 @@ _RANDOM: Final = 3.0  # bits for each character; English words have less, keys h
 
 def secret(text: str) -> str | None:
     """Names the first secret found in a text, or returns None."""
+    if _may_hold_one(text, _MARKS):
+        for form in SECRETS:
+            if marked(text, form.marks) and re.search(form.pattern, text):
+                return form.name
+    likely = [form for form in GUESSES if _has_all(text, form.needs)]
+    return _guessed(text, likely) if likely else None
+
+
+def _guessed(text: str, forms: Iterable[Secret]) -> str | None:
     low = text.lower()
-    if not _may_hold_one(low):
+    if not _may_hold_one(low, _GUESS_MARKS):
         return None
-    for form in SECRETS:
-        if marked(text, form.marks) and re.search(form.pattern, text):
-            return form.name
-    for form in GUESSES:
+    for form in forms:
         where = low if form.folded else text
         if not marked(low, form.marks):
             continue
@@ -107,9 +119,16 @@ def secret(text: str) -> str | None:
     return None
 
 
-def _may_hold_one(low: str) -> bool:
-    for gate, marks in _MARKS.items():  # noqa: SIM110 - any() takes longer
-        if gate in low and marked(low, marks):
+def _has_all(text: str, needs: Iterable[str]) -> bool:
+    for chars in needs:  # noqa: SIM110 - all() takes longer
+        if not marked(text, chars):
+            return False
+    return True
+
+
+def _may_hold_one(text: str, gated: Mapping[str, tuple[str, ...]]) -> bool:
+    for gate, marks in gated.items():  # noqa: SIM110 - any() takes longer
+        if gate in text and marked(text, marks):
             return True
     return False
 

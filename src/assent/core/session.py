@@ -15,6 +15,7 @@ from assent.core.session_event import (
     QuestionAsked,
     SessionDeleted,
     SessionRenamed,
+    SessionRewound,
     SessionStarted,
     StepEnded,
     StepStarted,
@@ -61,6 +62,7 @@ class SessionRecord(msgspec.Struct, frozen=True):
     questions: tuple[str, ...] = ()  # ids of those that nobody has answered
     halt: str = ""  # paused or cancelled: a person wants, or wanted, the work to stop
     ended: str = ""  # how the last turn ended
+    rewound: bool = False  # the person went back, and has said nothing since
 
 
 def fold_session(record: SessionRecord | None, event: Event, seq: int, at: str) -> SessionRecord:
@@ -81,7 +83,9 @@ def _changes(record: SessionRecord, event: Event) -> dict[str, object]:
         case MessageAdded(agent=agent, synthetic=synthetic, model=model):
             said = record.messages + (not synthetic)
             asked = model or record.model
-            return {"agent": agent, "model": asked, "messages": said, "waiting": True}
+            back = record.rewound and bool(synthetic)
+            news = {"agent": agent, "model": asked, "messages": said}
+            return {**news, "waiting": True, "rewound": back}
         case ModeChanged(mode=mode, custom=custom):
             return {"mode": mode, "custom": custom}
         case PlanLinked(plan_id, seq, home):
@@ -121,6 +125,9 @@ def _other_changes(record: SessionRecord, event: Event) -> dict[str, object]:
             return {"children": record.children + 1}
         case WorkHalted(how):
             return {"halt": how}
+        case SessionRewound(left=left, agent=agent, model=model):
+            last = {"messages": left, "agent": agent, "model": model}
+            return {**last, "waiting": False, "halt": "", "ended": "", "rewound": True}
         case _:
             return {}
 

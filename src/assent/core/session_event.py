@@ -222,6 +222,19 @@ class WorkHalted(msgspec.Struct, frozen=True, tag="work_halted"):
     reason: str = ""
 
 
+class SessionRewound(msgspec.Struct, frozen=True, tag="session_rewound"):
+    """The person went back to before a message of theirs: the model reads nothing since it.
+
+    Plan and files stay as they are. The rest is as it was before that message.
+    """
+
+    message: str
+    words: str = ""  # the beginning of it, for people
+    left: int = 0  # messages of the person that still count
+    agent: str = ""  # of the newest message that is left
+    model: str = ""
+
+
 class ChildStarted(msgspec.Struct, frozen=True, tag="child_started"):
     """A child session works on a task for a call of this one."""
 
@@ -281,6 +294,7 @@ SessionEvent: TypeAlias = (
     | QuestionAnswered
     | AnswerTaken
     | WorkHalted
+    | SessionRewound
     | ChildStarted
     | ChildEnded
     | TodosChanged

@@ -4,14 +4,18 @@ It is always valid to send: every call has a result, also where a process died b
 A message object is made once and stays the same object, so that wires encode it once.
 """
 
+import msgspec
+
 from assent.core.event import Event
 from assent.core.message import Call, Message, Part, Reasoning, Result, Text
+from assent.core.rewind import LEADS
 from assent.core.session_event import (
     CallEnded,
     CallStarted,
     Compacted,
     MessageAdded,
     PartSaid,
+    SessionRewound,
     StepEnded,
     StepRetried,
     StepStarted,
@@ -21,6 +25,13 @@ from assent.core.session_event import (
 LOST = "The call was interrupted and has no result. Whether it did anything is not known."
 NEVER_BEGAN = "The call was interrupted before it began. It was not carried out."
 SUMMARY = "Summary of the conversation so far, in place of the messages themselves:\n\n"
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """Where a message begins: behind so many others, and behind a part of one that was unread."""
+
+    count: int
+    last: Message | None = None
 
 
 class Transcript:
@@ -33,7 +44,9 @@ class Transcript:
         self._open: list[Call] = []  # calls of the last answer that may still get a result
         self._results: dict[str, Result] = {}
         self._began: set[str] = set()
-        self._queued: list[Message] = []  # said while calls were being settled
+        self._queued: list[MessageAdded] = []  # said while calls were being settled
+        self._marks: dict[str, Mark] = {}  # of messages of the person, by id
+        self._lead: Mark | None = None  # where what leads to the next message begins
         self._unread = False  # the last message is of the person, and no step has read it
 
     @property
@@ -48,8 +61,8 @@ class Transcript:
     def add(self, event: Event) -> None:
         """Takes in one more event."""
         match event:
-            case MessageAdded(parts=parts):
-                self._hear(Message("user", parts))
+            case MessageAdded() as said:
+                self._hear(said)
             case PartSaid(part=part):
                 self._say(part)
             case StepRetried():
@@ -66,25 +79,47 @@ class Transcript:
         match event:
             case StepStarted(model=model):
                 self._close()
-                self._model, self._unread = model, False
+                self._model, self._unread, self._lead = model, False, None
             case StepEnded():
                 self._answered()
             case Compacted(summary=summary, kept=kept):
                 self._close()
                 self._shorten(summary, kept)
+            case SessionRewound(message=message):
+                self._close()
+                self._rewind(message)
             case TurnEnded(why=why) if why != "waiting":  # then its calls are settled later
                 self._close()
             case _:
                 pass
 
-    def _hear(self, message: Message) -> None:
+    def _hear(self, said: MessageAdded) -> None:
         if self._open or self._said:
-            self._queued.append(message)
+            self._queued.append(said)
             return
-        if self._unread:  # some models insist on being spoken to and speaking in turn
-            message = Message("user", (*self._messages.pop().parts, *message.parts))
-        self._messages.append(message)
+        last = self._messages.pop() if self._unread else None
+        self._mark(said, Mark(len(self._messages), last))
+        # Some models insist on being spoken to and speaking in turn.
+        self._messages.append(Message("user", (*(last.parts if last else ()), *said.parts)))
         self._unread = True
+
+    def _mark(self, said: MessageAdded, mark: "Mark") -> None:
+        """Remembers where a message of the person begins, with what is said because of it."""
+        begins = self._lead or mark
+        self._lead = begins if said.synthetic in LEADS else None
+        if not said.synthetic:
+            self._marks[said.id] = begins
+
+    def _rewind(self, message: str) -> None:
+        """Goes back to before a message; what nobody can find was cut off before."""
+        if message not in self._marks:
+            return
+        mark = self._marks[message]
+        ids = list(self._marks)
+        for id in ids[ids.index(message) :]:
+            del self._marks[id]
+        self._messages[mark.count :] = [mark.last] if mark.last else []
+        self._unread, self._lead = mark.last is not None, None
 
     def _say(self, part: Part) -> None:
         ids = [said.id for said in self._said if isinstance(said, Call)]
@@ -113,7 +148,8 @@ class Transcript:
         while 0 < start < len(self._messages) and _has_results(self._messages[start]):
             start -= 1
         self._messages = [Message("user", (Text(SUMMARY + summary),)), *self._messages[start:]]
-        self._unread = False
+        self._unread, self._lead = False, None
+        self._marks.clear()
 
     def _close(self) -> None:
         """Ends what a process left half done: parts that were said count, lost calls failed."""
@@ -131,8 +167,8 @@ class Transcript:
     def _flush(self) -> None:
         self._results_said()
         queued, self._queued = self._queued, []
-        for message in queued:
-            self._hear(message)
+        for said in queued:
+            self._hear(said)
 
     def _results_said(self) -> None:
         if self._open:

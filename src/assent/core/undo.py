@@ -1,6 +1,7 @@
 """Undo is a plan (law 7): which operations of a run can be taken back, and what it says."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 import msgspec
 
@@ -17,6 +18,8 @@ from assent.core.operation import (
 from assent.core.paths import ancestors, folded, one_line
 from assent.core.quoting import shell_line
 
+Touch: TypeAlias = tuple[bytes, FileState | None, FileState | None]  # path, before, after
+
 
 class Inversion(msgspec.Struct, frozen=True):
     """The inverse operations, each with the index of its original, and what had to be left out."""
@@ -32,10 +35,12 @@ class Extent(msgspec.Struct, frozen=True):
     gaps: tuple[Gap, ...] = ()
     again: bool = False  # it takes back an undo, so that what was done is done again
     only: str = ""  # the start of the id of the one operation that it takes back
+    guessed: tuple[str, ...] = ()  # what it takes back that may be a person's own work
 
 
 FILES_ONLY = Extent()
 NOT_COVERED = "Not covered"  # how notes begin that say so
+ODD = FileState("", 0, 0)  # what no run leaves: a pipe, say, or what may not be read
 STILL_OTHER = "Still other than before the command"
 
 
@@ -92,6 +97,8 @@ def undo_text(
     if inversion.conflicts:
         lines += ["", "## Left alone", ""]
         lines += [f"- {reason}: operation {names[index]}" for index, reason in inversion.conflicts]
+    if extent.guessed:
+        lines += ["", "## Maybe your own", "", *[f"- {told}" for told in extent.guessed]]
     if extent.gaps:
         lines += ["", "## Not covered", ""]
         lines += [f"- {gap.line}" for gap in extent.gaps]
@@ -105,8 +112,26 @@ def is_as(seen: Seen, state: FileState | None) -> bool:
 
 def is_behind_a_link(path: bytes, seen: Mapping[bytes, Seen]) -> bool:
     """Tells whether a symlink stands for a folder above: nothing of the workspace is behind it."""
-    above = [seen.get(folder) for folder in ancestors(path)]
-    return any(isinstance(state, FileState) and state.kind == "link" for state in above)
+    return any(_is_link(seen.get(folder)) for folder in ancestors(path))
+
+
+def behind_others_links(seen: Mapping[bytes, Seen], steps: Iterable[Touch]) -> set[bytes]:
+    """Returns the paths of steps with a symlink above them that none of these steps tells of.
+
+    Such a path cannot be seen, and is not gone: whoever put the symlink there may have moved it.
+    """
+    links = {path: state for path, state in seen.items() if _is_link(state)}
+    if not links:
+        return set()
+    every = list(steps)
+    for path, *states in every:
+        if links.get(path) in states:
+            links.pop(path, None)
+    return {path for path, *_ in every if not links.keys().isdisjoint(ancestors(path))}
+
+
+def _is_link(state: Seen) -> bool:
+    return isinstance(state, FileState) and state.kind == "link"
 
 
 def _changed(op: FileOperation, seen: Mapping[bytes, Seen]) -> str:
@@ -117,7 +142,8 @@ def _changed(op: FileOperation, seen: Mapping[bytes, Seen]) -> str:
     for path, _, after in footprint(op):
         gone = after is None and (seen[path] == "folder" or _is_itself(op, seen[path]))
         if seen[path] != after and not gone:
-            return f"{one_line(path)} changed after the run"
+            odd = "is no file now, or cannot be read"
+            return f"{one_line(path)} {odd if seen[path] == ODD else 'changed after the run'}"
     return ""
 
 

@@ -36,7 +36,7 @@ def taken(
     files: dict[bytes, set[bytes]] = {}
     others: set[bytes] = {b""}
     for op in operations if outermost.folders else ():
-        if isinstance(op, DeleteFile):
+        if type(op) is DeleteFile:
             files.setdefault(outermost.above(op.path), set()).add(op.path)
         else:
             others.update(outermost.above(path) for path in _touched(op))

@@ -10,6 +10,7 @@ from assent.engine.doors import Doors, Place
 from assent.engine.key_log import KeyLog
 from assent.engine.parts import Parts
 from assent.engine.plan.checkouts import Checkouts
+from assent.engine.plan.comments import Comments
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.drafts import Drafts
 from assent.engine.plan.partials import Partials
@@ -31,12 +32,15 @@ from assent.engine.session.facts import Facts
 from assent.engine.session.grants import Grants
 from assent.engine.session.questions import Questions
 from assent.engine.session.sessions import Sessions
+from assent.engine.session.summary import Summary
 from assent.engine.session.surroundings import Surroundings
 from assent.engine.session.tooling import Tooling
 from assent.engine.trusts import Trusts
+from assent.engine.waiting import Waiting
 from assent.engine.workspaces import Workspaces
+from assent.views.waits import Waits
 
-NOUNS = ("workspace", "session", "plan", "run", "permit", "grant", "reading")
+NOUNS = ("workspace", "session", "plan", "run", "permit", "grant", "reading", "comment")
 
 OF_PERSON = ("bundle/", "keys/")  # what a person decided about that belongs to no workspace
 
@@ -57,7 +61,7 @@ class Engine:
         self.reviews = Reviews(doors, self.plans, place)
         self.partials = Partials(doors, place, self.plans, self.consents, self._projections)
         self.readings = Readings(doors, place, self.reviews, self.partials, self._projections)
-        self.consents.reviewed = self.reviews.review
+        self.comments = Comments(doors, place, self.plans, self.reviews, self.consents)
         self.key_log = KeyLog(doors, place)
         self.parts = Parts(doors, place, self.plans, self.consents, self.reviews)
         self.runs = Runs(doors, self.plans, self.consents, self._projections)
@@ -65,15 +69,23 @@ class Engine:
         self.undoing = Undoing(doors, self.runs, self.consents)
         self.past = Past(doors, self.runs)
         self.keeping = Keeping(doors, place, self._workspaces, self.past, self._projections)
-        self.commands = Commands(doors, place, self.runs)
+        self.commands = Commands(doors, place, self.runs, self._workspaces)
         self.trusts = Trusts(doors, place, self._workspaces)
         self.facts = Facts(doors, self._workspaces)
         self.grants = Grants(doors, self._workspaces, place)
         self.questions = Questions(doors, self._workspaces, place, self.grants)
         self._own = desk = self._desk(place)
         self.sessions = Sessions(desk)
-        self._projections.todos_of = self.sessions.todos_of
         self.building = Building(desk, self.sessions)
+        self._waiting = Waiting(desk, self.sessions, self.reviews)
+        self._introduce()
+
+    def _introduce(self) -> None:
+        """Tells nouns of others that were made after them."""
+        self.consents.reviewed = self.reviews.review
+        self.readings.commented = self.comments.shown
+        self._projections.todos_of = self.sessions.todos_of
+        self.commands.told = self.sessions.overhear
 
     def _desk(self, place: Place) -> Desk:
         return Desk(
@@ -91,6 +103,11 @@ class Engine:
             self.questions,
             self.commands,
         )
+
+    @property
+    def summary(self) -> Summary:
+        """What the turns of sessions changed."""
+        return Summary(self._own)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -131,6 +148,10 @@ class Engine:
             with suppress(AssentError):  # there is nothing that could be undone
                 run = ("", RunNote(self.undoing.preview().run, "", "", "done"))
         return record, run
+
+    def waiting(self) -> tuple[Waits, ...]:
+        """Returns everything that waits for a person, over all sessions."""
+        return self._waiting.all()
 
     def log(self, after: int = 0) -> list[Recorded]:
         """Returns the workspace's events in the order in which they happened."""

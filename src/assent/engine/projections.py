@@ -12,8 +12,8 @@ import msgspec
 
 from assent.core.digest import operation_ids
 from assent.core.errors import AssentError
-from assent.core.journal import Finished
-from assent.core.operation import Operation, footprint
+from assent.core.journal import Finished, Result
+from assent.core.operation import FileState, Operation, footprint
 from assent.core.paths import shown
 from assent.core.record import PlanRecord
 from assent.core.session_event import Todo
@@ -26,6 +26,14 @@ YOUNG = 2  # events of a plan that was just made: nobody has todos for it yet
 PAUSE_S = 1.0  # between two times that copies are written while a session works
 
 _TASK = re.compile(r"^[ \t]*[-*+] \[([ xX])\][ \t]+(\S.*)$", re.MULTILINE)
+
+
+class _Backup(msgspec.Struct, frozen=True, gc=False):
+    """A file of a run, as it is listed; there can be many thousands."""
+
+    path: str
+    before: FileState | None
+    result: Result
 
 
 class Projections:
@@ -75,7 +83,7 @@ class Projections:
     ) -> None:
         """Lists what can be restored after a run."""
         rows = [
-            {"path": shown(path), "before": before, "result": result}
+            _Backup(shown(path), before, result)
             for op, result in zip(operations, end.results, strict=True)
             for path, before, _ in footprint(op)
         ]

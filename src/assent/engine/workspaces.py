@@ -1,5 +1,7 @@
 """Workspaces: which id a folder has, and which plan is its current one."""
 
+from threading import RLock
+
 import msgspec
 
 from assent.core.event import (
@@ -46,6 +48,7 @@ class Workspaces:
         self._doors = doors
         self._place = place
         self._known: Home | None = None  # as it was last seen
+        self._alone = RLock()  # between looking and recording; faces work in several threads
 
     @property
     def user(self) -> str:
@@ -78,9 +81,10 @@ class Workspaces:
 
     def open(self) -> Home:
         """Returns the folder's workspace; mints one before the first plan."""
-        home = self.find()
-        if home is not None:
-            return home
+        with self._alone:
+            return self.find() or self._minted()
+
+    def _minted(self) -> Home:
         minted = WorkspaceMinted(self._doors.clock.new_id(), self._place.root, self._place.inode)
         home = Home(minted.workspace, minted.root, minted.inode)
         home = self._append(home, minted)
@@ -90,13 +94,15 @@ class Workspaces:
 
     def select(self, plan_id: str, *, chosen: bool = False) -> None:
         """Makes a plan the current one; what a person chose is recorded in any case."""
-        home = self.open()
-        if chosen or home.current != plan_id:
-            self._append(home, PlanSelected(plan_id, chosen))
+        with self._alone:
+            home = self.open()
+            if chosen or home.current != plan_id:
+                self._append(home, PlanSelected(plan_id, chosen))
 
     def append(self, event: Event) -> Home:
         """Records something about the workspace."""
-        return self._append(self.open(), event)
+        with self._alone:
+            return self._append(self.open(), event)
 
     def batch(self, event: Event) -> Batch:
         """Prepares an event, to be recorded together with others or not at all."""

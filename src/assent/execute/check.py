@@ -42,20 +42,25 @@ def differences(
     plan: Plan, operations: Sequence[FileOperation], disk: Looks
 ) -> Iterable[Difference]:
     """Yields every path that is not as the plan saw it, in the order of the plan."""
-    steps = [(op, path, before) for op in operations for path, before, _ in footprint(op)]
-    found = _look_at_all(disk, [path for _, path, _ in steps])
+    removed = _removed(operations)
+    steps = [
+        (op, path, before)
+        for op in operations
+        for path, before, _ in footprint(op)
+        if before is not None or not _is_below(path, removed)
+    ]
+    found = _look_at_all(disk, {path: before for _, path, before in steps})
     odd = [(op, path, before) for op, path, before in steps if found[path] != before]
-    freed = _freed_folders(operations) if odd else set()
+    freed = {above for path in removed for above in ancestors(path)} if odd else set()
     for op, path, before in odd:
         seen = found[path]
         if before is None and seen == "folder" and path in freed:
             continue
         if not _same_name_in_other_case(op, path, seen):
             yield Difference(path, told(before), told(seen))
-    needed = needed_folders(operations)
-    above = _look_at_all(disk, needed)
+    needed = [f for f in needed_folders(operations) if not _is_below(f, removed)]
+    above = _look_at_all(disk, dict.fromkeys(needed))
     blocked = [folder for folder in needed if above[folder] not in (None, "folder")]
-    removed = _removed(operations) if blocked else set()
     for folder in blocked:
         if folder not in removed:
             yield Difference(folder, "a folder", told(above[folder]))
@@ -72,7 +77,7 @@ def check_blobs(operations: Iterable[FileOperation], blobs: Blobs) -> None:
     """
     has = blobs.has
     for op in operations:
-        if isinstance(op, MoveFile):
+        if type(op) is MoveFile:
             continue
         before, after = op.before, op.after if isinstance(op, WriteFile) else None
         if (before and not has(before.digest)) or (after and not has(after.digest)):
@@ -107,11 +112,11 @@ def told(seen: Seen | str) -> str:
             return words
 
 
-def _look_at_all(disk: Looks, paths: Sequence[bytes]) -> Mapping[bytes, Seen | str]:
+def _look_at_all(disk: Looks, hoped: Mapping[bytes, Seen]) -> Mapping[bytes, Seen | str]:
     try:
-        return disk.look(paths)
+        return disk.look(hoped)
     except OSError:
-        return {path: _look(disk, path) for path in paths}  # to say which one, and why
+        return {path: _look(disk, path) for path in hoped}  # to say which one, and why
 
 
 def _look(disk: Looks, path: bytes) -> Seen | str:
@@ -121,12 +126,13 @@ def _look(disk: Looks, path: bytes) -> Seen | str:
         return f"something that cannot be read ({error.strerror})"
 
 
-def _freed_folders(operations: Iterable[FileOperation]) -> set[bytes]:
-    return {above for path in _removed(operations) for above in ancestors(path)}
-
-
 def _removed(operations: Iterable[FileOperation]) -> set[bytes]:
     return {path for op in operations for path, _, after in footprint(op) if after is None}
+
+
+def _is_below(path: bytes, removed: set[bytes]) -> bool:
+    """Tells whether a file or symlink goes above it: nothing is below that, and it is looked at."""
+    return bool(removed) and not removed.isdisjoint(ancestors(path))
 
 
 def _same_name_in_other_case(op: FileOperation, path: bytes, seen: Seen | str) -> bool:

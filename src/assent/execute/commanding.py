@@ -1,12 +1,12 @@
 """Commands of a plan: on record before they begin and when they end, with what they said."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.changes import Changes, Left, encoded
+from assent.core.changes import NO_FILES, Changes, Left, encoded
 from assent.core.course import UNKNOWN
 from assent.core.errors import AssentError, Refused
 from assent.core.journal import Conflict, Doing, Halted, Ran, Running, Said
@@ -36,22 +36,33 @@ class Order(msgspec.Struct, frozen=True):
     digest: str
     left: Left = {}
     total: int = 1  # operations on the way that the run is on
+    about: int = 0  # the operation of the plan that it is, or that it takes back
+    named: str = "it"  # how that operation calls it
 
 
 class NoCommands:
     """Implements ports.Commander where no command may run."""
 
-    def check(self, command: RunCommand, paths: Sequence[bytes] = ()) -> None:
+    def check(self, command: RunCommand, meant: Left = NO_FILES) -> None:
         raise Refused("The plan holds a command, and commands cannot run here.")
+
+    def check_allowed(self, command: RunCommand) -> None:
+        raise Refused("Commands cannot run here.")
 
     def check_at_rest(self) -> None:
         """None ran here, so none still runs."""
+
+    def tidied(self, command: RunCommand, left: Left) -> str:
+        return ""
 
     def record(self) -> str:
         raise Refused("Commands cannot run here.")
 
     def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
         raise Refused("Commands cannot run here.")
+
+    def heed(self, stopped: Callable[[], bool]) -> None:
+        """None runs here, so none has to end."""
 
     def changes(self, before: str) -> Changes:
         return Changes(known=False)
@@ -71,9 +82,11 @@ class Commanding:
         doing = Doing("before", order.index, order.total, order.command)
         yield doing
         try:
+            self._commander.check_allowed(order.command)
             before = self._commander.record()
         except AssentError as error:
-            return Halted((Conflict(order.index, b"", b"", f"it did not begin: {error.message}"),))
+            why = f"{order.named} did not begin: {error.message}"
+            return Halted((Conflict(order.about, b"", b"", why),))
         yield msgspec.structs.replace(doing, what="command")
         self._journal.write(run, Running(order.index, before))
         said = Output()
@@ -93,10 +106,12 @@ class Commanding:
             raise
         return self._ran(order.index, before, ended, said)
 
-    def reckon(self, began: Running) -> Ran:
+    def reckon(self, began: Running, order: Order) -> Ran:
         """Records what a command changed whose end nobody saw (law 6), unless it still runs."""
         self._commander.check_at_rest()
-        return self._ran(began.index, began.before, UNSEEN, Output())
+        said = Output()
+        said.add(self._commander.tidied(order.command, order.left).encode())
+        return self._ran(began.index, began.before, UNSEEN, said)
 
     def _parts(self, order: Order) -> Parts:
         yield from self._commander.run(order.command, order.digest, order.left)

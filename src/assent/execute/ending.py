@@ -54,7 +54,8 @@ def why(place: Place) -> Halted:
     stops = (e for e in reversed(place.history.entries) if isinstance(e, Ran | Aborted))
     match next(stops):
         case Ran(index) as ended:
-            reason = _of_the_undo(now) + in_words(ended)
+            done = f"{named(now)} did not succeed: " if now.back else ""
+            reason = done + in_words(ended)
             conflict = Conflict(plan_index(now, index), b"", b"", reason)
         case Aborted(_, index, path, reason):
             at = plan_index(now, now.span.first + index)
@@ -62,8 +63,8 @@ def why(place: Place) -> Halted:
     return Halted((conflict,))
 
 
-def _of_the_undo(now: Course) -> str:
-    """Says which command it is that stopped the way back; forward, the operation itself tells."""
+def named(now: Course) -> str:
+    """Says which command is due on the way back; forward, the operation itself tells."""
     if now.back is None or now.span.command is None:
-        return ""
-    return f"its undo, $ {shell_line(now.span.command.argv)}, did not succeed: "
+        return "it"
+    return f"its undo, $ {shell_line(now.span.command.argv)},"

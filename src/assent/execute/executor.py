@@ -3,6 +3,7 @@
 from collections.abc import Generator
 
 from assent.core.approval import ApprovedPlan
+from assent.core.changes import left_by
 from assent.core.course import Course, course
 from assent.core.errors import OtherDigest, Refused
 from assent.core.journal import (
@@ -20,13 +21,12 @@ from assent.core.journal import (
     started,
 )
 from assent.core.motion import Layout
-from assent.core.operation import footprint
 from assent.core.permit import PermittedPlan
 from assent.core.plan import Plan
 from assent.core.results import kept_slots, made_folders
 from assent.execute.commanding import Commanding, NoCommands, Order
-from assent.execute.ending import Place, results_at_the_end, why
-from assent.execute.files import Segment, enter, laid_out
+from assent.execute.ending import Place, named, results_at_the_end, why
+from assent.execute.files import Segment, enter, laid_out, plan_index
 from assent.execute.start import check_start
 from assent.execute.turning import History, read_backs, read_changes, turned
 from assent.ports import Blobs, Commander, Hands, Journal
@@ -65,7 +65,11 @@ class Executor:
             raise OtherDigest("The run belongs to another plan.", "assent status")
         if self._place(run, plan).course.step is Step.OVER:
             return
-        self._journal.write(run, Recovering(way))
+        word = Recovering(way)
+        backs = read_backs(entries, self._blobs)
+        if course(plan.operations, (*entries, word), backs).step is Step.RECKON:
+            self._commander.check_at_rest()  # a refused word must not be on record (law 6)
+        self._journal.write(run, word)
         yield from self._drive(run, plan)
 
     def _drive(self, run: str, plan: Plan) -> Watched:
@@ -117,14 +121,15 @@ class Executor:
 
     def _command(self, step: Step, place: Place) -> Working:
         commanding = Commanding(self._commander, self._hands, self._blobs, self._journal)
-        if step is Step.RECKON:
-            entries = reversed(place.history.entries)
-            return commanding.reckon(next(e for e in entries if isinstance(e, Running)))
         span = place.course.span
         assert span.command is not None, "a command is due"
-        traces = place.history.traces()
-        left = {path: after for t in traces for path, _, after in footprint(t.operation)}
-        order = Order(span.first, span.command, place.plan.digest, left, _total(place))
+        left = left_by(trace.operation for trace in place.history.traces())
+        about, called = plan_index(place.course, span.first), named(place.course)
+        digest, total = place.plan.digest, _total(place)
+        order = Order(span.first, span.command, digest, left, total, about, called)
+        if step is Step.RECKON:
+            entries = reversed(place.history.entries)
+            return commanding.reckon(next(e for e in entries if isinstance(e, Running)), order)
         return (yield from commanding.run(place.run, order))
 
     def _sweep(self, place: Place) -> Entry:

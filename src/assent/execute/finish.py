@@ -1,6 +1,6 @@
 """Finishing: does the renames of a committed run, and notices anybody else's late change."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 
 from assent.core.journal import Aborted, Entered, Settled, Started
 from assent.core.motion import Clear, Motion, Put, Seen, Status, Swap, Take, forward, places
@@ -20,21 +20,25 @@ def finish(
     """Does the motions in order and syncs; with `look`, only those the disk says are missing."""
     made: list[bytes] | None = None
     at, index, path = 0, 0, b""
-    whole = _Whole(hands, () if look else motions)
+    whole, displaced = _Whole(hands, () if look else motions), _Displaced(hands)
     try:
         for at, motion in enumerate(motions):
+            if displaced.some:
+                displaced.check(motion)
             index, path = motion.index, motion.path
             if made is None and isinstance(motion, Put):
                 made = [f for f in first.folders if whole.brings(f) or hands.make_folder(f) or look]
             if not whole.perform(motion) and (not look or _is_to_do(hands, motion)):
-                _perform(hands, motion)
+                _perform(hands, motion, displaced)
             if at % PACE == 0:
                 yield at
+        displaced.check()
         hands.sync()
     except Changed as changed:
-        return Aborted(at, index, path, str(changed), "conflict")
+        return Aborted(at, *(displaced.at or (index, path)), str(changed), "conflict")
     except OSError as error:
-        return Aborted(at, index, path, error.strerror or str(error), "failed")
+        named = displaced.at or (index, path)
+        return Aborted(at, *named, error.strerror or str(error), "failed")
     return Settled("done", tuple(made or ()))
 
 
@@ -47,13 +51,13 @@ class _Whole:
 
     def __init__(self, hands: Hands, motions: Sequence[Motion]) -> None:
         self._hands = hands
-        self._slots: dict[bytes, dict[bytes, Seen]] = {}  # what is taken, by folder
+        self._slots: dict[bytes, dict[bytes, Seen]] = {}  # what is taken, or was, by folder
         self._brought: set[bytes] = set()
         self._over: set[bytes] = set()
         for motion in motions:
-            if isinstance(motion, Take) and motion.whole:
-                self._slots.setdefault(motion.whole, {})[motion.slot] = None
-            elif isinstance(motion, Put) and motion.whole:
+            if type(motion) is Take and motion.whole:
+                self._slots.setdefault(motion.whole, {})[motion.slot] = motion.before
+            elif type(motion) is Put and motion.whole:
                 self._brought.add(motion.whole)
         self._some = bool(self._slots or self._brought)
 
@@ -63,16 +67,19 @@ class _Whole:
 
     def perform(self, motion: Motion) -> bool:
         """Renames the folder of a motion, if it has one, once, and checks the file if displaced."""
-        if not self._some or not isinstance(motion, Take | Put) or not motion.whole:
-            return False
-        if motion.whole not in self._over:
-            self._over.add(motion.whole)
-            if isinstance(motion, Put):
-                _rename(self._hands, motion.whole_slot, motion.whole)
-            else:
-                self._take(motion)
-        if isinstance(motion, Take) and self._slots[motion.whole][motion.slot] != motion.before:
-            raise Changed("it changed a moment before it was replaced")
+        match motion:
+            case Put() if motion.whole and self._some:
+                if motion.whole not in self._over:
+                    self._over.add(motion.whole)
+                    _rename(self._hands, motion.whole_slot, motion.whole)
+            case Take() if motion.whole and self._some:
+                if motion.whole not in self._over:
+                    self._over.add(motion.whole)
+                    self._take(motion)
+                if self._slots[motion.whole][motion.slot] != motion.before:
+                    raise Changed("it changed a moment before it was replaced")
+            case _:
+                return False
         return True
 
     def _take(self, motion: Take) -> None:
@@ -85,6 +92,37 @@ class _Whole:
         slots |= self._hands.look(slots)
 
 
+class _Displaced:
+    """Files that were moved away: a change between check and rename shows in them, and goes back.
+
+    They are looked at some at a time, which costs less, but before the next kind of motions.
+    """
+
+    def __init__(self, hands: Hands) -> None:
+        self._hands = hands
+        self.some: list[Swap | Take] = []  # that wait to be looked at
+        self.at: tuple[int, bytes] | None = None  # operation and path that a check is at
+
+    def check(self, before: Motion | None = None) -> None:
+        """Looks at what waits, if enough does or the motion that comes next is of another kind."""
+        waiting = self.some
+        if not waiting or (len(waiting) < PACE and type(before) is type(waiting[-1])):
+            return
+        self.some = []
+        seen = self._look({motion.slot: motion.before for motion in waiting})
+        for motion in waiting:
+            self.at, slot = (motion.index, motion.path), motion.slot
+            if (seen[slot] if seen else self._hands.look((slot,))[slot]) != motion.before:
+                raise Changed("it changed a moment before it was replaced")
+        self.at = None
+
+    def _look(self, slots: Mapping[bytes, Seen]) -> dict[bytes, Seen]:
+        try:
+            return self._hands.look(slots)
+        except OSError:
+            return {}  # one by one it shows which it is
+
+
 def _is_to_do(hands: Hands, motion: Motion) -> bool:
     match forward(motion, hands.look(places(motion))):
         case Status.TODO:
@@ -95,17 +133,21 @@ def _is_to_do(hands: Hands, motion: Motion) -> bool:
             raise Changed("it changed while the run was interrupted")
 
 
-def _perform(hands: Hands, motion: Motion) -> None:
+def _perform(hands: Hands, motion: Motion, displaced: _Displaced) -> None:
     match motion:
         case Swap():
             _rename(hands, motion.slot, motion.path, exchange=True)
+            displaced.some.append(motion)
         case Put():
             _rename(hands, motion.slot, motion.path)
-        case Take() | Clear():
-            if isinstance(motion, Take) and motion.whole:
+        case Take():
+            if motion.whole:
                 hands.make_folder(parent(motion.slot))
             _rename(hands, motion.path, motion.slot)
-    _check_displaced(hands, motion)
+            displaced.some.append(motion)
+        case Clear():
+            _rename(hands, motion.path, motion.slot)
+            _check_cleared(hands, motion)
 
 
 def _rename(hands: Hands, source: bytes, target: bytes, *, exchange: bool = False) -> None:
@@ -117,13 +159,8 @@ def _rename(hands: Hands, source: bytes, target: bytes, *, exchange: bool = Fals
         raise Changed("it is gone") from None
 
 
-def _check_displaced(hands: Hands, motion: Motion) -> None:
-    """Looks at what was moved away: a change between check and rename shows here, and goes back."""
-    if isinstance(motion, Swap | Take):
-        if hands.look((motion.slot,))[motion.slot] != motion.before:
-            raise Changed("it changed a moment before it was replaced")
-    elif isinstance(motion, Clear):
-        if hands.look((motion.slot,))[motion.slot] != "folder":
-            raise Changed("a file was put in the place of this folder")
-        if hands.holds_files(motion.slot):
-            raise Changed("a file appeared in this folder")
+def _check_cleared(hands: Hands, motion: Clear) -> None:
+    if hands.look((motion.slot,))[motion.slot] != "folder":
+        raise Changed("a file was put in the place of this folder")
+    if hands.holds_files(motion.slot):
+        raise Changed("a file appeared in this folder")

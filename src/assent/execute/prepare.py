@@ -1,6 +1,6 @@
 """Preparing: writes all new content to slots and syncs it, before anything visible changes."""
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Sequence
 
 from assent.core.errors import StoreError
 from assent.core.journal import Aborted, Committed
@@ -18,8 +18,11 @@ def prepare(
     try:
         hands.make_folder(folder)
         for at, fill in enumerate(slots):
-            index, path = fill.index, fill.slot
-            hands.create(fill, _content(blobs, fill))
+            index, path, after = fill.index, fill.slot, fill.after
+            if fill.source is None and after.size <= WHOLE:
+                hands.create(fill, (blobs.read(after.digest),))
+            else:
+                hands.create(fill, () if fill.source else blobs.chunks(after.digest))
             if at % PACE == 0:
                 yield at
         hands.sync()
@@ -28,11 +31,3 @@ def prepare(
     except StoreError as error:
         return Aborted(0, index, path, error.message, "failed")
     return Committed()
-
-
-def _content(blobs: Blobs, fill: Fill) -> Iterable[bytes]:
-    if fill.source is not None:
-        return ()
-    if fill.after.size <= WHOLE:
-        return (blobs.read(fill.after.digest),)
-    return blobs.chunks(fill.after.digest)

@@ -1,7 +1,8 @@
 """Checks before a run starts: whatever can be known then is checked then, and spends nothing."""
 
+from assent.core.changes import left_by
 from assent.core.course import spans
-from assent.core.operation import FileOperation, RunCommand, footprint
+from assent.core.operation import FileOperation, RunCommand
 from assent.core.plan import Plan
 from assent.execute.check import check_blobs, check_disk, first_files
 from assent.ports import Blobs, Commander, Hands
@@ -14,10 +15,11 @@ def check_start(
 
     What stands under the names of later segments, commands decide; it is looked at when they begin.
     """
-    paths = [path for op in plan.operations for path, *_ in footprint(op)]
-    for op in plan.operations:
-        if isinstance(op, RunCommand):
-            commander.check(op, paths)
+    commands = [op for op in plan.operations if type(op) is RunCommand]
+    if commands:
+        meant = left_by(op for op in plan.operations if not isinstance(op, RunCommand))
+        for command in commands:
+            commander.check(command, meant)
     course = spans(plan.operations)
     for span in course:
         check_blobs(span.files, blobs)

@@ -32,7 +32,7 @@ def sweep(hands: Hands, settled: Settled, slots: Slots) -> tuple[bytes, ...]:
     kept = [slot for slot in filled if slot in only]
     left = hands.remove_all([slot for slot in filled if slot not in only])
     kept += [slot for slot in left if not _gone(hands, slot)]
-    cleared = [m.slot for m in renames if isinstance(m, Clear)]
+    cleared = [m.slot for m in renames if type(m) is Clear]
     kept += [slot for slot in (*cleared, *layout.whole_slots) if _is_used(hands, slot)]
     # Only now can nothing bring the folders back, which would have lost their modes and owners.
     pruned = [] if settled.outcome == "rolled_back" or settled.accepted else prunable(operations)
@@ -50,7 +50,7 @@ def _filled(settled: Settled, slots: Slots) -> Iterable[bytes]:
         return new
     if settled.accepted:
         return dict.fromkeys([*new, *[m.slot for m in renames if not isinstance(m, Clear)]])
-    return [m.slot for m in renames if isinstance(m, Swap) or (isinstance(m, Take) and not m.to)]
+    return [m.slot for m in renames if type(m) is Swap or (type(m) is Take and not m.to)]
 
 
 def _only_copies(hands: Hands, slots: Slots) -> frozenset[bytes]:

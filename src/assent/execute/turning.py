@@ -12,9 +12,8 @@ from assent.core.motion import Seen
 from assent.core.operation import FileState, Operation, RunCommand, footprint
 from assent.core.paths import ancestors
 from assent.core.results import made_folders, run_results
+from assent.core.undo import ODD
 from assent.ports import Blobs, Hands
-
-ODD = FileState("", 0, 0)  # what no run leaves: a pipe, say
 
 _decode = msgspec.json.Decoder(Back).decode
 

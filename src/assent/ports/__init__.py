@@ -10,6 +10,7 @@ from assent.ports.files import (
     PlanFile,
     Projection,
     Sort,
+    Target,
 )
 from assent.ports.judging import Asker, Gate, Guard, Heard, Hooks, Rules
 from assent.ports.running import (
@@ -75,5 +76,6 @@ __all__ = [
     "Signer",
     "Sort",
     "Store",
+    "Target",
     "Turn",
 ]

@@ -1,6 +1,6 @@
 """Doors to the workspace: the person's files, the hands that change them, and our own."""
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import BinaryIO, Literal, Protocol, TypeAlias
 
 import msgspec
@@ -19,17 +19,28 @@ class Facts(msgspec.Struct, frozen=True):
     lost: tuple[str, ...] = ()
 
 
+# Tells where the symlink of a workspace path points to; None if it is none.
+Target: TypeAlias = Callable[[bytes], bytes | None]
+
+
 class Looks(Protocol):
     """Anything that can tell what stands under a name."""
 
-    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]: ...
+    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+        """Returns what stands under each name.
+
+        Paths may come as a mapping to what should stand there: that it does is told sooner.
+        """
 
 
 class Files(Looks, Protocol):
     """The person's files, for reading, by workspace path; no symlink is ever followed."""
 
-    def locate(self, argument: bytes) -> bytes:
-        """Turns what a person typed into a workspace path: its real parent and its name."""
+    def locate(self, argument: bytes, target: Target | None = None) -> bytes:
+        """Turns what a person typed into a workspace path: its real parent and its name.
+
+        Where symlinks of the workspace lead to, `target` tells, if there is one, instead of disk.
+        """
 
     def open(self, path: bytes) -> BinaryIO:
         """Opens a file's content; of a symlink, its target."""
@@ -49,7 +60,8 @@ class Files(Looks, Protocol):
     def size(self, path: bytes) -> int:
         """Returns how many bytes a file has, without reading it; 0 if it is none."""
 
-    def facts(self, path: bytes) -> Facts: ...
+    def facts(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
+        """Tells what replacing files would cost besides their contents; only where it costs."""
 
     def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
         """Returns what a change of each name in a folder would show in; None: nobody can tell.

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from assent.core.changes import Changes, Left
+from assent.core.changes import NO_FILES, Changes, Left
 from assent.core.model import Answer, Prompt
 from assent.core.operation import RunCommand
 from assent.core.process import Chunk, Ended, Errand, Limits, Program, Standing
@@ -58,14 +58,23 @@ class Process(Protocol):
 class Commander(Protocol):
     """Runs the commands of plans, and tells what they changed."""
 
-    def check(self, command: RunCommand, paths: Sequence[bytes] = ()) -> None:
+    def check(self, command: RunCommand, meant: Left = NO_FILES) -> None:
         """Raises Refused if the command could not run here as its plan says.
 
-        `paths` are the files that the plan itself changes.
+        `meant` are the files that the plan itself changes, as it is to meet and to leave them.
         """
+
+    def check_allowed(self, command: RunCommand) -> None:
+        """Raises Refused if rules deny the command by now; asked each time, before it begins."""
 
     def check_at_rest(self) -> None:
         """Raises Unsettled if a command still runs here whose starter died."""
+
+    def tidied(self, command: RunCommand, left: Left) -> str:
+        """Takes back what a command that was cut off left half done elsewhere than in files.
+
+        Says what could not be taken back. `left` are the files that the run has changed so far.
+        """
 
     def record(self) -> str:
         """Keeps what stands in the workspace now; returns the blob that tells of it, flushed."""
@@ -75,6 +84,9 @@ class Commander(Protocol):
 
         `left` are the files that the run has changed so far, which is what a commit is about.
         """
+
+    def heed(self, stopped: Callable[[], bool]) -> None:
+        """Has the command that runs, or else the next one, end once this tells so."""
 
     def changes(self, before: str) -> Changes:
         """Returns what is other than in a record, every content kept that an undo would need."""

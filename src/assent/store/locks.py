@@ -42,7 +42,8 @@ class FileLocks:
         """Tells whether anybody holds the lock at this moment."""
         path = os.path.join(self._folder, f"{name}.lock")
         with naming("lock", path):
-            lock = acquired(path, 0) if os.path.exists(path) else -1
+            # Shared: whoever only asks keeps nobody else from asking.
+            lock = acquired(path, 0, fcntl.LOCK_SH) if os.path.exists(path) else -1
         if lock is not None and lock >= 0:
             release(lock)
         return lock is None

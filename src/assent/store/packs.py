@@ -9,6 +9,7 @@ import os
 import struct
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from threading import RLock
 from typing import TypeAlias
 
 from assent.store.blob_disk import BlobDisk
@@ -17,10 +18,9 @@ WINDOW = 1 << 20  # read ahead where contents are asked for in the order they li
 OPEN = 4  # packs that are read at the same time, as old and new contents are
 
 Place: TypeAlias = tuple[str, int, int]  # the pack's path, offset and size
-# Where some bytes of a pack begin, the bytes, and where the content that was read last lies.
-Window: TypeAlias = tuple[int, bytes, int, int]
+Window: TypeAlias = tuple[int, bytes]  # where some bytes of a pack begin, and the bytes
 
-NOTHING: Window = (0, b"", -1, -1)
+NOTHING: Window = (-1, b"")
 
 _MARK = b"assent.pack.1\n"
 _ENTRY = struct.Struct(">32sQQ")
@@ -38,42 +38,51 @@ class Packs:
         self.places: dict[str, Place] = {}  # of contents, as far as packs have been looked at
         self._loaded: frozenset[str] = frozenset()
         self._windows: dict[str, Window] = {}  # what was read last, by pack
+        self._alone = RLock()  # several threads may look for packs at the same time
 
     def find(self, digest: str) -> Place | None:
         """Returns where a content is, after a look at packs that are new."""
-        self._refresh()
-        return self.places.get(digest)
+        with self._alone:
+            self._refresh()
+            return self.places.get(digest)
 
     def read(self, place: Place) -> bytes:
         """Returns the bytes of a place, unchecked; fewer if the pack was cut off."""
         path, offset, size = place
-        start, held, first, end = self._windows.get(path, NOTHING)
+        start, held = self._windows.get(path, NOTHING)
         at = offset - start
         if at < 0 or at + size > len(held):
-            start, ahead = offset, size
-            if offset == end:
-                ahead = max(size, WINDOW)
-            elif offset + size == first:  # what is undone is read from the end to the start
-                start = max(0, first - max(size, WINDOW))
-                ahead = first - start
-            held, at = self._read_at(path, start, ahead), offset - start
+            start, held = self._moved(place, start, held)
+            at = offset - start
+        return held[at : at + size]
+
+    def _moved(self, place: Place, start: int, held: bytes) -> Window:
+        """Reads a place, and more where it is next to what was read before."""
+        path, offset, size = place
+        end = offset + size
+        if start <= offset <= start + len(held):
+            end = offset + max(size, WINDOW)
+        elif offset < start <= end:  # what is undone is read from the end to the start
+            offset = max(0, end - max(size, WINDOW))
         if path not in self._windows and len(self._windows) >= OPEN:
             self._windows.clear()
-        self._windows[path] = (start, held, offset, offset + size)
-        return held[at : at + size]
+        window = self._windows[path] = offset, self._read_at(path, offset, end - offset)
+        return window
 
     def all(self) -> dict[str, list[tuple[str, int]]]:
         """Lists each pack's contents with their sizes."""
-        self._refresh()
-        found: dict[str, list[tuple[str, int]]] = {path: [] for path in self._loaded}
-        for digest, (path, _, size) in self.places.items():
-            found[path].append((digest, size))
-        return found
+        with self._alone:
+            self._refresh()
+            found: dict[str, list[tuple[str, int]]] = {path: [] for path in self._loaded}
+            for digest, (path, _, size) in self.places.items():
+                found[path].append((digest, size))
+            return found
 
     def forget(self, path: str) -> None:
         """Forgets a pack that was removed."""
-        self._loaded -= {path}
-        self.places = {d: place for d, place in self.places.items() if place[0] != path}
+        with self._alone:
+            self._loaded -= {path}
+            self.places = {d: place for d, place in self.places.items() if place[0] != path}
 
     def _refresh(self) -> None:
         try:

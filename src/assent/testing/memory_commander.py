@@ -1,15 +1,15 @@
 """Commands in memory: scripts that change a workspace in memory, step by step, and can be cut."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 import msgspec
 
-from assent.core.changes import Changes, How, Left, Skipped
+from assent.core.changes import NO_FILES, Changes, How, Left, Skipped
 from assent.core.errors import Refused, Unsettled
 from assent.core.operation import DeleteFile, FileOperation, FileState, RunCommand, WriteFile
 from assent.core.paths import TREE, ancestors, inside
-from assent.core.process import Chunk, Ended
+from assent.core.process import STOPPED, Chunk, Ended, never
 from assent.ports import Blobs
 from assent.testing.memory_workspace import MemoryHands, Node
 
@@ -38,16 +38,25 @@ class MemoryCommander:
         self.unseen: frozenset[bytes] = frozenset()
         self.began: list[bytes] = []
         self.asked: list[tuple[str, tuple[bytes, ...]]] = []  # digest and paths of each
+        self.denied: frozenset[bytes] = frozenset()  # what rules deny by now
         self.outlived = ""  # what still runs of a command whose starter died
         self._blobs = blobs
+        self._stopped: Callable[[], bool] = never
 
-    def check(self, command: RunCommand, paths: Sequence[bytes] = ()) -> None:
+    def check(self, command: RunCommand, meant: Left = NO_FILES) -> None:
         if command.argv[0] not in self.scripts:
             raise Refused(f"There is no program {command.argv[0]!a}.")
+
+    def check_allowed(self, command: RunCommand) -> None:
+        if command.argv[0] in self.denied:
+            raise Refused(f"A rule denies {command.argv[0]!a}.")
 
     def check_at_rest(self) -> None:
         if self.outlived:
             raise Unsettled(f"{self.outlived} still runs.")
+
+    def tidied(self, command: RunCommand, left: Left) -> str:
+        return ""
 
     def record(self) -> str:
         self.hands.fuse.burn()
@@ -69,7 +78,10 @@ class MemoryCommander:
         for path, node in script.writes:
             self._write(path, node)
         self.hands.fuse.burn()
-        yield Ended(script.code, script.cut)
+        yield STOPPED if self._stopped() else Ended(script.code, script.cut)
+
+    def heed(self, stopped: Callable[[], bool]) -> None:
+        self._stopped = stopped
 
     def changes(self, before: str) -> Changes:
         self.hands.fuse.burn()

@@ -29,6 +29,8 @@ class Around(msgspec.Struct, frozen=True):
     judged: tuple[Request, ...] = ()  # what the gate has seen of this call, once it may run
     session: str = ""
     kinds: tuple[str, ...] | None = None  # of sub-agents that there are; None: it is not known
+    # Waits for an outcome that only somebody else can bring about, as long as the person does.
+    attend: Callable[[Callable[[], Outcome]], Outcome] = lambda work: work()
 
 
 class Free(msgspec.Struct, frozen=True):

@@ -241,7 +241,7 @@ class Toolbox:
         assert prepared.tool is not None, "a call without a tool fails before"
         doubts = self._doubts(prepared, asked.decision, around.posture)
         asked.about([request for request in doubts if request.action is not Action.EDIT])
-        outcome = prepared.tool.run(prepared.args, around)
+        outcome = _run(prepared.tool, prepared.args, around)
         check_announced(outcome.effect, prepared.requests)
         if not outcome.failed:
             edit = outcome.effect if isinstance(outcome.effect, Edit) else None
@@ -294,6 +294,13 @@ class _Refused(Exception):
     def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
+
+
+def _run(tool: Tool, args: msgspec.Struct | None, around: Around) -> Outcome:
+    """Runs a tool; one that waits for a server can be left to itself."""
+    if tool.action is Action.FETCH or tool.schema is not None:
+        return around.attend(lambda: tool.run(args, around))
+    return tool.run(args, around)
 
 
 def _attempt(prepared: Prepared, decision: Decision, around: Around) -> Attempt:

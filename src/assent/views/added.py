@@ -13,7 +13,8 @@ def added_text(diff: str) -> str:
     lines = body.partition("\n")[2]
     if lines.startswith("+") and not any(sign in lines for sign in _OTHERS):
         return lines[1:].replace("\n+", "\n")  # all of a new file
-    return "".join([f"{line[1:]}\n" for line in body.split("\n") if line.startswith("+")])
+    _, *added = body.split("\n+")  # it begins with a header
+    return "".join([line.partition("\n")[0] + "\n" for line in added])
 
 
 def added_numbers(diff: str) -> list[int]:

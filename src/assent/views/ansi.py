@@ -14,6 +14,8 @@ _CODES: dict[Style, str] = {
     "dim": "\x1b[2m",
     "plain": "",
     "digest": "\x1b[1;33m",
+    "said": "\x1b[1;34m",
+    "code": "\x1b[35m",
 }
 _RESET = "\x1b[0m"
 _text = attrgetter("text")

@@ -35,20 +35,16 @@ _UNQUOTED = bytes(set(range(0x100)) - _QUOTED.keys())
 def operation_diff(op: Operation, before: bytes | None, after: bytes | None) -> str | None:
     """Returns an operation as a git patch, given its contents; None if they are no text."""
     match op:
+        case WriteFile():  # first, because plans are full of them
+            return _written(op, before, after)
         case RunCommand():
             return None
         case MoveFile(path, to):
             names = [b"rename from " + quoted(path), b"rename to " + quoted(to)]
-            return _text([*_title(path, to), b"similarity index 100%", *names], [])
+            title = _title(*_names(path, to))
+            return _text([title, b"similarity index 100%", *names], [])
         case DeleteFile(path, state):
             return _gone(path, state, before)
-        case WriteFile(path, None, state):
-            return _made(path, state, after)
-        case WriteFile(path, FileState() as old, new) if old.kind != new.kind:
-            gone, made = _gone(path, old, before), _made(path, new, after)
-            return None if gone is None or made is None else gone + made
-        case WriteFile():
-            return _changed(op, before, after)
         case _:
             assert_never(op)
 
@@ -75,36 +71,48 @@ def quoted(path: bytes) -> bytes:
     return b'"' + b"".join([_QUOTED.get(byte, b"%c" % byte) for byte in path]) + b'"'
 
 
-def _changed(op: WriteFile, before: bytes | None, after: bytes | None) -> str | None:
-    assert op.before is not None
-    title = _title(op.path, op.path)
-    if op.before.mode != op.after.mode:
-        title += [b"old mode " + _mode(op.before), b"new mode " + _mode(op.after)]
-    if op.before.digest == op.after.digest:
+def _written(op: WriteFile, before: bytes | None, after: bytes | None) -> str | None:
+    was, now = op.before, op.after
+    if was is None:
+        return _made(op.path, now, after)
+    if was.kind != now.kind:
+        gone, made = _gone(op.path, was, before), _made(op.path, now, after)
+        return None if gone is None or made is None else gone + made
+    old, new = _names(op.path, op.path)
+    title = [_title(old, new)]
+    if was.mode != now.mode:
+        title += [b"old mode " + _mode(was), b"new mode " + _mode(now)]
+    if was.digest == now.digest:
         return _text(title, [])
     if before is None or after is None:
         return None
-    if op.after.kind == "link":
-        title.append(b"index %b..%b %b" % (_blob(before), _blob(after), _mode(op.after)))
-    return _text(title, _body(before, after, quoted(b"a/" + op.path), quoted(b"b/" + op.path)))
+    if now.kind == "link":
+        title.append(b"index %b..%b %b" % (_blob(before), _blob(after), _mode(now)))
+    return _text(title, _body(before, after, old, new))
 
 
 def _made(path: bytes, state: FileState, content: bytes | None) -> str | None:
     if content is None:
         return None
-    title = [*_title(path, path), b"new file mode " + _mode(state)]
-    return _text(title, _body(b"", content, None, quoted(b"b/" + path)))
+    old, new = _names(path, path)
+    title = [_title(old, new), b"new file mode " + _mode(state)]
+    return _text(title, _body(b"", content, None, new))
 
 
 def _gone(path: bytes, state: FileState, content: bytes | None) -> str | None:
     if content is None:
         return None
-    title = [*_title(path, path), b"deleted file mode " + _mode(state)]
-    return _text(title, _body(content, b"", quoted(b"a/" + path), None))
+    old, new = _names(path, path)
+    title = [_title(old, new), b"deleted file mode " + _mode(state)]
+    return _text(title, _body(content, b"", old, None))
 
 
-def _title(old: bytes, new: bytes) -> Lines:
-    return [b"diff --git %b %b" % (quoted(b"a/" + old), quoted(b"b/" + new))]
+def _names(old: bytes, new: bytes) -> tuple[bytes, bytes]:
+    return quoted(b"a/" + old), quoted(b"b/" + new)
+
+
+def _title(old: bytes, new: bytes) -> bytes:
+    return b"diff --git %b %b" % (old, new)
 
 
 def _mode(state: FileState) -> bytes:
@@ -174,12 +182,16 @@ def _hunk(old: Lines, new: Lines, group: Sequence[Change]) -> Lines:
     new_start, new_end = first[2] - first[0] + start, last[3] - last[1] + end
     hunk = [b"@@ -%b +%b @@" % (_span(start, end), _span(new_start, new_end))]
     for i, j, k, m in group:
-        hunk += [b" " + line for line in old[start:i]]
-        hunk += [b"-" + line for line in old[i:j]]
-        hunk += [b"+" + line for line in new[k:m]]
+        hunk += _signed(b" ", old[start:i])
+        hunk += _signed(b"-", old[i:j])
+        hunk += _signed(b"+", new[k:m])
         start = j
-    hunk += [b" " + line for line in old[start:end]]
+    hunk += _signed(b" ", old[start:end])
     return hunk
+
+
+def _signed(sign: bytes, lines: Lines) -> Lines:
+    return [sign + (b"\n" + sign).join(lines)] if lines else []
 
 
 def _span(start: int, end: int) -> bytes:

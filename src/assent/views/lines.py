@@ -7,7 +7,11 @@ import msgspec
 
 from assent.views.visible import fold_long, fold_words, visible
 
-Style = Literal["heading", "risk", "added", "removed", "hunk", "dim", "plain", "digest"]
+Style = Literal[
+    "heading", "risk", "added", "removed", "hunk", "dim", "plain", "digest",
+    "said",  # what the person said
+    "code",
+]  # fmt: skip
 
 
 class Line(msgspec.Struct, frozen=True, gc=False):

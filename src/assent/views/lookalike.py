@@ -71,7 +71,7 @@ def skeletons(names: Iterable[bytes]) -> Siblings:
 
 def lookalike(name: bytes, siblings: Siblings = NOBODY) -> str | None:
     """Returns why a file name could be taken for another one, or None."""
-    for skeleton in _skeletons(name):
+    for skeleton in _skeletons(name) if siblings else ():
         for sibling in siblings.get(skeleton, ()):
             if sibling != name:
                 return f"looks like its sibling {shown(sibling)}"

@@ -62,16 +62,19 @@ def past_lines(row: Row, operations: Sequence[Row]) -> Iterator[Line]:
 
 def command_row(told: dict[str, object], changes: Changes, output: bytes) -> Row:
     """Returns what a command did as one object; secrets in what it said are masked."""
+    hidden = {left.path: left.how for left in changes.skipped if left.kept}
     return masked_row(
         {
             **told,
             "output": shown(output),
             "changed": [
-                {**path_fields("path", op.path), "how": _how(op)} for op in changes.operations
+                {**path_fields("path", op.path), "how": hidden.get(op.path) or _how(op)}
+                for op in changes.operations
             ],
             "skipped": [
                 {**path_fields("path", left.path), "how": left.how, "why": left.why}
                 for left in changes.skipped
+                if not left.kept
             ],
             "known": changes.known,
         }

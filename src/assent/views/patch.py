@@ -1,7 +1,7 @@
 """Patches: a diff as lines for a person, in full."""
 
 from assent.views.lines import Line, Style
-from assent.views.visible import LONG, fold_long, visible
+from assent.views.visible import fold_long, has_long_line, visible
 
 _SIGNS: dict[str, Style] = {"+": "added", "-": "removed", "@": "hunk", "\\": "dim"}
 
@@ -20,12 +20,18 @@ def diff_lines(diff: str) -> list[Line]:
     return found
 
 
+def diff_text(diff: str) -> str:
+    """Renders the same as one text without colour: values for each line take far longer."""
+    text = visible(diff).removesuffix("\n")
+    return "\n".join([line.text for line in diff_lines(diff)]) if has_long_line(text) else text
+
+
 def _part_lines(part: str) -> list[Line]:
     """Renders what a diff says of one file: lines about it, then its hunks."""
     header, hunk, rest = part.partition("\n@@ ")
     about, hunks = header.split("\n"), f"@@ {rest}".split("\n") if hunk else []
     lines = [Line("dim", line) for line in about]
     lines += [Line(_SIGNS.get(line[:1], "plain"), line) for line in hunks]
-    if len(part) <= LONG or max(map(len, (*about, *hunks))) <= LONG:
+    if not has_long_line(part):
         return lines
     return [Line(line.style, piece) for line in lines for piece in fold_long(line.text)]

@@ -38,7 +38,7 @@ def pending_row(pending: Pending, now: str) -> Row:
         "tool": asked.tool or None,
         "args": one.call.args if one.call and asked.call else None,
         "asked_at": one.at,
-        "age_s": _seconds(one.at, now),
+        "age_s": seconds_since(one.at, now),
         "expires_at": asked.expires_at or None,
         "questions": msgspec.to_builtins(asked.questions),
         "answers": msgspec.to_builtins(answered.answers) if answered else None,
@@ -128,7 +128,7 @@ def _listed(row: Row) -> tuple[str, ...]:
         str(row["question"]),
         visible_line(str(row["slug"])),
         str(row["depth"]),
-        _age(row["age_s"]),
+        age(row["age_s"]),
         str(row["digest"] or "")[:SHORT],
         str(row["standing"]),
         visible_line(str(asked)),
@@ -141,11 +141,13 @@ def _task(pending: Pending) -> str:
     return " ".join((child.title or child.goal or child.slug).split())[:LONGEST]
 
 
-def _age(seconds: int) -> str:
+def age(seconds: int) -> str:
+    """Returns how long something waits, in the largest unit that fits."""
     size, unit = next((each for each in _UNITS if seconds >= each[0]), _UNITS[-1])
     return f"{seconds // size} {unit}"
 
 
-def _seconds(then: str, now: str) -> int:
+def seconds_since(then: str, now: str) -> int:
+    """Returns how many whole seconds lie between two times; never fewer than none."""
     passed = datetime.fromisoformat(now) - datetime.fromisoformat(then)
     return max(0, int(passed.total_seconds()))

@@ -2,10 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from operator import attrgetter
 from typing import Final
 
 import msgspec
 
+from assent.core.comment import Placed
 from assent.core.errors import BadPlan
 from assent.core.front_matter import misspelt
 from assent.core.lifecycle import State
@@ -22,11 +25,12 @@ from assent.core.paths import ancestors, shown
 from assent.core.plan import ReliedOn, Scope
 from assent.views.changes import NEVER, Since, since_lines, since_row
 from assent.views.commands import brief, command_lines
+from assent.views.comments import comment_rows, count_lines, gone_lines, with_comments
 from assent.views.declined import LeftOut, declined_lines, declined_rows
 from assent.views.drifted import Drifted, drifted_lines, drifted_rows
 from assent.views.lines import BLANK, Line, foreign, table, wrapped
 from assent.views.noted import Noted, missing_lines, noted_lines, noted_rows
-from assent.views.patch import diff_lines
+from assent.views.patch import diff_lines, diff_text
 from assent.views.risks import BY_A_MODEL, RISKS
 from assent.views.rows import Row, kind, operation_row, path_fields
 from assent.views.visible import visible_line, visible_path
@@ -71,6 +75,7 @@ class Review(msgspec.Struct, frozen=True):
     missing: tuple[Noted, ...] = ()  # of earlier approvals, which its text had as items
     since: Since | None = None  # the person read it last; None: they never did
     drifted: tuple[Drifted, ...] = ()  # files that are not as it saw them
+    comments: tuple[Placed, ...] = ()  # of the person who reads, not sent yet
 
 
 NEXT: Final[dict[State, str]] = {
@@ -86,25 +91,47 @@ COVERS_NOTHING: Final = (
 )
 SHORT: Final = 12  # characters of an operation's id, enough to name it by
 _WIDEST: Final = max(map(len, RISKS))
+_text = attrgetter("text")
 
 
 def review_lines(review: Review, *, asking: bool = False) -> Iterator[Line]:
     """Renders a review: risks, text, every operation in full, then the digest and what is next."""
+    yield from _before(review)
+    for number, operation in enumerate(review.operations, 1):
+        yield from operation_lines(number, operation, seen_mark(review, operation), review.comments)
+    yield from _after(review, asking=asking)
+
+
+def review_texts(review: Review) -> Iterator[str]:
+    """Renders the same lines without colour, all of an operation at once, which is faster."""
+    if review.comments:
+        yield from map(_text, review_lines(review))
+        return
+    yield from map(_text, _before(review))
+    for number, operation in enumerate(review.operations, 1):
+        yield _operation_text(number, operation, seen_mark(review, operation))
+    yield from map(_text, _after(review, asking=False))
+
+
+def _before(review: Review) -> Iterator[Line]:
+    """Renders what comes before the operations."""
     yield from _title(review)
     yield from drifted_lines(review.drifted)
     if review.since is not None:
         yield from since_lines(review.since)
-    yield from _risks(review, [*enumerate(review.operations, 1)])
+    yield from risk_lines(review, [*enumerate(review.operations, 1)])
     yield from declined_lines(review.declined, unsure=review.unsure)
     yield from missing_lines(review.missing)
+    yield from gone_lines(review.comments)
     yield Line("heading", "Text")
-    yield from foreign(shown(review.text))
+    yield from with_comments(foreign(shown(review.text)), review.comments)
     yield BLANK
-    yield from _declared(review)
-    for number, operation in enumerate(review.operations, 1):
-        yield from _operation(number, operation, _mark(review, operation))
-    yield from noted_lines(review.notes)
-    yield from _end(review, asking=asking)
+    yield from declared_lines(review)
+
+
+def _after(review: Review, *, asking: bool) -> Iterator[Line]:
+    said = chain(noted_lines(review.notes), count_lines(review.comments))
+    return chain(said, _end(review, asking=asking))
 
 
 def review_json(review: Review) -> Row:
@@ -132,6 +159,7 @@ def review_json(review: Review) -> Row:
         "missing_notes": noted_rows(review.missing),
         "since": since_row(review.since, _rows_of_new(review)),
         **({"drifted": drifted_rows(review.drifted)} if review.drifted else {}),
+        **({"comments": comment_rows(review.comments)} if review.comments else {}),
     }
 
 
@@ -162,10 +190,10 @@ def changes_lines(review: Review) -> Iterator[Line]:
     yield from drifted_lines(review.drifted)
     new = [pair for pair in enumerate(review.operations, 1) if not pair[1].seen]
     if new or review.since.text_diff:
-        yield from _risks(review, new, "new ")
+        yield from risk_lines(review, new, "new ")
     yield from since_lines(review.since)
     for number, operation in new:
-        yield from _operation(number, operation, _mark(review, operation))
+        yield from operation_lines(number, operation, seen_mark(review, operation), review.comments)
     yield from _end(review, asking=False)
 
 
@@ -206,9 +234,10 @@ def _title(review: Review) -> Iterator[Line]:
     yield BLANK
 
 
-def _risks(
+def risk_lines(
     review: Review, operations: Sequence[tuple[int, OperationReview]], new: str = ""
 ) -> Iterator[Line]:
+    """Renders what should make a reader look twice, with the operations that it is found in."""
     risky: dict[str, list[str]] = {code: [] for code in RISKS}
     for code in review.risks:
         risky[code].append(_globs(review) if code in BY_A_MODEL else "the plan's text")
@@ -227,7 +256,7 @@ def _risks(
     yield BLANK
 
 
-def _declared(review: Review) -> Iterator[Line]:
+def declared_lines(review: Review) -> Iterator[Line]:
     """Renders the rest of what the digest covers."""
     rows = [
         *(("may touch", visible_line(glob)) for glob in review.scope.files),
@@ -255,15 +284,32 @@ def _globs(review: Review) -> str:
     return ", ".join(map(visible_line, review.scope.files))
 
 
-def _mark(review: Review, operation: OperationReview) -> str:
+def seen_mark(review: Review, operation: OperationReview) -> str:
     """Says of an operation whether the person has read it; nothing if they read none so far."""
     if review.since is None:
         return ""
     return ", seen before" if operation.seen else ", new to you"
 
 
-def _operation(number: int, operation: OperationReview, mark: str) -> list[Line]:
+def operation_lines(
+    number: int, operation: OperationReview, mark: str, comments: Sequence[Placed] = ()
+) -> list[Line]:
     """Renders one operation; as a list, because there may be thousands with many lines each."""
+    shown = diff_lines(operation.diff) if operation.diff else _without_diff(operation)
+    below = with_comments(shown, comments, operation.id)
+    return [*about_lines(number, operation, mark), *below, BLANK]
+
+
+def _operation_text(number: int, operation: OperationReview, mark: str) -> str:
+    """Renders one operation as text, which ends with an empty line."""
+    about = map(_text, about_lines(number, operation, mark))
+    if operation.diff:
+        return "\n".join([*about, diff_text(operation.diff), ""])
+    return "\n".join([*about, *map(_text, _without_diff(operation)), ""])
+
+
+def about_lines(number: int, operation: OperationReview, mark: str) -> list[Line]:
+    """Renders what stands above a diff."""
     op = operation.op
     title = f"{number}. {kind(op)} {brief(op)}"
     lines = [*wrapped("heading", f"{title} ({operation.reversible}{mark})")]
@@ -273,16 +319,17 @@ def _operation(number: int, operation: OperationReview, mark: str) -> list[Line]
     if isinstance(op, DeleteFile | MoveFile) and op.prune:
         folders = ", ".join(map(visible_path, ancestors(op.path)[: op.prune]))
         lines += wrapped("plain", f"also removes, if left empty: {folders}")
-    if isinstance(op, RunCommand):
-        lines += command_lines(op)
-        for remark in operation.remarks:
-            lines += wrapped("plain", remark)
-    elif operation.diff is not None:
-        lines += diff_lines(operation.diff)
-    else:
-        lines += _unshown(op)
-    lines.append(BLANK)
     return lines
+
+
+def _without_diff(operation: OperationReview) -> Iterator[Line]:
+    """Renders a command, or what is known of contents that cannot be shown."""
+    if isinstance(operation.op, RunCommand):
+        yield from command_lines(operation.op)
+        for remark in operation.remarks:
+            yield from wrapped("plain", remark)
+    elif operation.diff is None:
+        yield from _unshown(operation.op)
 
 
 def _unshown(op: Operation) -> Iterator[Line]:

@@ -112,7 +112,7 @@ def _deletes(case: _Case) -> bool:
 
 
 def _protected(case: _Case) -> bool:
-    if case.told.touches or case.told.protected or any(protected(path) for path in case.paths):
+    if case.told.touches or case.told.protected or any(map(protected, case.paths)):
         return True
     match case.op:
         case WriteFile(path, _, FileState(kind="link")):

@@ -7,6 +7,7 @@ import msgspec
 from assent.core.event import FactRemembered, Recorded
 from assent.core.masking import masked
 from assent.core.message import Call, Image, Reasoning, Text
+from assent.core.rewind import Spoken
 from assent.core.session import SessionRecord
 from assent.core.session_event import (
     BatchPlanned,
@@ -18,6 +19,7 @@ from assent.core.session_event import (
     PartSaid,
     QuestionAnswered,
     QuestionAsked,
+    SessionRewound,
     TurnEnded,
 )
 from assent.views.kin import Kin
@@ -117,6 +119,43 @@ def halted_line(how: str, *, working: bool) -> Line:
     return Line("plain", f"Nobody works in it; it is marked as {how}.")
 
 
+def spoken_rows(spoken: Sequence[Spoken]) -> list[Row]:
+    """Returns what the person said and a session can go back to, as JSON shows it."""
+    return [
+        masked_row({"id": one.id, "text": one.text, "at": one.at, "turn": one.turn})
+        for one in spoken
+    ]
+
+
+def spoken_lines(rows: Sequence[Row]) -> Iterator[Line]:
+    """Renders each on one line; whole ids, as they are to be typed."""
+    if not rows:
+        yield Line("plain", "There is nothing here that the session could go back to.")
+        return
+    listed = [[visible_line(str(row[name])) for name in ("id", "turn", "text")] for row in rows]
+    first, *rest = table("plain", [("ID", "TURN", "SAID"), *listed])
+    yield Line("heading", first.text)
+    yield from rest
+
+
+def rewound_row(spoken: Spoken, turns: Sequence[int], runs: Sequence[str]) -> Row:
+    """Returns to which message a session went back, and what was done since, as JSON shows it."""
+    words = {"rewound_to": spoken.id, "text": spoken.text}
+    return masked_row({**words, "turns_since": list(turns), "runs_since": list(runs)})
+
+
+def rewound_lines(row: Row) -> Iterator[Line]:
+    """Says what the model has forgotten, and what is still there of it."""
+    yield Line("plain", "The model has forgotten this and all that came after it:")
+    yield from foreign(str(row["text"]))
+    runs = row["runs_since"]
+    if not isinstance(runs, list) or not runs:
+        yield Line("plain", "No file was changed since.")
+        return
+    yield Line("plain", "Files stay as they are. What was done since can be undone:")
+    yield from (Line("plain", f"  assent undo {run}") for run in runs)
+
+
 def said_lines(events: Iterable[Recorded]) -> Iterator[Line]:
     """Renders what was said and done in a session, in order."""
     kin = Kin()
@@ -166,6 +205,8 @@ def _said(recorded: Recorded) -> Iterator[tuple[str, str]]:
         case PartSaid(part=Call(_, tool, args, raw)):
             shown = raw if args is None else msgspec.json.encode(args).decode()
             yield f"Model calls {tool}", shown
+        case SessionRewound(words=words):
+            yield "Person goes back; the model reads nothing since they said", words
         case event:
             yield from _came(event)
 

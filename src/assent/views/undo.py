@@ -27,6 +27,8 @@ def undo_lines(
         yield from wrapped("plain", f"{ids[index][:SHORT]}  {kind(op):<6}  {subject(op)}")
     for index, reason in inversion.conflicts:
         yield from wrapped("risk", f"{ids[index][:SHORT]}  left alone: {visible_line(reason)}")
+    for told in extent.guessed:
+        yield from wrapped("risk", visible_line(told))
     yield from gap_lines(extent.gaps)
     yield BLANK
     if not plan.operations:
@@ -73,5 +75,6 @@ def preview_row(
         "operations": [*commands, *[rows[index] for index, _ in inversion.operations]],
         "conflicts": [{**rows[index], "reason": reason} for index, reason in inversion.conflicts],
         "not_covered": gap_rows(extent.gaps),
+        **({"notes": masked_row(list(extent.guessed))} if extent.guessed else {}),
     }
     return found if plan.operations else {**found, "outcome": "nothing"}

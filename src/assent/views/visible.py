@@ -119,7 +119,7 @@ def visible_line(text: str) -> str:
 def visible_path(path: bytes) -> str:
     """Shows a file name on one line; bytes that are not UTF-8 become `\\xNN`."""
     text = path.decode("utf-8", "surrogateescape")
-    if text.isascii() and text.isprintable() and not _DOUBTFUL_IN_PATH.search(text):
+    if text.isascii() and text.isprintable() and not _doubtful_in_path(text):
         return text
     text = _NOTATION.sub(_notation(ord("<")), text)
     text = _BYTE_NOTATION.sub(_notation(ord("\\")), text)
@@ -144,7 +144,7 @@ def hidden(text: str, *, whole: bool = True) -> tuple[Kind, ...]:
             found.add("line ending")
     if len(text) > WIDTH and any(padding in text for padding in _PADDINGS):
         found.add("padding")
-    if len(text) > LONG and max(map(len, text.split("\n"))) > LONG:
+    if has_long_line(text):
         found.add("long line")
     return tuple([way for way in _KINDS if way in found]) if found else ()
 
@@ -156,13 +156,24 @@ def hidden_path(path: bytes) -> bool:
         hidden(text, whole=False) or _BREAK.search(text)
     ):
         return True
-    return _EDGE_SPACE.search(text) is not None
+    return " " in text and _EDGE_SPACE.search(text) is not None
 
 
 def mixed_endings(text: str) -> bool:
     """Tells whether a text has carriage returns other than one at the end of every line."""
     returns = text.count("\r")
     return returns > 0 and not returns == text.count("\r\n") == text.count("\n")
+
+
+def has_long_line(text: str) -> bool:
+    """Tells whether a line is longer than `LONG`, by leaps from line feed to line feed."""
+    start, most = 0, len(text) - LONG
+    while start < most:
+        feed = text.rfind("\n", start, start + LONG + 1)
+        if feed < 0:
+            return True
+        start = feed + 1
+    return False
 
 
 def fold_long(line: str) -> list[str]:
@@ -189,7 +200,15 @@ def fold_words(line: str) -> list[str]:
 
 def _plain(text: str) -> bool:
     """Tells quickly of most text that nothing in it needs to be written out."""
-    return text.isascii() and not text.encode().translate(None, _PLAIN) and "<U+" not in text
+    if not text.isascii() or text.encode().translate(None, _PLAIN):
+        return False
+    return "<" not in text or "<U+" not in text  # one character is found much faster
+
+
+def _doubtful_in_path(text: str) -> bool:
+    """Tells whether anything in a printable name could be taken for something else."""
+    marks = "<" in text or "\\" in text or " " in text
+    return marks and _DOUBTFUL_IN_PATH.search(text) is not None
 
 
 def _glueless(text: str, *, whole: bool) -> str:

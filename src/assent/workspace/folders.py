@@ -16,7 +16,7 @@ SPARE = 32  # how many make room at once
 TRUST = 1.0  # seconds: a folder that somebody else renamed is noticed after this
 
 _DEEPEST = STAGE.count(b"/") + 1  # the folder of a run's slots
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Folders:
@@ -154,7 +154,7 @@ class Folders:
             self._close(self._fds.pop(next(iter(self._fds))))
         base = self._nearest(folder)
         if base not in self._fds:
-            self._keep(b"", self._disk.open(self._root, _FOLDER & ~os.O_NOFOLLOW))
+            self._keep(b"", self._disk.open(self._root, FOLDER & ~os.O_NOFOLLOW))
         if folder:
             self._descend(self._fds[base], folder, len(base) + 1 if base else 0)
 
@@ -193,7 +193,7 @@ class Folders:
 
     def _enter(self, name: bytes, at: int, path: bytes) -> int:
         try:
-            return self._disk.open(name, _FOLDER, 0, at)
+            return self._disk.open(name, FOLDER, 0, at)
         except NotADirectoryError as error:
             if S_ISLNK(self._disk.lstat(name, at).st_mode):
                 raise symlinked(path) from error

@@ -1,7 +1,7 @@
 """The one pair of hands on a local disk (law 1): slots, renames, folders, sync."""
 
 import os
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from errno import EBUSY, EEXIST, ENOTEMPTY
 
 import msgspec
@@ -50,7 +50,7 @@ class LocalHands:
         asked = tuple(paths)
         try:
             if len(asked) > _PLACES:
-                return self._states.of_all(asked)
+                return self._states.of_all(asked, paths if isinstance(paths, Mapping) else None)
             if len(asked) > 1:
                 self._finish_links(asked)
             of = self._states.of
@@ -118,8 +118,7 @@ class LocalHands:
         self._disk.rename_exchange(one_name, one_at, other_name, other_at)
         self._folders.moved(one)
         self._folders.moved(other)
-        self._unsynced.renamed(one, one_folder, other_folder)
-        self._unsynced.renamed(other, one_folder, other_folder)
+        self._unsynced.exchanged(one, one_folder, other, other_folder)
 
     def make_folder(self, path: bytes) -> bool:
         """Makes a folder and those above it; tells whether it was missing."""

@@ -59,7 +59,7 @@ def lay_out(
 
 
 def _targets(operations: Sequence[FileOperation]) -> set[bytes]:
-    return {parent(op.to) for op in operations if isinstance(op, MoveFile)}
+    return {parent(op.to) for op in operations if type(op) is MoveFile}
 
 
 def mounts_below(disk: Disk, root: bytes) -> list[bytes]:

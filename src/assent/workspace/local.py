@@ -3,13 +3,15 @@
 import io
 import os
 from collections.abc import Iterable
+from contextlib import suppress
+from itertools import groupby
 from stat import S_ISDIR, S_ISLNK, S_ISREG
 from threading import Lock
 from typing import Any, BinaryIO
 
 from assent.core.motion import Seen
 from assent.core.paths import parent
-from assent.ports import Facts
+from assent.ports import Facts, Target
 from assent.workspace.attributes import Rights, attributes_of, losses, own_rights
 from assent.workspace.disk import Disk
 from assent.workspace.failure import telling
@@ -19,6 +21,7 @@ from assent.workspace.real import locate
 from assent.workspace.states import CHUNK, READ, Digests, States, no_file
 
 _DOTS = frozenset((b"", b".", b".."))
+_PLAIN = Facts()
 
 
 class LocalFiles:
@@ -52,11 +55,11 @@ class LocalFiles:
                 seen[path] = self._states.of(path)
         return seen
 
-    def locate(self, argument: bytes) -> bytes:
+    def locate(self, argument: bytes, target: Target | None = None) -> bytes:
         """Turns what a person typed into a workspace path: its real parent and its name."""
         with self._alone:
-            plainly = self._plainly(argument)
-        return plainly or locate(self._disk, self._root, self._cwd, argument)
+            plainly = None if target else self._plainly(argument)
+        return plainly or locate(self._disk, self._root, self._cwd, argument, target)
 
     def open(self, path: bytes) -> BinaryIO:
         """Opens a file's content; of a symlink, its target."""
@@ -111,21 +114,38 @@ class LocalFiles:
                 return 0
             return found.st_size if S_ISREG(found.st_mode) else 0
 
-    def facts(self, path: bytes) -> Facts:
-        """Tells what replacing the file would cost besides its content; nothing if it is gone."""
-        with self._alone, telling(path):
-            try:
-                name, at, found = self._find(path)
-            except (FileNotFoundError, NotADirectoryError):
-                return Facts()
-            if not S_ISREG(found.st_mode):
-                return Facts(lost=losses(found, [], self._rights))
-            fd = self._disk.open(name, READ, 0, at)
-            try:
-                attributes = attributes_of(self._disk, fd)
-            finally:
-                self._disk.close(fd)
-            return Facts(found.st_nlink, losses(found, attributes, self._rights))
+    def facts(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
+        """Tells what replacing files would cost besides their contents; only where it costs.
+
+        Of a file that is gone or out of reach nothing is told. Names of one folder that follow each
+        other share the way to it.
+        """
+        with self._alone:
+            found = [self._told(folder, here) for folder, here in groupby(paths, parent)]
+        return {path: facts for told in found for path, facts in told}
+
+    def _told(self, folder: bytes, paths: Iterable[bytes]) -> list[tuple[bytes, Facts]]:
+        try:
+            at = self._folders.open_now(folder)
+        except OSError:
+            return []
+        told: list[tuple[bytes, Facts]] = []
+        for path in paths:
+            with suppress(OSError):
+                facts = self._facts(path.rpartition(b"/")[2], at)
+                told += [(path, facts)] if facts != _PLAIN else []
+        return told
+
+    def _facts(self, name: bytes, at: int) -> Facts:
+        found = self._disk.lstat(name, at)
+        if not S_ISREG(found.st_mode):
+            return Facts(lost=losses(found, [], self._rights))
+        fd = self._disk.open(name, READ, 0, at)
+        try:
+            attributes = attributes_of(self._disk, fd)
+        finally:
+            self._disk.close(fd)
+        return Facts(found.st_nlink, losses(found, attributes, self._rights))
 
     def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
         """Returns what a change of each name in a folder would show in; None: nobody can tell."""

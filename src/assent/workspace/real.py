@@ -2,17 +2,23 @@
 
 import errno
 import os
+from functools import partial
 
 from assent.core.errors import Refused, UsageError
 from assent.core.paths import shown
+from assent.ports import Target
 from assent.workspace.disk import Disk
 from assent.workspace.failure import telling
 
 _HOPS = 40  # symlinks followed before it counts as a loop, as the kernel does
 
 
-def real_path(disk: Disk, path: bytes) -> bytes:
-    """Returns an absolute path without symlinks and `..`; what is missing is taken as written."""
+def real_path(disk: Disk, path: bytes, read: Target | None = None) -> bytes:
+    """Returns an absolute path without symlinks and `..`; what is missing is taken as written.
+
+    `read` tells where the symlink of an absolute path points to, if it is not the disk that does.
+    """
+    read = read or partial(_target, disk)
     waiting = path.split(b"/")[::-1]
     done, hops = b"", 0
     while waiting:
@@ -22,7 +28,7 @@ def real_path(disk: Disk, path: bytes) -> bytes:
             continue
         if name in (b"", b"."):
             continue
-        target = _target(disk, done + b"/" + name)
+        target = read(done + b"/" + name)
         if target is None:
             done += b"/" + name
             continue
@@ -34,24 +40,38 @@ def real_path(disk: Disk, path: bytes) -> bytes:
     return done or b"/"
 
 
-def locate(disk: Disk, root: bytes, cwd: bytes, argument: bytes) -> bytes:
+def locate(
+    disk: Disk, root: bytes, cwd: bytes, argument: bytes, target: Target | None = None
+) -> bytes:
     """Turns what a person typed into a workspace path; refuses what lies outside."""
     if not argument:
         raise UsageError("A path is empty.")
     if b"\0" in argument:
         raise Refused(f"{shown(argument)} holds a zero byte; no file has such a name.")
     typed = argument if argument.startswith(b"/") else cwd + b"/" + argument
+    read = _drafted(disk, root, target) if target else None
     with telling(argument):
         above, _, name = typed.rstrip(b"/").rpartition(b"/")
         if name in (b"", b".", b".."):
-            above, _, name = real_path(disk, typed).rpartition(b"/")
-        folder = real_path(disk, above)
+            above, _, name = real_path(disk, typed, read).rpartition(b"/")
+        folder = real_path(disk, above, read)
         if os.path.join(folder, name) == root:
             raise Refused(f"{shown(argument)} is the workspace itself, not a file in it.")
         within = _within(disk, root, folder)
     if within is None:
         raise Refused(f"{shown(argument)} lies outside the workspace {shown(root)}.")
     return within + b"/" + name if within else name
+
+
+def _drafted(disk: Disk, root: bytes, target: Target) -> Target:
+    """Returns what reads symlinks as `target` tells in the workspace, and from disk elsewhere."""
+    prefix = root.rstrip(b"/") + b"/"
+
+    def read(path: bytes) -> bytes | None:
+        inside = path.startswith(prefix)
+        return target(path[len(prefix) :]) if inside else _target(disk, path)
+
+    return read
 
 
 def _within(disk: Disk, root: bytes, folder: bytes) -> bytes | None:

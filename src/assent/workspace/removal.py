@@ -1,18 +1,16 @@
 """Removing very many files: most of that time the system frees what they held, so side by side."""
 
-import os
 from collections.abc import Sequence
 from threading import Thread
 from typing import TypeAlias
 
 from assent.workspace.disk import Disk
-from assent.workspace.folders import Folders
+from assent.workspace.folders import FOLDER, Folders
 
 SIDE_BY_SIDE = 512  # with fewer files than this, starting threads gains nothing
 
 _THREADS = 8  # they mostly wait, so more than there are processors
 _BATCH = 64  # folders that are open at once
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Job: TypeAlias = tuple[int, bytes, bytes]  # the descriptor of a folder, a name in it, the path
 
@@ -37,7 +35,7 @@ def _remove_batch(disk: Disk, folders: Folders, by_folder: dict[bytes, list[byte
     try:
         for folder, paths in by_folder.items():
             try:
-                own.append(disk.open(b".", _FOLDER, 0, folders.open(folder)))
+                own.append(disk.open(b".", FOLDER, 0, folders.open(folder)))
             except OSError:
                 left += paths
                 continue

@@ -42,17 +42,18 @@ class Slots:
 
     def create(self, fill: Fill, name: bytes, at: int, content: Iterable[bytes]) -> None:
         """Makes the name in a folder; FileExistsError if it is there."""
-        if fill.after.kind == "link":
+        after = fill.after
+        if after.kind == "link":
             self._create_link(fill, name, at, content)
             return
         # Permissions beyond rwx come last: writing and changing the owner would take them away.
-        fd = self._disk.open(name, _CREATE, fill.after.mode & 0o777, at)
+        fd = self._disk.open(name, _CREATE, after.mode & 0o777, at)
         try:
             if fill.source is not None:
                 content = self._copied(fill, fill.source)
-            if self._write(fd, content) != fill.after.size:
+            if self._write(fd, content) != after.size:
                 raise _other_content(fill.slot)
-            alike = fill.slot[: -len(name)], fill.folder, fill.after.mode
+            alike = fill.slot[: -len(name)], fill.folder, after.mode
             if alike != self._plain or fill.like is not None:
                 self._finish(fd, fill, alike)
         finally:

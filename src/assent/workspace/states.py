@@ -4,7 +4,7 @@ import errno
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFLNK, S_IFMT, S_IFREG, S_IFSOCK
 
 from assent.core.digest import sha256
@@ -75,38 +75,69 @@ class States:
                 continue
         raise OSError(errno.EAGAIN, "it keeps changing while it is read", path)
 
-    def of_all(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def of_all(
+        self, paths: Iterable[bytes], wanted: Mapping[bytes, Seen] | None = None
+    ) -> dict[bytes, Seen]:
         """Looks at many names; names of one folder that follow each other share a way to it."""
         seen: dict[bytes, Seen] = {}
         last: bytes | None = None
         at: int | None = None
+        hoped = (wanted or {}).get
         for path in paths:
             folder, _, name = path.rpartition(b"/")
             if folder != last:
                 last, at = folder, self._way(folder)
+            state = hoped(path)
             try:
-                seen[path] = self._stands(name, at, path) if at is not None and path else None
+                if at is None or not path:
+                    seen[path] = None if path else "folder"
+                elif type(state) is FileState and self._is_still(name, at, state):
+                    seen[path] = state
+                else:
+                    seen[path] = self._stands(name, at, path)
             except _Moving:
                 last, seen[path] = None, self.of(path)
-        if b"" in seen:
-            seen[b""] = "folder"
         return seen
 
-    def _way(self, folder: bytes) -> int | None:
+    def _is_still(self, name: bytes, at: int, state: FileState) -> bool:
+        """Tells of a small file that it is in a state; of any other, that a closer look is due.
+
+        Mode and content were both as they should be while this looked, which is all that a look
+        can say of them. To know what else a file is, both have to be of one moment.
+        """
+        disk, size = self._disk, state.size
+        if size >= CHUNK or state.kind != "file":
+            return False
         try:
-            return self._folders.open_now(folder)
+            found = disk.lstat(name, at)
+            if found.st_mode != S_IFREG | state.mode or found.st_size != size:
+                return False
+            if known := self._digests.recall(found):
+                return known == state.digest
+            fd = disk.open(name, READ, 0, at)
+        except OSError:
+            return False
+        try:
+            content = disk.read(fd, size + 1)
+        finally:
+            disk.close(fd)
+        return len(content) == size and hashlib.sha256(content).hexdigest() == state.digest
+
+    def _way(self, folder: bytes) -> int | None:
+        """Opens a folder; None if there is none."""
+        # A slot's folder is ours: what is in it counts, whatever it is called by now.
+        ours = folder.startswith(STAGE)
+        try:
+            return self._folders.open(folder) if ours else self._folders.open_now(folder)
         except (FileNotFoundError, NotADirectoryError):
             return None
 
     def _glance(self, path: bytes) -> Seen:
+        if not path:
+            return "folder"
         folder, _, name = path.rpartition(b"/")
-        # A slot's folder is ours: what is in it counts, whatever it is called by now.
-        ours = folder.startswith(STAGE)
-        try:
-            at = self._folders.open(folder) if ours else self._folders.open_now(folder)
-        except (FileNotFoundError, NotADirectoryError):
-            return None if path else "folder"
-        return self._stands(name, at, path) if path else "folder"
+        at = self._way(folder)
+        return None if at is None else self._stands(name, at, path)
 
     def _stands(self, name: bytes, at: int, path: bytes) -> Seen:
         """Returns what stands under a name in a folder."""
@@ -137,7 +168,10 @@ class States:
             return known
         began, disk = self._digests.now(), self._disk
         size = found.st_size
-        fd = self._opened(name, at)
+        try:
+            fd = disk.open(name, READ, 0, at)
+        except OSError as error:
+            raise _moving(error) from error
         try:
             chunk = disk.read(fd, size + 1 if size < CHUNK else CHUNK)
             if len(chunk) == size:
@@ -151,12 +185,6 @@ class States:
             raise _Moving
         self._digests.remember(found, digest, began)
         return digest
-
-    def _opened(self, name: bytes, at: int) -> int:
-        try:
-            return self._disk.open(name, READ, 0, at)
-        except OSError as error:
-            raise _moving(error) from error
 
     def _hash(self, fd: int, chunk: bytes, size: int) -> tuple[str, int]:
         """Reads on after a first piece."""

@@ -1,15 +1,19 @@
 """What has been changed and is not surely on disk yet, and the cheapest way to get it there."""
 
 import errno
+from contextlib import suppress
+from threading import Thread
 
 from assent.workspace.disk import Disk
 from assent.workspace.failure import Symlinked
-from assent.workspace.folders import Folders
+from assent.workspace.folders import FOLDER, Folders
 from assent.workspace.states import READ
 
 # Up to here fsync flushes only what is ours; beyond, one flush of the file system is cheaper than
 # many, although it also waits for what others wrote.
 FEW = 16
+
+AHEAD = 2048  # files written after which the system begins to flush them, while more are written
 
 # Not there any more, a symlink by now, not readable, or not a thing that this file system can
 # flush by itself.
@@ -27,14 +31,19 @@ class Unsynced:
         self._files: set[bytes] = set()
         self._changed: set[bytes] = set()
         self._countless = False
+        self._since = 0  # files written since a flush ahead began
+        self._ahead = _Ahead(disk)
 
     def written(self, path: bytes, folder: bytes) -> None:
         """Notes a file with new content."""
         self._changed.add(folder)
-        if len(self._files) < FEW:
-            self._files.add(path)
-        else:
-            self._countless = True
+        if self._countless:
+            self._since += 1
+            if self._since >= AHEAD:
+                self._begin()
+            return
+        self._files.add(path)
+        self._countless = len(self._files) > FEW
 
     def changed(self, folder: bytes) -> None:
         """Notes a folder whose entries changed."""
@@ -47,6 +56,12 @@ class Unsynced:
         if path in self._files:
             self._countless = True  # its content can no longer be flushed by name
 
+    def exchanged(self, one: bytes, folder: bytes, other: bytes, other_folder: bytes) -> None:
+        """Notes that two names were exchanged."""
+        self.renamed(one, folder, other_folder)
+        if other in self._files:
+            self._countless = True
+
     def removed(self, path: bytes, folder: bytes) -> None:
         """Notes that a name is gone, and with it all need to flush it."""
         self._files.discard(path)
@@ -58,9 +73,16 @@ class Unsynced:
         few = len(self._files) + len(self._changed) < FEW and not self._countless
         if foreign or not (few and self._sync_each()):
             self._sync_all()
+        self._ahead.end()
         self._files.clear()
         self._changed.clear()
-        self._countless = False
+        self._countless, self._since = False, 0
+
+    def _begin(self) -> None:
+        """Lets the system flush what is written so far; most of its work is then done in time."""
+        self._since = 0
+        with suppress(OSError):  # what cannot be done now is done in the end
+            self._ahead.begin(self._folders.open(b""))
 
     def _sync_each(self) -> bool:
         """Flushes files before the folders that name them; False if one is not where it was."""
@@ -93,3 +115,39 @@ class Unsynced:
             except (FileNotFoundError, NotADirectoryError, Symlinked):
                 continue  # gone since, and its entry with it: the folder above is noted too
             done.add(device)
+
+
+class _Ahead:
+    """A flush of the file system beside other work."""
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+        self._thread: Thread | None = None
+        self._error: OSError | None = None
+
+    def begin(self, folder: int) -> None:
+        """Flushes, unless that is going on already."""
+        if self._thread is None or not self._thread.is_alive():
+            # Its own descriptor: one of `folders` is good until the next call only.
+            fd = self._disk.open(b".", FOLDER, 0, folder)
+            self._thread = Thread(target=self._flush, args=(fd,))
+            self._thread.start()
+
+    def end(self) -> None:
+        """Returns when no flush goes on; raises what went wrong in one.
+
+        The system tells of a failed write once, and it may have been here.
+        """
+        if self._thread is not None:
+            self._thread.join()
+        error, self._thread, self._error = self._error, None, None
+        if error is not None:
+            raise error
+
+    def _flush(self, fd: int) -> None:
+        try:
+            self._disk.syncfs(fd)
+        except OSError as error:
+            self._error = error
+        finally:
+            self._disk.close(fd)

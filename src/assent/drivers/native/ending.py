@@ -12,18 +12,11 @@ KEPT = f"What was said and staged so far is kept; `{GO_ON}` continues."  # while
 SAID = f"What was said and done so far is kept; `{GO_ON}` continues."
 TOO_MUCH = "What was said and staged so far is kept, but this model cannot read it all."
 LARGER = "assent -c --model PROVIDER/MODEL, with one that reads more"
-INTERRUPTED = "You interrupted the turn. What was said and staged so far is kept."
-BROKEN_OFF = "You interrupted the turn. What was said and done so far is kept."
 TOO_LONG = (
     "The answer reached its greatest length before this call was complete, so it was not carried "
     "out. Make smaller calls, and fewer of them in one answer."
 )
 OFF = "No tool can be used in the last step of a turn. The call was not carried out."
-
-
-def interrupted(mode: Mode) -> TurnEnded:
-    """Returns the end that the person chose."""
-    return TurnEnded("interrupted", INTERRUPTED if mode == "plan" else BROKEN_OFF)
 
 
 def kept(mode: Mode) -> str:

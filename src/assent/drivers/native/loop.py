@@ -7,6 +7,7 @@ import msgspec
 
 from assent.core.briefing import Briefing
 from assent.core.errors import Interrupted, ModelError, UsageError
+from assent.core.interruption import interrupted
 from assent.core.model import Stop
 from assent.core.session_event import TurnEnded
 from assent.drivers.native import ending
@@ -59,11 +60,11 @@ class NativeDriver:
         try:
             yield from self._turn(turn, asking)
         except (KeyboardInterrupt, Interrupted):
-            end = ending.interrupted(turn.record.mode)
+            end = interrupted(turn.record.mode)
             yield from turn.note(*asking.aborted(), end)
             raise Interrupted(end.words, ending.AGAIN) from None
         except GeneratorExit:  # whoever listened has gone
-            turn.note(*asking.aborted(), ending.interrupted(turn.record.mode))
+            turn.note(*asking.aborted(), interrupted(turn.record.mode))
             raise
         except (ModelError, UsageError) as error:
             yield from turn.note(*asking.failed(error), TurnEnded("failed", error.message))

@@ -1,16 +1,20 @@
 """Admission: whether a plan that was made elsewhere may be applied here, as if it were staged."""
 
+from collections.abc import Container
+from functools import partial
+
 from assent.core.commit import is_commit
 from assent.core.draft import check_tree, segments
 from assent.core.errors import Drift, NotFound, Refused, UsageError
 from assent.core.foreign import paths_of
 from assent.core.operation import Operation, RunCommand
-from assent.core.paths import refuse_ours, shown
+from assent.core.paths import ancestors, refuse_ours, shown
 from assent.core.plan import Plan
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.commands import checked
 from assent.engine.plan.repositories import refuse_repositories
 from assent.execute.check import check_disk, first_files
+from assent.ports import Files, Target
 from assent.tools.looking.overlay import Overlay
 
 
@@ -23,9 +27,11 @@ class Admission:
 
     def check(self, plan: Plan) -> None:
         """Looks at the plan and at the disk; changes nothing."""
-        for path in paths_of(plan.operations):
-            self._check_path(path)
-        files = self._doors.files
+        files, paths = self._doors.files, frozenset(paths_of(plan.operations))
+        links = Overlay(files, self._doors.blobs, plan.operations).has_links
+        target = partial(_read, paths, files) if links else None
+        for path in sorted(paths):
+            self._check_path(path, target)
         refuse_repositories(files, plan.operations, plan.operations)
         so_far: tuple[Operation, ...] = ()
         for segment in segments(plan.operations):
@@ -38,9 +44,9 @@ class Admission:
         except Drift as drift:
             raise made_elsewhere(drift) from None
 
-    def _check_path(self, path: bytes) -> None:
+    def _check_path(self, path: bytes, target: Target | None = None) -> None:
         refuse_ours(path, self._place.plan_dir, self._place.private)
-        here = self._doors.files.locate(self._place.root + b"/" + path)
+        here = self._doors.files.locate(self._place.root + b"/" + path, target)
         if here != path:
             raise Refused(f"{shown(path)} is {shown(here)} here: a symlink leads there.")
 
@@ -63,3 +69,9 @@ def made_elsewhere(drift: Drift) -> Drift:
     """Returns the same refusal, of a plan that only those who made it can change."""
     told = f"{drift.message} The plan has to be made anew where it was made, on the files of here."
     return Drift(told, "assent propose --portable --out FILE")
+
+
+def _read(touched: Container[bytes], files: Files, path: bytes) -> bytes | None:
+    """Reads a symlink; through a name that the plan itself touches, none of its paths leads."""
+    below = any(above in touched for above in ancestors(path))
+    return None if below or path in touched else files.target(path)

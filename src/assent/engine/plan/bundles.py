@@ -1,6 +1,7 @@
 """Bundles: a plan made here and applied elsewhere, or made elsewhere and applied here."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 import msgspec
 
@@ -10,10 +11,12 @@ from assent.core.bundle_file import MOST, read_bundle
 from assent.core.digest import sha256
 from assent.core.errors import (
     AssentError,
+    Busy,
     Damaged,
     Drift,
     Expired,
     IllegalStep,
+    Moved,
     NotApproved,
     NotFound,
     NotIndependent,
@@ -41,12 +44,13 @@ from assent.engine.doors import Doors, Place
 from assent.engine.plan.admission import Admission
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.contents import Contents
+from assent.engine.plan.drafts import TRIES
 from assent.engine.plan.independence import check_independent
 from assent.engine.plan.ledger import Ledger
 from assent.engine.plan.packed import PackedBlobs, PackedFiles
 from assent.engine.plan.plans import Plans
 from assent.engine.plan.reviews import Reviews
-from assent.engine.run.journal import spent_stream
+from assent.engine.run.journal import USED_HERE, spent_stream
 from assent.engine.workspaces import Workspaces
 from assent.ports import Batch
 from assent.views.review import OperationReview, Review
@@ -136,6 +140,12 @@ class Bundles:
 
     def take_in(self, bundle: Bundle, file: bytes) -> PlanRecord:
         """Makes a plan of this workspace out of a bundle that somebody trusted agreed to."""
+        for _ in range(TRIES):
+            with suppress(Moved):  # somebody else takes in the same; what they did counts
+                return self._taken_in(bundle, file)
+        raise Busy("Others keep taking this plan in; nothing was changed.", "assent status")
+
+    def _taken_in(self, bundle: Bundle, file: bytes) -> PlanRecord:
         approval = self._fitting(bundle)
         self._admission.check(bundle.plan)
         ledger = Ledger(self._doors, self._workspaces.open().workspace)
@@ -164,7 +174,7 @@ class Bundles:
             told = f"The approval is signed with {approval.key}, which is not trusted here."
             return Untrusted(told, "assent keys list")
         if self._doors.store.streams(spent_stream(approval.id)):
-            return Spent("The approval was used on this machine.", again)
+            return Spent(USED_HERE, again)
         if expired(approval, now):
             return Expired(_outdated(approval, now), again)
         return self._dependent(bundle, approval.key)

@@ -13,7 +13,7 @@ from assent.core.paths import GIT, TREE, ancestors, folded, inside, name, one_li
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.contents import Contents
-from assent.engine.plan.drafts import DEFAULT_MODE, LINK_MODE, Drafts, Staged
+from assent.engine.plan.drafts import DEFAULT_MODE, LINK_MODE, Drafts, Staged, located
 from assent.ports import Checkout, Sort
 from assent.tools.looking.ignored import Ignored
 from assent.tools.looking.overlay import CHUNK, Overlay
@@ -49,7 +49,7 @@ class Checkouts:
     ) -> Compared:
         """Stages new and changed files, and with `delete` the removal of those that lack there."""
         overlay = self._contents.overlay(self._drafts.operations(record))
-        wanted = [self._wanted(argument) for argument in arguments]
+        wanted = [self._wanted(argument, overlay) for argument in arguments]
         walk = _Walk(overlay, self._place, wanted)
         there = list(walk.files(other.entries, self._is_nested))
         folders = frozenset(walk.folders)
@@ -57,19 +57,23 @@ class Checkouts:
         states = {path: seen for path, seen in looked.items() if isinstance(seen, FileState)}
         here = list(walk.files(_entries(overlay), lambda _: False)) if delete else []
         _check_found(wanted, [*states, *here, *walk.skipped])
-        gone = dict(_standing(overlay, [path for path in here if path not in states], walk))
+        leaving = [*_in_the_way(overlay, states), *(path for path in here if path not in states)]
+        gone = dict(_standing(overlay, leaving, walk))
         found = _Difference(overlay, states, gone, folders)
         self._keep(other, found.written)
         staged = self._drafts.stage(record, found.operations())
         return Compared(staged, found.alike, tuple(sorted(walk.skipped.items())))
 
-    def _wanted(self, argument: bytes) -> bytes:
-        path = self._doors.files.locate(argument)
+    def _wanted(self, argument: bytes, overlay: Overlay) -> bytes:
+        path = located(self._doors.files, overlay, argument)
         refuse_ours(path, self._place.plan_dir, self._place.private)
         return path
 
     def _is_nested(self, folder: bytes) -> bool:
-        return GIT in map(folded, self._doors.files.names(folder))
+        try:
+            return GIT in map(folded, self._doors.files.names(folder))
+        except Refused:
+            return False  # here it is reached through a symlink: nothing of the workspace
 
     def _keep(self, other: Checkout, written: Iterable[WriteFile]) -> None:
         for op in written:
@@ -155,7 +159,8 @@ class _Difference:
         self._writes: list[WriteFile] = []
         self.alike = 0
         for path, state in there.items():
-            self._compare(path, overlay.state(path), state)
+            below = any(above in gone for above in ancestors(path))
+            self._compare(path, None if below else overlay.state(path), state)
         self._moves = self._paired()
 
     @property
@@ -229,6 +234,16 @@ def _entries(overlay: Overlay) -> Callable[[bytes], dict[bytes, Sort]]:
         return {each: "folder" if is_folder else "file" for each, is_folder in names.items()}
 
     return entries
+
+
+def _in_the_way(overlay: Overlay, there: Iterable[bytes]) -> list[bytes]:
+    """Returns the names of files and symlinks that are folders there, outermost alone."""
+    folders = sorted({above for path in there for above in ancestors(path)})
+    found: list[bytes] = []
+    for folder in folders:
+        if not any(inside(folder, each) for each in found) and overlay.is_file(folder):
+            found.append(folder)
+    return found
 
 
 def _standing(

@@ -1,12 +1,12 @@
 """Commands as operations: whether one can be staged as it is given, and where it would run."""
 
+from collections.abc import Callable
 from typing import Final
 
 from assent.core.errors import AssentError, NotFound, Refused, UsageError
 from assent.core.operation import RunCommand
 from assent.core.paths import one_line, parent, shown
 from assent.core.variables import refuse_variables
-from assent.engine.doors import Doors
 from assent.tools.looking.overlay import Overlay
 
 LONGEST_S: Final = 86_400
@@ -30,13 +30,13 @@ def checked(command: RunCommand, draft: Overlay) -> RunCommand:
     return command
 
 
-def folder_of(typed: bytes, doors: Doors) -> bytes:
+def folder_of(typed: bytes, locate: Callable[[bytes], bytes]) -> bytes:
     """Returns the workspace path of a folder that a person typed; refuses one outside."""
     if not typed:
         return b""
     inside = typed.rstrip(b"/") + b"/x"
     try:
-        return parent(doors.files.locate(inside))
+        return parent(locate(inside))
     except AssentError as error:  # it names what nobody typed
         told = error.message.replace(shown(inside), shown(typed))
         raise type(error)(told, error.next) from error

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from assent.core.approval import LONGEST_S, Approval, Approver, signed_bytes
+from assent.core.comment import Comment
 from assent.core.commit import commit_command, title_of, without_commit
 from assent.core.errors import (
     BadPlan,
@@ -33,6 +34,7 @@ from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
 from assent.engine.run.takeback import Takeback
 from assent.execute.check import check_disk, first_files
+from assent.ports import Batch
 from assent.views.review import Review
 
 COVERS_NOTHING = (
@@ -159,10 +161,19 @@ class Consents:
         signature = self._doors.signer.sign(signed_bytes(approval))
         return msgspec.structs.replace(approval, signature=signature)
 
-    def reject(self, record: PlanRecord, note: str) -> PlanRecord:
-        """Records a person's no with words; the plan goes back to drafting."""
-        rejected = PlanRejected(record.digest, note, self._place.user)
-        changed = self._plans.ledger().append(record, record.plan_id, rejected)
+    def reject(
+        self,
+        record: PlanRecord,
+        note: str,
+        comments: tuple[Comment, ...] = (),
+        beside: Sequence[Batch] = (),
+    ) -> PlanRecord:
+        """Records a person's no with words; the plan goes back to drafting.
+
+        The note has these comments under their lines; `beside` is recorded with it or nothing is.
+        """
+        rejected = PlanRejected(record.digest, note, self._place.user, comments)
+        changed = self._plans.ledger().append(record, record.plan_id, rejected, beside=beside)
         self._projections.plan(changed)
         return changed
 

@@ -1,6 +1,7 @@
 """Drafts: staging exact operations, composing them, taking them out again."""
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -27,6 +28,7 @@ from assent.engine.plan.contents import Contents
 from assent.engine.plan.plans import Plans
 from assent.engine.plan.repositories import refuse_repositories
 from assent.engine.projections import Projections
+from assent.ports import Files
 from assent.tools.looking.overlay import Overlay
 
 DEFAULT_MODE = 0o644
@@ -57,7 +59,8 @@ class Drafts:
         self, record: PlanRecord, argument: bytes, content: Iterable[bytes] | None, mode: int | None
     ) -> Staged:
         """Stages new content, a new mode (content None), or both."""
-        path, draft = self._path(argument), self._drafted(record)
+        draft = self._drafted(record)
+        path = self._path(argument, draft)
         before = self._before(draft, path)
         if content is None:
             if before is None or before.kind == "link" or mode is None:
@@ -74,8 +77,9 @@ class Drafts:
         """Stages a symlink."""
         if not target or b"\0" in target:
             raise UsageError("A symlink needs a target.")
-        path = self._path(argument)
-        before = self._before(self._drafted(record), path)
+        draft = self._drafted(record)
+        path = self._path(argument, draft)
+        before = self._before(draft, path)
         self._contents.keep([target])
         after = FileState(sha256(target), len(target), LINK_MODE, "link")
         return self._stage_write(record, path, before, after)
@@ -86,7 +90,8 @@ class Drafts:
             raise UsageError(
                 "What to find is empty.", "assent stage edit PATH --find OLD --put NEW"
             )
-        path, draft = self._path(argument), self._drafted(record)
+        draft = self._drafted(record)
+        path = self._path(argument, draft)
         before = self._before(draft, path)
         if before is None or before.kind == "link":
             raise NotFound(f"{shown(path)} is no file to edit.", "assent stage write PATH --from -")
@@ -102,7 +107,8 @@ class Drafts:
 
     def delete(self, record: PlanRecord, argument: bytes) -> Staged:
         """Stages the removal of a file, a symlink, or all files of a folder."""
-        path, draft = self._path(argument), self._drafted(record)
+        draft = self._drafted(record)
+        path = self._path(argument, draft)
         operations = [
             DeleteFile(file, state, file.count(b"/") - path.count(b"/"))
             for file, state in self._files(draft, path)
@@ -111,9 +117,10 @@ class Drafts:
 
     def move(self, record: PlanRecord, source: bytes, target: bytes) -> Staged:
         """Stages a rename of a file, symlink or folder; into the target if that is a folder."""
-        path, to, draft = self._path(source), self._path(target), self._drafted(record)
+        draft = self._drafted(record)
+        path, to = self._path(source, draft), self._path(target, draft)
         if draft.state(to) == "folder" and not _only_case(path, to):
-            to = self._path(b"/".join([target.rstrip(b"/"), name(path)]))
+            to = self._path(b"/".join([target.rstrip(b"/"), name(path)]), draft)
         if inside(to, path) and to != path:
             raise Impossible(f"{shown(path)} cannot move into itself.")
         operations = []
@@ -125,11 +132,13 @@ class Drafts:
 
     def run(self, record: PlanRecord, command: RunCommand, typed: bytes | None = None) -> Staged:
         """Stages a command; `typed` is its folder in a person's words. Nothing is run."""
+        draft = self._drafted(record)
         if typed is not None:
-            command = msgspec.structs.replace(command, cwd=folder_of(typed, self._doors))
+            folder = folder_of(typed, partial(located, self._doors.files, draft))
+            command = msgspec.structs.replace(command, cwd=folder)
         if command.cwd:
             refuse_ours(command.cwd, self._plan_dir, self._private)
-        return self.stage(record, [checked(command, self._drafted(record))])
+        return self.stage(record, [checked(command, draft)])
 
     def remove(self, record: PlanRecord, reference: str) -> Staged:
         """Takes one operation out of the draft."""
@@ -198,8 +207,8 @@ class Drafts:
         rest = [pair for pair in staged.added if not _touches(pair[1], path)]
         return Staged(staged.record, (*about_it, *rest))
 
-    def _path(self, argument: bytes) -> bytes:
-        path = self._doors.files.locate(argument)
+    def _path(self, argument: bytes, draft: Overlay) -> bytes:
+        path = located(self._doors.files, draft, argument)
         refuse_ours(path, self._plan_dir, self._private)
         return path
 
@@ -234,6 +243,11 @@ class Drafts:
         if _only_case(path, to) and seen == state and not listed:
             return  # a file system without case: the new name is the file itself
         raise Impossible(f"{shown(to)} exists.", f"assent stage delete {shown(to)}")
+
+
+def located(files: Files, draft: Overlay, argument: bytes) -> bytes:
+    """Returns the path of what a person typed, as symlinks lead with the draft applied."""
+    return files.locate(argument, draft.target if draft.has_links else None)
 
 
 def _touches(op: Operation, path: bytes) -> bool:

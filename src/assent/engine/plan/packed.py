@@ -9,7 +9,7 @@ from assent.core.errors import StoreError
 from assent.core.motion import Seen
 from assent.core.operation import FileState, MoveFile
 from assent.core.paths import name, parent
-from assent.ports import Facts
+from assent.ports import Facts, Target
 
 
 class PackedBlobs:
@@ -49,7 +49,7 @@ class PackedFiles:
     def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         return {path: self._before.get(path) for path in paths}
 
-    def locate(self, argument: bytes) -> bytes:
+    def locate(self, argument: bytes, target: Target | None = None) -> bytes:
         return argument
 
     def open(self, path: bytes) -> BinaryIO:
@@ -73,8 +73,8 @@ class PackedFiles:
     def size(self, path: bytes) -> int:
         return 0
 
-    def facts(self, path: bytes) -> Facts:
-        return Facts()
+    def facts(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
+        return {}
 
     def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:
         return None

@@ -1,5 +1,7 @@
 """Plans as documents: making, writing, finding, listing and deleting them."""
 
+from threading import RLock
+
 from assent.core.digest import sha256
 from assent.core.errors import (
     BadPlan,
@@ -20,7 +22,8 @@ from assent.core.event import (
 from assent.core.ids import plan_name, session_name, slug
 from assent.core.lifecycle import Moment, State, advance
 from assent.core.masking import masked
-from assent.core.paths import shown
+from assent.core.paths import name as name_of
+from assent.core.paths import parent, shown
 from assent.core.plan import template
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors
@@ -41,6 +44,8 @@ class Plans:
         self._projections = projections
         self._ledger: Ledger | None = None
         self._notes = Notes(workspaces)
+        # Between a plan's file and its record nobody here may take the file for another plan.
+        self._alone = RLock()
 
     def new(self, name: str, session: str = "", goal: str = "") -> PlanRecord:
         """Makes a plan with its Markdown file and makes it the current one."""
@@ -56,9 +61,10 @@ class Plans:
         self._doors.projection.prepare()
         waiting = self._notes.waiting(ledger)
         text = self._notes.with_items(template(name, goal), waiting, MAX_TEXT)
-        # The file first: a crash in between leaves a plan file, which the next list takes in.
-        self._doors.projection.write_plan(path, text)
-        record = self._create(ledger, PlanFile(session, name, path, 0), text, goal)
+        with self._alone:
+            # The file first: a crash in between leaves a plan file, which the next list takes in.
+            self._doors.projection.write_plan(path, text)
+            record = self._create(ledger, PlanFile(session, name, path, 0), text, goal)
         return self.select(record)
 
     def waiting_notes(self) -> tuple[Noted, ...]:
@@ -107,6 +113,12 @@ class Plans:
             return self.text(record.content_hash)  # it has no file that anybody could change
         return self._doors.projection.read_plan(record.path)
 
+    def stamp(self, record: PlanRecord) -> tuple[int, ...]:
+        """Returns what a change of the plan's file would show in, without opening it."""
+        if record.imported or not record.path:
+            return ()
+        return (self._doors.files.stamps(parent(record.path)) or {}).get(name_of(record.path), ())
+
     def check_live(self, record: PlanRecord) -> None:
         """Refuses to go on while the file differs from the text that was proposed (law 4)."""
         if difference := self.difference(record):
@@ -131,6 +143,10 @@ class Plans:
 
     def all(self, *, everything: bool = False) -> list[PlanRecord]:
         """Returns the plans, newest first; discarded ones and deleted files only on demand."""
+        with self._alone:
+            return self._all(everything=everything)
+
+    def _all(self, *, everything: bool) -> list[PlanRecord]:
         found = {file.path: file for file in self._doors.projection.find_plans()}
         self._projections.warnings += self._doors.projection.skipped()
         home = self._workspaces.find()
@@ -144,6 +160,7 @@ class Plans:
             if everything or ((r.path in found or r.imported) and r.state is not State.DISCARDED)
         ]
         known = {r.path for r in records if r.state is not State.DISCARDED}
+        known |= {r.path for r in records if r.left and self._is_left(r)}
         strangers = [file for path, file in found.items() if path not in known]
         adopted = [self._adopt(ledger, file) for file in reversed(strangers)]
         return [*reversed(adopted), *shown_ones]
@@ -187,13 +204,26 @@ class Plans:
         """Discards plans and removes their files; what their runs did can still be undone."""
         for record in records:
             advance(record.state, Moment.DISCARD)
-        gone = []
-        for record in records:
-            events = [*self._taken(record, self.live(record)), PlanDiscarded()]
-            gone.append(self.ledger().append(record, record.plan_id, *events))
-            if record.path:
-                self._doors.projection.delete_plan(record.path)
+        with self._alone:
+            return [self._deleted(record) for record in records]
+
+    def _deleted(self, record: PlanRecord) -> PlanRecord:
+        events = [*self._taken(record, self.live(record)), PlanDiscarded()]
+        gone = self.ledger().append(record, record.plan_id, *events)
+        if record.path:
+            self._doors.projection.delete_plan(record.path)
         return gone
+
+    def discard(self, record: PlanRecord) -> PlanRecord:
+        """Gives a plan up and leaves its file as it is, which is no plan then until it changes."""
+        advance(record.state, Moment.DISCARD)
+        events = [*self._taken(record, self.live(record)), PlanDiscarded(kept=True)]
+        return self.ledger().append(record, record.plan_id, *events)
+
+    def _is_left(self, record: PlanRecord) -> bool:
+        """Tells whether a file is still as a plan that was given up left it."""
+        live = self.live(record)
+        return live is not None and sha256(live) == record.left
 
     def _named(self, reference: str) -> PlanRecord:
         records = self.all(everything=True)

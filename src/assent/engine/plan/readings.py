@@ -1,6 +1,6 @@
 """Readings: which form of a plan each person was shown last, and what changed since then."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -20,6 +20,7 @@ from assent.views.review import Review
 TRIES = 5
 NOT_RECORDED = "That you read this is not on record, so the next review cannot compare with it: "
 NOT_COMPARED = "What changed since you last read this cannot be shown: "
+NO_COMMENTS = "Your comments cannot be shown: "
 
 
 class Readings:
@@ -34,6 +35,7 @@ class Readings:
         self._partials = partials
         self._plans = partials.plans
         self._copies = copies
+        self.commented: Callable[[PlanRecord, Review], Review] = lambda _, review: review
 
     def review(self, record: PlanRecord) -> Review:
         """Returns a plan's review with what was said to it, and what changed since the last one."""
@@ -45,6 +47,7 @@ class Readings:
         found = msgspec.structs.replace(
             found, declined=declined, unsure=unsure, notes=notes, missing=missing
         )
+        found = self._with_comments(record, found)
         return self._compared(found, plan) if plan else found
 
     def partial(self, partial: Partial, next: str) -> Review:
@@ -53,6 +56,13 @@ class Readings:
         unsure = bool(partial.smaller.unsure)
         found = msgspec.structs.replace(found, declined=partial.left_out, unsure=unsure, next=next)
         return self._compared(found, partial.plan)
+
+    def _with_comments(self, record: PlanRecord, review: Review) -> Review:
+        try:
+            return self.commented(record, review)
+        except AssentError as error:
+            self._copies.warnings.append(f"{NO_COMMENTS}{error.message}")
+            return review
 
     def _compared(self, review: Review, plan: Plan) -> Review:
         """Adds to the review of a frozen plan what changed since the person read it."""

@@ -19,14 +19,15 @@ def refuse_repositories(
 ) -> None:
     """Refuses operations on what git would take for a repository, now or with the draft applied."""
     added = list(operations)
-    coming = {
-        path for op in (*draft, *added) for path, _, after in footprint(op) if after is not None
-    }
+    steps = [(path, after) for op in (*draft, *added) for path, _, after in footprint(op)]
+    coming = {path for path, after in steps if after is not None}
+    going = {path for path, after in steps if after is None}
     known: dict[bytes, bool] = {}
     for path in [path for op in added for path, *_ in footprint(op)]:
         for folder in (*ancestors(path), b""):
             if folder not in known:
-                known[folder] = _is_repository(files, folder, coming)
+                listed = not _takes_a_files_place(files, folder, going)
+                known[folder] = _is_repository(files if listed else None, folder, coming)
             if known[folder]:
                 where = shown(folder) or "the workspace"
                 raise Refused(
@@ -35,11 +36,19 @@ def refuse_repositories(
                 )
 
 
-def _is_repository(files: Files, folder: bytes, coming: set[bytes]) -> bool:
+def _takes_a_files_place(files: Files, folder: bytes, going: set[bytes]) -> bool:
+    """Tells whether a folder is, or lies, where a file or symlink goes: nothing is in it yet."""
+    above = (*reversed(ancestors(folder)), folder)
+    outermost = next((path for path in above if path in going), None)
+    return outermost is not None and files.is_file(outermost)
+
+
+def _is_repository(files: Files | None, folder: bytes, coming: set[bytes]) -> bool:
     prefix = folder + b"/" if folder else b""
-    if prefix + b"HEAD" not in coming and not (folder and files.is_file(prefix + b"HEAD")):
+    head = prefix + b"HEAD"
+    if head not in coming and not (files and folder and files.is_file(head)):
         return False
-    there = set(files.names(folder))
+    there = set(files.names(folder)) if files else set()
     return all(
         part in there or any(path.startswith(prefix + part + b"/") for path in coming)
         for part in _PARTS

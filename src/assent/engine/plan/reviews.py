@@ -1,6 +1,7 @@
 """Reviews: gathers everything a person has to see before a yes, from exactly the bytes hashed."""
 
 from functools import cached_property
+from typing import TypeGuard
 
 import msgspec
 
@@ -22,6 +23,7 @@ from assent.core.plan import Plan, Scope, declared_scope
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.drifting import drifted, drifted_if_cheap
+from assent.engine.plan.held import held_to
 from assent.engine.plan.plans import Plans
 from assent.engine.run.recording import Recorder
 from assent.engine.run.takeback import Takeback
@@ -37,6 +39,7 @@ from assent.views.review import OperationReview, Review
 from assent.views.risks import RiskInput, risks, scope_risks, text_risks
 
 OVER = (State.COMPLETED, State.DISCARDED)
+PLAIN = Facts()
 
 
 class Reviews:
@@ -134,6 +137,7 @@ class _Around:
         self._doors = doors
         self._place = place
         self._over = over
+        self._operations = plan.operations
         self._scope = plan.scope
         self._siblings: dict[bytes, Siblings] = {}
         self._coming: dict[bytes, set[bytes]] = {}
@@ -149,14 +153,14 @@ class _Around:
             return self._command(identity, op)
         before, after = self._contents(op)
         diff = operation_diff(op, before, after)
-        look = RiskInput(diff, before, after, self._around(op), self._facts(op), self._scope)
+        look = RiskInput(diff, before, after, self._around(op), self._facts_of(op), self._scope)
         return OperationReview(identity, op, reversibility(op), risks(op, look), diff)
 
     def _command(self, identity: str, op: RunCommand) -> OperationReview:
         read, root = self._doors.read_line, shown(self._place.root)
         line = read(line_of(op)) if read else None
         look = RiskInput(scope=self._scope, line=line, root=root)
-        held = self._doors.rules.held(line_of(op))
+        held = held_to(self._doors.rules, op)
         bounds = self._place.bounds
         seen = foreseen(op, line, root)
         told = remarks(op, seen, bounds.file >> 20, held)
@@ -218,13 +222,13 @@ class _Around:
         except (OSError, AssentError):  # a symlink, perhaps: none is followed
             return []
 
-    def _facts(self, op: Operation) -> Facts:
-        if not isinstance(op, WriteFile) or op.before is None:
-            return Facts()
-        try:
-            return self._doors.files.facts(op.path)
-        except (OSError, AssentError):  # something else stands there now; that is said elsewhere
-            return Facts()
+    def _facts_of(self, op: Operation) -> Facts:
+        return self._facts.get(op.path, PLAIN) if _replaces(op) else PLAIN
+
+    @cached_property
+    def _facts(self) -> dict[bytes, Facts]:
+        """What is known of the files that are replaced, where there is anything to tell."""
+        return self._doors.files.facts([op.path for op in self._operations if _replaces(op)])
 
 
 def _scope_if_readable(text: bytes) -> Scope:
@@ -233,6 +237,10 @@ def _scope_if_readable(text: bytes) -> Scope:
         return declared_scope(text)
     except BadPlan:
         return Scope()
+
+
+def _replaces(op: Operation) -> TypeGuard[WriteFile]:
+    return isinstance(op, WriteFile) and op.before is not None
 
 
 def _new_path(op: Operation) -> bytes | None:

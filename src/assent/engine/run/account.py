@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.changes import Changes, Why
 from assent.core.course import UNKNOWN, Course, course, ran, turned_at, well
-from assent.core.deeds import Deed, Ordered, gaps
+from assent.core.deeds import Deed, Ordered, gaps, taken_for_its_work
 from assent.core.errors import AssentError
 from assent.core.journal import (
     Aborted,
@@ -23,7 +23,7 @@ from assent.core.journal import (
 )
 from assent.core.masking import masked
 from assent.core.operation import Operation, RunCommand
-from assent.core.paths import one_line, shown
+from assent.core.paths import shown
 from assent.core.plan import Plan
 from assent.core.quoting import shell_line
 from assent.core.results import run_results
@@ -33,7 +33,6 @@ from assent.ports import Blobs
 
 TAIL: Final = 5  # lines of a failed command's output that are told
 WIDTH: Final = 200
-NAMED: Final = 20  # files that are told
 _UNFORESEEN: Final[tuple[Why, ...]] = ("too many", "odd")
 MOVE_ASIDE: Final = (
     "A roll-back puts all of that back, also what you changed yourself: copy aside first what you "
@@ -57,9 +56,7 @@ def account(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Account:
     told = [f"{shown(abort.path)}: {abort.reason}." for abort in aborts]
     if isinstance(last, Finished):
         kept = [f"Kept, because it exists nowhere else: {shown(p)}" for p in last.kept]
-        back = last.outcome == "rolled_back"
-        more = (_uncovered if back else _unrecorded)(plan, entries, blobs)
-        notes = _once(*told, *kept, *more)
+        notes = _once(*told, *kept, *_at_the_end(plan, entries, blobs))
         return Account(last.outcome, last.results, notes, _exits(plan, entries))
     backs = read_backs(entries, blobs)
     found = run_results(plan.operations, entries, backs)
@@ -70,6 +67,18 @@ def account(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Account:
         taken = (*_taken_for_its_work(entries, blobs), *_not_obeyed(entries))
         notes = (*notes, *said, *taken, *_uncovered(plan, entries, blobs), *_ways(now))
     return Account("needs_you", found, notes, _exits(plan, entries))
+
+
+def _at_the_end(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
+    """Says what commands left behind that a person would not expect of such an end."""
+    last = entries[-1]
+    if not any(isinstance(op, RunCommand) for op in plan.operations):
+        return
+    if not isinstance(last, Finished) or last.outcome != "rolled_back":
+        yield from _taken_for_its_work(entries, blobs)
+        yield from _unrecorded(plan, entries, blobs)
+        return
+    yield from _uncovered(plan, entries, blobs)
 
 
 def _exits(plan: Plan, entries: Sequence[Entry]) -> tuple[int | None, ...]:
@@ -87,7 +96,8 @@ def _stops(operations: Sequence[Operation], entries: Sequence[Entry], now: Cours
     for conflict in halts[-1].conflicts if halts else ():
         where = _where(conflict, operations, now)
         kept = f"; what was to stand there is kept in {shown(conflict.kept)}"
-        yield f"{where}{conflict.reason}{kept if conflict.kept else ''}."
+        why = conflict.reason.removesuffix(".")  # an error's own words end with one
+        yield f"{where}{why}{kept if conflict.kept else ''}."
 
 
 def _where(conflict: Conflict, operations: Sequence[Operation], now: Course) -> str:
@@ -118,11 +128,12 @@ def _taken_for_its_work(entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]
     """
     unseen = [end for ends in ran(entries).values() for end in ends if end.cut == UNKNOWN]
     paths = {op.path for end in unseen for op in _changes(end, blobs).operations}
-    if paths:
-        named = ", ".join(one_line(path) for path in sorted(paths)[:NAMED])
-        more = f", and {len(paths) - NAMED} more" if len(paths) > NAMED else ""
-        yield f"Changed since that command began, and taken for its work: {named}{more}."
-        yield from () if turned_at(entries) < len(entries) else (MOVE_ASIDE,)
+    if told := taken_for_its_work(paths, "that command"):
+        yield told
+        if isinstance(entries[-1], Finished):
+            yield MOVE_ASIDE.replace("A roll-back", "An undo")
+        elif turned_at(entries) == len(entries):
+            yield MOVE_ASIDE
 
 
 def _not_obeyed(entries: Sequence[Entry]) -> Iterator[str]:
@@ -160,7 +171,7 @@ def _unrecorded(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[
         if not isinstance(op, RunCommand) or op.undo or op.profile == "commit":
             continue
         for changes in (_changes(end, blobs) for end in ends):
-            left = tuple(one for one in changes.skipped if one.why in _UNFORESEEN)
+            left = tuple(one for one in changes.skipped if one.why in _UNFORESEEN and not one.kept)
             ordered = Ordered(command_words(op), None, left, changes.known)
             for gap in gaps([Deed("", index, "", (), ordered)]):
                 yield f"An undo will not cover it: {gap.line}."

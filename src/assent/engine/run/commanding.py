@@ -1,23 +1,23 @@
 """Commanding: carries out the commands of plans as the plan says, and tells what they changed."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from assent.core.changes import Changes, Left
+from assent.core.changes import NO_FILES, Changes, Left
 from assent.core.commit import commit_words, is_commit
 from assent.core.errors import Refused, Unsettled
 from assent.core.operation import RunCommand
 from assent.core.paths import ancestors, normal, one_line
-from assent.core.process import Chunk, Ended, Errand, Hold, Limits
+from assent.core.process import Chunk, Ended, Errand, Hold, Limits, never
 from assent.core.variables import refuse_variables
 from assent.engine.doors import NoRules, Place
 from assent.engine.plan.commands import LONGEST_S
+from assent.engine.plan.held import held_to
 from assent.engine.run.committing import Committing
 from assent.engine.run.recording import Recorder
 from assent.ports import Blobs, Files, Process, Rules
 from assent.views.commands import brief
-from assent.views.foreseen import line_of
 from assent.views.visible import visible_line
 
 NO_RULES: Final = NoRules()
@@ -42,14 +42,16 @@ class ProcessCommander:
         self._files = files
         self._root = place.root
         self._recorder = Recorder(files, blobs, place)
-        self._committing = Committing(process, files, place.root)
+        self._committing = Committing(process, files, blobs, place.root)
+        self._stopped: Callable[[], bool] = never
 
-    def check(self, command: RunCommand, paths: Sequence[bytes] = ()) -> None:
+    def check(self, command: RunCommand, meant: Left = NO_FILES) -> None:
         """Refuses a command that could not run as its plan says, before anything is done."""
         _check_words(command)
         refuse_variables(command.env)
-        self._check_folder(command.cwd)
-        self._check_rules(command)
+        self._check_folder(command.cwd, meant)
+        if denial := self._denial(command):
+            raise Refused(f"{denial} Nothing was changed.", "assent rules list")
         if command.profile == "unconfined":
             return
         standing = self._process.standing()
@@ -61,7 +63,12 @@ class ProcessCommander:
             )
         if command.profile == "commit":
             self._check_form(command)
-            self._committing.check(paths)
+            self._committing.check(meant)
+
+    def check_allowed(self, command: RunCommand) -> None:
+        """Refuses what rules deny by now, whatever they said when the run began (law 9)."""
+        if denial := self._denial(command):
+            raise Refused(denial, "assent rules list")
 
     def check_at_rest(self) -> None:
         """Refuses to judge what a command did, or to run it again, while it still runs (law 6)."""
@@ -72,12 +79,16 @@ class ProcessCommander:
                 "assent recover",
             )
 
+    def tidied(self, command: RunCommand, left: Left) -> str:
+        """Takes back what a commit that was cut off told git; else nothing."""
+        return self._committing.tidied(left) if command.profile == "commit" else ""
+
     def record(self) -> str:
         return self._recorder.keep(self._recorder.take())
 
     def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
         self._check_folder(command.cwd)
-        limits = Limits(command.timeout, OUTPUT, PROCESSES, MEMORY)
+        limits = Limits(command.timeout, OUTPUT, PROCESSES, MEMORY, self._stopped)
         if command.profile == "commit":
             self._check_form(command)
             return self._committing.run(commit_words(command, digest), left, limits)
@@ -91,16 +102,24 @@ class ProcessCommander:
         folder = self._root + (b"/" + command.cwd if command.cwd else b"")
         return self._process.perform(errand, folder, limits)
 
+    def heed(self, stopped: Callable[[], bool]) -> None:
+        self._stopped = stopped
+
     def changes(self, before: str) -> Changes:
         return self._recorder.changes(self._recorder.kept(before))
 
-    def _check_folder(self, folder: bytes) -> None:
-        """Refuses what is no folder of the workspace: the sandbox would follow a symlink."""
+    def _check_folder(self, folder: bytes, meant: Left = NO_FILES) -> None:
+        """Refuses what is no folder of the workspace: the sandbox would follow a symlink.
+
+        What the plan makes of a name that it touches shows when the command is due.
+        """
         if not folder:
             return
         if normal(folder) != folder:
             raise Refused(f"{one_line(folder)} is no folder of the workspace.")
         for path in (*reversed(ancestors(folder)), folder):
+            if path in meant:
+                return
             if self._files.target(path) is not None:
                 raise Refused(
                     f"{one_line(path)} is a symbolic link; a command runs in a real folder.",
@@ -109,22 +128,18 @@ class ProcessCommander:
         if self._files.is_file(folder):
             raise Refused(f"{one_line(folder)} is a file; a command runs in a folder.")
 
-    def _check_rules(self, command: RunCommand) -> None:
-        """Refuses what a rule denies, whoever agreed to it; the commit is the person's setting."""
+    def _denial(self, command: RunCommand) -> str:
+        """Says which rule denies a command, or what undoes it; a commit is the person's setting."""
         if command.profile == "commit":
-            return
-        if denial := self._rules.held(line_of(command)).denial:
-            why = visible_line(denial)
-            raise Refused(
-                f"The plan's command {brief(command)} does not run: {why} Nothing was changed.",
-                "assent rules list",
-            )
+            return ""
+        denial = visible_line(held_to(self._rules, command).denial)
+        return f"The plan's command {brief(command)} does not run: {denial}" if denial else ""
 
     def _check_form(self, command: RunCommand) -> None:
         if not is_commit(command):
             raise Refused(
                 "Only the commit that Assent itself adds may write into the repository.",
-                "assent unstage OPERATION",
+                "assent stage remove OPERATION",
             )
 
 

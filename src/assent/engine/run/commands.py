@@ -4,18 +4,20 @@ A command is the executor's declared exception (law 1): what it changes cannot b
 so what stands there is recorded before, and what is other after.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from typing import Final
 
 import msgspec
 
 from assent.core.changes import Changes
-from assent.core.errors import AssentError, Refused, StoreError
+from assent.core.errors import AssentError, Refused, StoreError, Unsettled
 from assent.core.event import CommandEnded, CommandStarted
 from assent.core.journal import finished
+from assent.core.masking import masked
 from assent.core.paths import normal, shown
 from assent.core.permit import PermitSource
-from assent.core.process import Chunk, Ended, Errand, Limits
+from assent.core.process import STOPPED, Chunk, Ended, Errand, Limits
 from assent.core.session import SessionRecord
 from assent.core.tool import Command, Outcome
 from assent.engine.doors import Doors, Place
@@ -25,12 +27,13 @@ from assent.engine.run.ends import MOST_NAMED, TOLD, UNSEEN, Change, end, in_wor
 from assent.engine.run.recorded import Snapshot
 from assent.engine.run.recording import Recorder
 from assent.engine.run.runs import Runs
+from assent.engine.run.underway import UnderWay
+from assent.engine.workspaces import Workspaces
 from assent.ports import Process
 from assent.tools.looking.commands import gathered
 
 _PROCESSES, _MEMORY = 1024, 8 << 30  # builds and tests need more than looking around
 _NOT_RUN: Final = Ended(126, "start")
-_STOPPED: Final = Ended(130, "interrupted")
 _CLOSED: Final = ("Read-only file system", "Device or resource busy")  # as the system says it
 _FREED: Final = (
     "Git's own files cannot change in the sandbox, so adding and committing fail there; the person "
@@ -41,7 +44,12 @@ UNKNOWN: Final = (
     "files before you run it again."
 )
 
+OWN_S: Final = 86_400  # of a person's own command, who can end it whenever they like
+OWN_OUTPUT: Final = 1 << 30  # bytes; what is kept of them is bounded elsewhere
+MOST_KEPT: Final = Limits().output
+
 Running = Generator[Chunk, None, Outcome]
+Parts = Generator[Chunk | Ended, None, None]  # the command starts with the first that is taken
 Seen = tuple[tuple[Change, ...] | None, str]  # what changed, and why that could not be recorded
 
 
@@ -57,14 +65,52 @@ class Order(msgspec.Struct, frozen=True):
     seconds: float = 120  # the person's limit; the call may want less
 
 
-class Commands:
-    """The verb that runs command lines. Who calls it has a consent to name."""
+class Heard:
+    """What a command said so far, as much as is kept, how it ended, and what it changed."""
 
-    def __init__(self, doors: Doors, place: Place, runs: Runs) -> None:
+    def __init__(self) -> None:
+        self.parts: list[Chunk] = []
+        self.ended = STOPPED
+        self.seen: Seen = (None, "")
+        self._size = 0
+
+    def take(self, parts: Parts) -> Generator[Chunk, None, None]:
+        """Hands on what a command says, and keeps it."""
+        for part in parts:
+            if isinstance(part, Ended):
+                self.ended = part
+                continue
+            self._size += len(part.content)
+            if self._size <= MOST_KEPT:
+                self.parts.append(part)
+            yield part
+
+    def outcome(self, begun: CommandStarted) -> Outcome:
+        """Returns all of it as a model reads it."""
+        outcome = gathered(iter((*self.parts, self.ended)), begun.line)
+        changes, why = self.seen
+        named = None if changes is None else [shown(each.path) for each in changes[:MOST_NAMED]]
+        metadata = {**outcome.metadata, "command": begun.id, "changed": named}
+        notes = [f"Of {self._size} bytes only the first are kept."] * (self._size > MOST_KEPT)
+        notes += [in_words(changes, why), *_hindrances(outcome, self.ended)]
+        text = "\n".join([outcome.text, *(f"[{note}]" for note in notes)])
+        return msgspec.structs.replace(outcome, text=text, metadata=metadata)
+
+
+class Commands:
+    """The verbs that run command lines. Who calls them has a consent to name."""
+
+    def __init__(
+        self, doors: Doors, place: Place, runs: Runs, workspaces: Workspaces | None = None
+    ) -> None:
         self._doors = doors
         self._place = place
         self._runs = runs
+        self._workspaces = workspaces
         self._recorder = Recorder(doors.files, doors.blobs, place)
+        self._own = UnderWay()
+        # Tells the model of a session what its person did themselves.
+        self.told: Callable[[SessionRecord, str], object] = lambda record, words: None
 
     def run(self, order: Order, process: Process) -> Running:
         """Runs a command while no build can; yields its output, and returns it with what changed.
@@ -75,7 +121,37 @@ class Commands:
         ledger = self._runs.ledger()
         with self._doors.locks.hold(ledger.workspace, f"session {order.session.slug}"):
             finished(self._runs.settle_under(ledger))
-            return (yield from self._recorded(ledger, order, process))
+            begun = self._begun(order)
+            return (yield from self._recorded(ledger, begun, self._parts(order, process), Heard()))
+
+    def own(
+        self,
+        record: SessionRecord | None,
+        line: str,
+        process: Process,
+        mask: Callable[[str], str] = masked,
+    ) -> Running:
+        """Runs what a person typed, in whatever mode, with their own rights; yields what it says.
+
+        For faces alone: no call and no model gets here. It is on record before and after, like any
+        other, and the session's model reads of it with its next step. `interrupt` ends it.
+        """
+        if self._workspaces:
+            self._workspaces.open()
+        ledger, begun = self._runs.ledger(), self._typed(record, line)
+        limits = Limits(OWN_S, OWN_OUTPUT, _PROCESSES, _MEMORY, self._own.is_to_stop)
+        with self._doors.locks.hold(ledger.workspace, "your command"), self._own:
+            self._settle(ledger)
+            work, heard = self._freely(line, process, limits), Heard()
+            try:
+                return (yield from self._recorded(ledger, begun, work, heard))
+            finally:
+                if record is not None and heard.ended is not _NOT_RUN:
+                    self.told(record, mask(own_words(line, heard.outcome(begun).text)))
+
+    def interrupt(self) -> bool:
+        """Ends the person's own command, from any thread; tells whether one runs here."""
+        return self._own.stop()
 
     def left(self) -> CommandStarted | None:
         """Returns the last command if it began and its end is not on record."""
@@ -98,27 +174,36 @@ class Commands:
         if folder and normal(folder) != folder:
             raise Refused(f"{shown(folder)} is no folder of the workspace. Nothing was run.")
 
-    def _recorded(self, ledger: Ledger, order: Order, process: Process) -> Running:
-        before = self._recorder.take()
-        begun = self._begun(order, self._recorder.keep(before))
-        self._append(ledger, begun)
-        parts: list[Chunk] = []
-        ended = _STOPPED
+    def _settle(self, ledger: Ledger) -> None:
+        """Recovers what was left; a run that waits for its person does not keep them from looking.
+
+        A command whose end is not on record does: the next one would take its place.
+        """
         try:
-            for part in self._parts(order, process):
-                if isinstance(part, Ended):
-                    ended = part
-                    continue
-                parts.append(part)
-                yield part
+            finished(self._runs.settle_under(ledger))
+        except Unsettled:
+            if ledger.book().command is not None:
+                raise
+
+    def _recorded(
+        self, ledger: Ledger, begun: CommandStarted, work: Parts, heard: Heard
+    ) -> Running:
+        before = self._recorder.take()
+        self._append(ledger, msgspec.structs.replace(begun, before=self._recorder.keep(before)))
+        try:
+            with closing(work):
+                yield from heard.take(work)
         except Refused:
-            ended = _NOT_RUN
+            heard.ended = _NOT_RUN
             raise
         finally:
-            seen = self._close(ledger, begun, ended, before)
-        return _outcome(order, begun.id, (parts, ended), seen)
+            heard.seen = self._close(ledger, begun, heard.ended, before)
+        return heard.outcome(begun)
 
-    def _parts(self, order: Order, process: Process) -> Iterator[Chunk | Ended]:
+    def _freely(self, line: str, process: Process, limits: Limits) -> Parts:
+        yield from process.perform(Errand(line), self._place.root, limits, confined=False)
+
+    def _parts(self, order: Order, process: Process) -> Parts:
         command = order.command
         folder = self._place.root + (b"/" + command.folder if command.folder else b"")
         seconds = min(command.seconds or order.seconds, order.seconds)
@@ -126,7 +211,12 @@ class Commands:
         errand = Errand(command.line)
         yield from process.perform(errand, folder, limits, confined=order.confined)
 
-    def _begun(self, order: Order, before: str) -> CommandStarted:
+    def _typed(self, record: SessionRecord | None, line: str) -> CommandStarted:
+        session, turn = (record.session, record.turns) if record else ("", 0)
+        new, who = self._doors.clock.new_id(), f"typed by {self._place.user}"
+        return CommandStarted(new, session, "", line, "", "person", who, confined=False, turn=turn)
+
+    def _begun(self, order: Order) -> CommandStarted:
         return CommandStarted(
             self._doors.clock.new_id(),
             order.session.session,
@@ -138,7 +228,6 @@ class Commands:
             order.confined,
             order.session.turns,
             order.session.build,
-            before,
         )
 
     def _append(self, ledger: Ledger, event: CommandStarted | CommandEnded) -> None:
@@ -157,19 +246,12 @@ class Commands:
         return listed(found), ""
 
 
-def _outcome(
-    order: Order,
-    name: str,
-    said: tuple[list[Chunk], Ended],
-    seen: Seen,
-) -> Outcome:
-    (parts, ended), (changes, why) = said, seen
-    outcome = gathered(iter((*parts, ended)), order.command.line)
-    named = None if changes is None else [shown(each.path) for each in changes[:MOST_NAMED]]
-    metadata = {**outcome.metadata, "command": name, "changed": named}
-    notes = [in_words(changes, why), *_hindrances(outcome, ended)]
-    text = "\n".join([outcome.text, *(f"[{note}]" for note in notes)])
-    return msgspec.structs.replace(outcome, text=text, metadata=metadata)
+def own_words(line: str, said: str) -> str:
+    """Says to a model what its person ran themselves, and what came of it."""
+    return (
+        "The person ran this command themselves, with their own rights. What follows is what it "
+        f"printed, for you to know; nothing is asked of you by it.\n\n$ {line}\n{said}"
+    )
 
 
 def _hindrances(outcome: Outcome, ended: Ended) -> list[str]:

@@ -11,12 +11,14 @@ from typing import Final
 
 import msgspec
 
-from assent.core.changes import Left
-from assent.core.errors import Refused
+from assent.core.changes import NO_FILES, Left
+from assent.core.errors import AssentError, Refused
+from assent.core.operation import FileState
 from assent.core.paths import GIT, ancestors, one_line
 from assent.core.process import Chunk, Ended, Errand, Limits, Program
+from assent.engine.run.committed import Committed, entries
 from assent.gate.readonly.hardening import GIT_ENVIRONMENT
-from assent.ports import Files, Process
+from assent.ports import Blobs, Files, Process
 
 IDENTITY: Final = 'git config --global user.name "NAME"; git config --global user.email EMAIL'
 UNDER_WAY: Final = {
@@ -65,12 +67,13 @@ class _Chosen(msgspec.Struct, frozen=True):
 class Committing:
     """Commits files of one workspace, in the sandbox; git's settings and hooks cannot change."""
 
-    def __init__(self, process: Process, files: Files, root: bytes) -> None:
+    def __init__(self, process: Process, files: Files, blobs: Blobs, root: bytes) -> None:
         self._process = process
         self._files = files
+        self._blobs = blobs
         self._root = root
 
-    def check(self, paths: Iterable[bytes] = ()) -> None:
+    def check(self, meant: Left = NO_FILES) -> None:
         """Raises Refused where no commit can be made: no repository, nobody's name, no rest.
 
         Nor one of files in which the person has something that is not committed.
@@ -87,7 +90,7 @@ class Committing:
                     f"The repository is in the middle of {what}; a commit there is the person's.",
                     "git status",
                 )
-        if own := self._uncommitted(b"HEAD").intersection(paths):
+        if own := self._own(meant):
             raise Refused(
                 f"The plan ends with a commit, and you have changes that are not committed in "
                 f"{_names(sorted(own))} They would be part of it. Nothing was changed.",
@@ -97,6 +100,14 @@ class Committing:
     def run(self, argv: Sequence[bytes], left: Left, limits: Limits) -> Iterator[Chunk | Ended]:
         """Commits what git sees of these files; `Ended` comes last. Nothing to commit is fine."""
         chosen = self._chosen(sorted(left))
+        if chosen.filtered:
+            yield Chunk(
+                f"Nothing was committed: a filter of git's belongs to {_names(chosen.filtered)} "
+                "The sandbox runs none, so this commit is the person's to make.\n".encode(),
+                error=True,
+            )
+            yield Ended(1)
+            return
         if why := self._not_ours(chosen, left):
             yield Chunk(f"Nothing was committed: {why}\n".encode(), error=True)
             yield Ended(1)
@@ -109,30 +120,73 @@ class Committing:
             yield Chunk(
                 f"Left out, because programs may not read it: {_names(chosen.hidden)}\n".encode()
             )
-        if chosen.filtered:
-            yield Chunk(
-                f"Nothing was committed: a filter of git's belongs to {_names(chosen.filtered)} "
-                "The sandbox runs none, so this commit is the person's to make.\n".encode(),
-                error=True,
-            )
-            yield Ended(1)
-        elif not (*chosen.known, *chosen.new):
+        if not (*chosen.known, *chosen.new):
             yield Chunk(NOTHING)
             yield Ended(0)
         else:
             yield from self._committed(tuple(argv), chosen, limits)
 
+    def tidied(self, left: Left) -> str:
+        """Lets git know no more what a commit that was cut off made known; says what is left."""
+        new = [path for path, (before, _) in left.items() if before is None]
+        try:
+            # Against the work tree only a name without content is new.
+            words = (b"diff", b"--name-only", b"--diff-filter=A", b"--no-ext-diff", b"-z", b"--")
+            found = self._looked(words).output.split(b"\0")
+            announced = sorted(set(new).intersection(found))
+            if self._forget(announced):
+                return ""
+            told = f"Git still knows of {_names(announced)}"
+        except AssentError as error:
+            told = f"Whether git still knows of files of this run is not known. {error.message}"
+        return f"{told} Look with `git status`; `git reset` lets go of it."
+
     def _not_ours(self, chosen: _Chosen, left: Left) -> str:
         """Says what in these files nobody approved, or the person staged for themselves."""
         paths = (*chosen.known, *chosen.new)
-        seen = self._files.look(paths)
-        other = [path for path in paths if seen[path] != left[path]]
+        other = [path for path in paths if not self._stands(path, left[path][1])]
         if other:
             return f"somebody else changed {_names(other)} Look at it, and commit by hand."
         staged = sorted(self._uncommitted(b"--cached").intersection(paths))
         if staged:
             return f"you have staged something of your own in {_names(staged)}"
+        if own := sorted(self._last().others(left, left).intersection(paths)):
+            return (
+                "something of your own that was not committed before the run would be part of it, "
+                f"in {_names(own)} Look at it, and commit by hand."
+            )
         return ""
+
+    def _stands(self, path: bytes, state: FileState | None) -> bool:
+        try:
+            return self._files.look((path,))[path] == state
+        except AssentError:  # what cannot be read is not as anybody left it
+            return False
+
+    def _own(self, meant: Left) -> set[bytes]:
+        """Returns the files of a plan in which the person has something that is not committed.
+
+        Git does not look at files that it is told not to look at, nor at those it does not know.
+        """
+        own = self._uncommitted(b"HEAD").intersection(meant)
+        last = self._last()
+        looked_at = last.paths - self._unwatched()
+        more = last.others(meant, [path for path in meant if path not in looked_at])
+        _, ours = self._ours(sorted(more - own))
+        return own.union(self._unignored(ours))
+
+    def _last(self) -> Committed:
+        """Returns the last commit; there may be none yet."""
+        said = self._looked((b"ls-tree", b"-r", b"-z", b"--full-tree", b"HEAD"), fine=(0, 128))
+        return Committed(entries(said.output), self._as_person, self._files, self._blobs)
+
+    def _unwatched(self) -> set[bytes]:
+        """Returns the files that git was told not to look at."""
+        rows = self._looked((b"ls-files", b"-z", b"-v")).output.split(b"\0")
+        return {row[2:] for row in rows if row[:1].islower() or row[:1] == b"S"}
+
+    def _as_person(self, words: tuple[bytes, ...], stdin: bytes) -> bytes:
+        return self._done((*_GIT, *words), stdin).output
 
     def _uncommitted(self, against: bytes) -> set[bytes]:
         """Returns the tracked files that differ from the last commit; staged, or as they stand."""
@@ -156,20 +210,25 @@ class Committing:
             return
         ended = Ended(126, "start")
         errand = Errand(argv=argv, profile="commit", stdin=paths)
-        for part in self._process.perform(errand, self._root, limits):
-            if isinstance(part, Ended):
-                ended = part
-            else:
-                yield part
-        if chosen.new and (ended.code or ended.cut):  # nothing shall look half staged
-            self._done((*_GIT, b"reset", b"--quiet", *_BY_STDIN), _lines(chosen.new))
+        try:
+            for part in self._process.perform(errand, self._root, limits):
+                if isinstance(part, Ended):
+                    ended = part
+                else:
+                    yield part
+        finally:
+            if ended.code or ended.cut:
+                self._forget(chosen.new)
         yield ended
+
+    def _forget(self, new: Sequence[bytes]) -> bool:
+        """Lets git know new files no more: nothing shall look half staged."""
+        words = (*_GIT, b"reset", b"--quiet", *_BY_STDIN)
+        return not new or not self._done(words, _lines(new)).ended.code
 
     def _chosen(self, paths: Sequence[bytes]) -> _Chosen:
         tracked, submodules = self._tracked()
-        foreign = dict.fromkeys(submodules, True)
-        ours = [path for path in paths if not self._is_foreign(path, foreign)]
-        seen = [path for path in ours if self._process.visible(self._root + b"/" + path)]
+        ours, seen = self._ours(paths, submodules)
         known = [path for path in seen if path in tracked]
         new = [path for path in seen if path not in tracked and self._files.is_file(path)]
         new = self._unignored(new)
@@ -178,6 +237,14 @@ class Committing:
         own = set(ours)
         others = tuple(path for path in paths if path not in own)
         return _Chosen(tuple(known), tuple(new), tuple(gone), filtered, others)
+
+    def _ours(
+        self, paths: Sequence[bytes], submodules: Iterable[bytes] = ()
+    ) -> tuple[list[bytes], list[bytes]]:
+        """Returns the files of this repository, and those of them that programs may read."""
+        foreign = dict.fromkeys(submodules, True)
+        ours = [path for path in paths if not self._is_foreign(path, foreign)]
+        return ours, [p for p in ours if self._process.visible(self._root + b"/" + p)]
 
     def _tracked(self) -> tuple[set[bytes], set[bytes]]:
         """Returns the files that git knows, and the other repositories that it knows."""

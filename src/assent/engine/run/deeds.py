@@ -6,7 +6,7 @@ from functools import cached_property
 import msgspec
 
 from assent.core.changes import Changes, decoded
-from assent.core.course import ran, turned_at
+from assent.core.course import UNKNOWN, ran, turned_at
 from assent.core.deeds import Deed, Ordered, merged
 from assent.core.digest import operation_ids
 from assent.core.errors import AssentError
@@ -160,8 +160,10 @@ class Deeds:
         unseen = [_UNKNOWN] if len(began) > len(ends) else []
         told = [self.changes(end.changes) if end.changes else _UNKNOWN for end in ends]
         changes = merged([*told, *unseen])
+        seen = not unseen and all(end.cut != UNKNOWN for end in ends)
+        confined = op.profile != "unconfined"
         ordered = Ordered(
-            command_words(op), op, changes.skipped, changes.known, op.profile != "unconfined"
+            command_words(op), op, changes.skipped, changes.known, confined, seen=seen
         )
         return msgspec.structs.replace(
             deed, operations=changes.operations, ordered=ordered, made=changes.made
@@ -173,8 +175,8 @@ class Deeds:
             changes = _UNKNOWN
         else:
             changes = self.changes(end.changes)
-        line = typed_line(begun.line)
-        ordered = Ordered(line, None, changes.skipped, changes.known, begun.confined)
+        line, seen = typed_line(begun.line), end is not None and end.cut != UNKNOWN
+        ordered = Ordered(line, None, changes.skipped, changes.known, begun.confined, seen)
         return Deed(begun.id, 0, begun.id, changes.operations, ordered, changes.made)
 
 

@@ -35,9 +35,9 @@ def listed(found: Changes) -> tuple[Change, ...] | None:
     """Returns every file that is other than before; None if there are too many files to tell."""
     if not found.known:
         return None
-    kept = [
-        Change(path, _how(*states)) for op in found.operations for path, *states in footprint(op)
-    ]
+    unread = {each.path for each in found.skipped if each.kept}
+    steps = [step for op in found.operations for step in footprint(op)]
+    kept = [Change(path, _how(*states)) for path, *states in steps if path not in unread]
     skipped = [Change(each.path, each.how) for each in found.skipped]
     return tuple(sorted((*kept, *skipped), key=lambda change: change.path))
 

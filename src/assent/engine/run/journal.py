@@ -1,6 +1,8 @@
 """The journal in the store: a run's entries, together with what they mean for the plan."""
 
-from assent.core.errors import Moved
+from typing import Final
+
+from assent.core.errors import Moved, Spent
 from assent.core.event import (
     Event,
     JournalWritten,
@@ -17,6 +19,8 @@ from assent.core.record import PlanRecord
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
 from assent.ports import Batch
+
+USED_HERE: Final = "The approval was used on this machine."
 
 
 class StoreJournal:
@@ -38,7 +42,16 @@ class StoreJournal:
         entries = self.read(run)
         at = self._doors.clock.now()
         batch = Batch(self._stream(run), len(entries), at, (JournalWritten(entry),))
-        self._doors.store.append(batch, *self._for_the_plan(run, entry, entries))
+        batches = (batch, *self._for_the_plan(run, entry, entries))
+        try:
+            self._doors.store.append(*batches)
+        except Moved:
+            if not isinstance(entry, Started) or not self._is_spent(entry.approval):
+                raise
+            raise Spent(USED_HERE, "assent approve FILE") from None  # another build was faster
+
+    def _is_spent(self, approval: str) -> bool:
+        return bool(self._doors.store.streams(spent_stream(approval)))
 
     def _for_the_plan(self, run: str, entry: Entry, entries: list[Entry]) -> list[Batch]:
         if not isinstance(entry, Started | Recovering | Halted | Finished):

@@ -5,7 +5,7 @@ too large, ignored or no file is only listed, so that a change of it is noticed 
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from stat import S_ISLNK, S_ISREG
@@ -97,26 +97,27 @@ class Recorder:
             if row is None and _lies_in(path, unseen):
                 continue  # nobody knows whether it was there
             why = _why(stamp, ignored=path in found.ignored and row is None) if stamp else None
-            if change := self._change(path, row, stamp, why, room):
-                changes.append(change)
+            changes += self._change(path, row, stamp, why, room)
+        for row in _out_of_sight(rows.values(), found):
+            changes += _unread(row.path, row, "unknown", "odd")
         self._blobs.flush()
         return _sorted(changes, _made(before, found), known=before.known and found.known)
 
     def _change(
         self, path: bytes, row: Row | None, stamp: Stamp | None, why: Why | None, room: "_Room"
-    ) -> Change | None:
+    ) -> Sequence[Change]:
         if row is not None and not row.digest:
-            return Skipped(path, "changed" if stamp else "gone", row.why or "odd")
+            return (Skipped(path, "changed" if stamp else "gone", row.why or "odd"),)
         if stamp is None:
-            return DeleteFile(path, row.state) if row else None
+            return (DeleteFile(path, row.state),) if row else ()
         how: How = "changed" if row else "new"
         if row is None:
             why = why or room.why(stamp[_SIZE])
         after = None if why else self._after(path, stamp)
         if after is None:
-            return Skipped(path, how, why or "odd")
+            return _unread(path, row, how, why or "odd")
         before = row.state if row else None
-        return None if before == after else WriteFile(path, before, after)
+        return () if before == after else (WriteFile(path, before, after),)
 
     def _after(self, path: bytes, stamp: Stamp) -> FileState | None:
         """Returns what stands there now; None if it cannot be read."""
@@ -188,6 +189,20 @@ def _suspects(rows: Mapping[bytes, Row], found: Found) -> Iterable[bytes]:
         row = rows.get(path)
         if row is None or row.stamp != found.files.get(path) or not row.sure:
             yield path
+
+
+def _out_of_sight(rows: Iterable[Row], found: Found) -> Iterator[Row]:
+    """Yields the files that are on record and lie in folders that cannot be read any more."""
+    if closed := found.closed:
+        for row in rows:
+            if row.digest and row.path not in found.files and _lies_in(row.path, closed):
+                yield row
+
+
+def _unread(path: bytes, row: Row | None, how: How, why: Why) -> Sequence[Change]:
+    """Names what cannot be read now; the file that stood there is gone, as far as one can see."""
+    named = Skipped(path, how, why, kept=row is not None)
+    return (DeleteFile(path, row.state), named) if row else (named,)
 
 
 def _folders_changed(before: Snapshot, found: Found) -> Iterator[Skipped]:

@@ -1,6 +1,7 @@
 """Runs: building an approved plan, recovering an unfinished run, and saying how it ended."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import msgspec
@@ -37,6 +38,8 @@ from assent.engine.projections import Projections
 from assent.engine.run.account import account
 from assent.engine.run.ends import reckon
 from assent.engine.run.journal import StoreJournal
+from assent.engine.run.leftover import leftovers
+from assent.engine.run.underway import UnderWay
 from assent.execute.check import check_disk, first_files
 from assent.execute.executor import Executor
 from assent.ports import Batch
@@ -69,6 +72,8 @@ class Runs:
         self._consents = consents
         self._projections = projections
         self._told: set[str] = set()  # runs whose end hooks have heard of
+        self._under_way = UnderWay()
+        doors.commander.heed(self._under_way.is_to_stop)
 
     def build(self, plan_id: str) -> Working:
         """Applies a plan that was approved, once, after everything was checked under the lock."""
@@ -79,7 +84,7 @@ class Runs:
     def _build(self, plan_id: str) -> Working:
         ledger = self.ledger()
         ledger.load(plan_id)  # another workspace's plan, or none, needs no lock
-        with self._doors.locks.hold(ledger.workspace, f"assent build {plan_id}"):
+        with self._at_work(ledger, f"assent build {plan_id}"):
             settled = yield from self.settle_under(ledger)
             record = ledger.load(plan_id)
             if settled and settled.run in [note.run for note in record.runs]:
@@ -146,7 +151,7 @@ class Runs:
         ledger = self.ledger()
         if self.unfinished() is None and not self._lacks_an_end(ledger):
             return NOTHING
-        with self._doors.locks.hold(ledger.workspace, "assent recover"):
+        with self._at_work(ledger, "assent recover"):
             self._reckon_under(ledger)
             found = self.unfinished()  # somebody else may have been faster
             if found is None:
@@ -159,6 +164,14 @@ class Runs:
             report = self.report(ledger, note.run, plan)
         self._tell(plan_id, report.run, report.outcome)
         return report
+
+    def interrupt(self) -> bool:
+        """Ends the command that this process's run is at, or else its next one, from any thread.
+
+        The run then waits for a person's decision; files are never left halfway. Tells whether a
+        run is under way in this process.
+        """
+        return self._under_way.stop()
 
     def unfinished(self) -> tuple[str, RunNote] | None:
         """Returns the run that has begun and not ended, with its plan's id; a permit's has none."""
@@ -188,8 +201,10 @@ class Runs:
         if isinstance(last, Finished) and last.outcome == "done" and first.plan_id:
             self._projections.backups(first.plan_id, run, plan.operations, last)
         told = account(plan, entries, self._doors.blobs)
+        left = leftovers(plan, entries, self._doors.blobs, self._doors.files)
+        notes = (*told.notes, *left)
         rows = tuple(zip(plan.ids, told.results, strict=True))
-        return RunReport(run, told.outcome, rows, told.notes, plan.operations, exits=told.exits)
+        return RunReport(run, told.outcome, rows, notes, plan.operations, exits=told.exits)
 
     def was_accepted(self, run: str) -> bool:
         """Tells whether a run ended because a person took what stood, not as its plan says."""
@@ -206,7 +221,7 @@ class Runs:
             self.reckon()
             return
         ledger = self.ledger()
-        with self._doors.locks.hold(ledger.workspace, "assent recover"):
+        with self._at_work(ledger, "assent recover"):
             yield from self.settle_under(ledger)
 
     def settle_under(self, ledger: Ledger) -> Generator[Live, None, RunReport | None]:
@@ -222,7 +237,8 @@ class Runs:
         self._tell(plan_id, report.run, report.outcome)
         if report.outcome == "needs_you":
             raise Unsettled(f"Run {note.run} waits for your decision.", "assent recover")
-        told = f"Run {note.run} had been interrupted; it is now {report.outcome}."
+        ended = "accepted" if self.was_accepted(note.run) else report.outcome.replace("_", " ")
+        told = f"Run {note.run} had been interrupted; it is now {ended}."
         self._projections.warnings.append(told)
         return report
 
@@ -236,6 +252,12 @@ class Runs:
                 self._reckon_under(ledger)
         except (Busy, Unsettled) as waits:
             self._projections.warnings.append(waits.message)
+
+    @contextmanager
+    def _at_work(self, ledger: Ledger, owner: str) -> Iterator[None]:
+        """Holds the workspace for a run that can be interrupted."""
+        with self._doors.locks.hold(ledger.workspace, owner), self._under_way:
+            yield
 
     def _lacks_an_end(self, ledger: Ledger) -> bool:
         return bool(ledger.workspace and ledger.book().command)

@@ -1,6 +1,6 @@
 """What an undo can be about: one run or one operation of it, a build, or a session's turn."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal
 
@@ -9,6 +9,7 @@ import msgspec
 from assent.core.deeds import Deed
 from assent.core.errors import NotFound, Unsettled
 from assent.core.event import CommandStarted, PermitGiven, Recorded, RunsDeleted, RunStarted
+from assent.core.operation import Operation, RunCommand, footprint
 from assent.core.permit_book import PermitRun
 from assent.core.record import PlanRecord, RunNote
 from assent.engine.doors import Doors
@@ -141,9 +142,34 @@ class Takeback:
         spared: set[str] = set()
         for record, note in reversed(self._undos()):
             if note.run not in undone:
-                spared.update(set(record.spared) - undone)
-                undone.update(record.undoes.split())
+                left = {*record.spared, *(missed := self._missed(record, note, undone))}
+                spared |= {t for t in left if undone.isdisjoint((t, t.partition(":")[0]))}
+                undone.update(self._tokens(record, missed))
         return undone, spared
+
+    def _tokens(self, record: PlanRecord, missed: set[str]) -> set[str]:
+        """Returns what an undo took back: whole runs, or what it did not miss of them."""
+        named = set(record.undoes.split())
+        return {deed.token for deed in self._about(record)} - missed if missed else named
+
+    def _about(self, record: PlanRecord) -> list[Deed]:
+        """Returns the deeds that an undo was to take back."""
+        named = dict.fromkeys(token.partition(":") for token in record.undoes.split())
+        every = [(deed, index) for run, _, index in named for deed in self.deeds.of(run)]
+        return [deed for deed, index in every if index in ("", str(deed.index))]
+
+    def _missed(self, record: PlanRecord, note: RunNote, undone: set[str]) -> set[str]:
+        """Returns the deeds that an undo did not take back, because it was accepted halfway.
+
+        Nor did it where that was taken back again.
+        """
+        end = self.deeds.end(note.run)
+        rows = list(enumerate(end.results)) if end else []
+        open_ones = [at for at, found in rows if found != "done" or f"{note.run}:{at}" in undone]
+        if not open_ones:
+            return set()
+        operations = [self.deeds.operations(note.run)[at] for at in open_ones]
+        return set(_left_to(operations, self._about(record)))
 
     def is_undone(self, token: str, whole: str = "") -> bool:
         """Tells whether one deed was taken back, alone or with its run or build."""
@@ -248,7 +274,7 @@ class Takeback:
         for record, note in self._notes:
             if build and note.run == build:
                 return record
-        words = f"turn {turn}"
+        words = "your command" if _is_own(one) else f"turn {turn}"
         return PlanRecord("", self._ledger.workspace, session, words, b"", "", "", "", 0)
 
     def _over(self, target: Target) -> bool:
@@ -319,6 +345,25 @@ def _origin(one: PermitRun | Command) -> tuple[str, str, int]:
     return given.session, given.build, given.turn
 
 
+def _left_to(operations: Sequence[Operation], deeds: Iterable[Deed]) -> Iterator[str]:
+    """Yields the deeds that operations of an undo were for, oldest first, as the last come last."""
+    commands = [op for op in operations if isinstance(op, RunCommand)]
+    paths = {path for op in operations for path, *_ in footprint(op)}
+    for deed in deeds:
+        if deed.undo in commands:
+            commands.remove(deed.undo)
+            yield deed.token
+        elif deed.undo is None and not paths.isdisjoint(deed.paths):
+            yield deed.token
+
+
+def _is_own(one: PermitRun | Command) -> bool:
+    """Tells whether the person typed a command themselves, which belongs to no turn."""
+    return isinstance(one, Command) and one.started.source == "person"
+
+
 def _group(one: PermitRun | Command) -> str:
+    if _is_own(one):
+        return _id(one)
     session, build, turn = _origin(one)
     return build or f"{session}.{turn}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from assent.core.deeds import Deed, Gap, barred, gaps, together
+from assent.core.deeds import Deed, Gap, barred, gaps, guessed, together
 from assent.core.digest import operation_ids
 from assent.core.errors import AssentError, NotFound
 from assent.core.event import DraftChanged, PlanApproved, PlanCreated, PlanDiscarded, TextRevised
@@ -19,10 +19,12 @@ from assent.core.record import PlanRecord
 from assent.core.undo import (
     FILES_ONLY,
     NOT_COVERED,
+    ODD,
     STILL_OTHER,
     Extent,
     Ground,
     Inversion,
+    behind_others_links,
     invert,
     is_as,
     is_behind_a_link,
@@ -58,7 +60,6 @@ class Undo(msgspec.Struct, frozen=True):
 
 SHORT = 12  # characters of an operation's id that people type
 NOT_AGAIN = "it is not run again; the files that it had changed are restored"
-ODD = FileState("", 0, 0)  # what no run leaves: a pipe, say
 
 
 _CONFLICT: Result = "conflict"
@@ -82,8 +83,10 @@ class Undoing:
         """Makes the plan that takes back an undo; a command is not run again by it."""
         back = Takeback(self._doors, self._runs.ledger())
         target = back.undone_by(reference)
-        undone = [token.partition(":")[0] for token in target.record.undoes.split()]
-        ran = [deed.ordered for run in undone for deed in back.deeds.of(run) if deed.ordered]
+        tokens = dict.fromkeys(target.record.undoes.split())
+        every = [deed for token in tokens for deed in back.deeds.of(token.partition(":")[0])]
+        undone = [deed for deed in every if deed.token in tokens or deed.run in tokens]
+        ran = [deed.ordered for deed in undone if deed.ordered]
         gaps = tuple(Gap(ordered.words, NOT_AGAIN) for ordered in ran)
         return self._inverse(back, target, Extent(gaps=tuple(dict.fromkeys(gaps)), again=True))
 
@@ -101,13 +104,19 @@ class Undoing:
         """Tells whether a run was undone, and returns what to type to go back from there."""
         back = Takeback(self._doors, self._runs.ledger())
         undone = run in back.undone
-        return undone, back.again(run) or ("assent plan new NAME" if undone else "assent undo")
+        if not undone:
+            return undone, "assent undo"
+        return undone, back.again(run) or "assent plan new NAME"
 
-    def way_back(self, undo: Undo) -> str:
-        """Returns what to type to go back from an undo or a redo that was applied."""
-        target = undo.target
+    def way_back(self, undo: Undo, run: str) -> str:
+        """Returns what to type to go back from an undo or a redo that was applied by a run."""
+        target, back = undo.target, Takeback(self._doors, self._runs.ledger())
         token = target.only or target.whole or target.runs[0]
-        return Takeback(self._doors, self._runs.ledger()).again(token) or "assent undo"
+        if again := back.again(token):
+            return again
+        redone = {token.partition(":")[0] for token in target.record.undoes.split()}
+        # Of what was given up nothing is known any more; what redid it can be taken back.
+        return "assent undo" if back.given_up.keys().isdisjoint(redone) else f"assent undo {run}"
 
     def _inverse(self, back: Takeback, target: Target, extent: Extent = FILES_ONLY) -> Undo:
         """Inverts what was done: only that, and of each path what all of it came to."""
@@ -122,7 +131,7 @@ class Undoing:
         compensated = tuple(deed for deed in reversed(taken) if deed.undo)
         commands = tuple(deed.undo for deed in compensated if deed.undo)
         only = taken[0].id[:SHORT] if target.only and taken else ""
-        extent = Extent(commands, (*gaps(taken), *extent.gaps), extent.again, only)
+        extent = Extent(commands, (*gaps(taken), *extent.gaps), extent.again, only, guessed(taken))
         named = " ".join(target.runs)
         names = _names(back, target, ids)
         text = undo_text(named, target.record.name, inversion, names, extent)
@@ -136,11 +145,10 @@ class Undoing:
         if not any(deed.ordered for deed in deeds):
             return operations
         seen = self._seen(operations)
-        return tuple(
-            op
-            for op in operations
-            if not all(is_as(seen[path], before) for path, before, _ in footprint(op))
-        )
+        steps = [step for op in operations for step in footprint(op)]
+        moved = behind_others_links(seen, steps)
+        other = {p for p, before, _ in steps if p in moved or not is_as(seen[p], before)}
+        return tuple(op for op in operations if any(p in other for p, *_ in footprint(op)))
 
     def _ground(
         self, operations: Sequence[FileOperation], deeds: Sequence[Deed], taken: Sequence[Deed]

@@ -38,6 +38,9 @@ class Working(Turn, Protocol):
 
     def halted(self) -> TurnEnded | None: ...
 
+    def cut(self, end: TurnEnded) -> None:
+        """Wants it to end like this, its calls at once; returns at once, from any thread."""
+
     def fail(self, error: AssentError) -> tuple[Recorded, ...]: ...
 
 
@@ -71,6 +74,7 @@ class Child:
         self._tell = tell
         self._leash: Leash | None = None
         self._kin: Kin | None = None
+        self._cut: Callable[[TurnEnded], None] | None = None
         # A daemon: a process that ends does not wait for it; its history is valid at any moment.
         self._thread = Thread(target=self._run, name=f"child {errand.record.slug}", daemon=True)
 
@@ -89,6 +93,8 @@ class Child:
         self.end = self.end or end
         if self._leash is not None:
             self._leash.pull(self.end)
+        if self._cut is not None:
+            self._cut(self.end)
         if self._kin is not None:
             limit = end.why == "limit"  # of this child, not of those that work for it
             self._kin.pull(TurnEnded("interrupted", end.words) if limit else end)
@@ -105,9 +111,9 @@ class Child:
 
     def _work(self) -> None:
         turn = self._turn()
-        self._kin, self._leash = turn.children, Leash(turn)
+        self._kin, self._leash, self._cut = turn.children, Leash(turn), turn.cut
         if self.end is not None:
-            self._leash.pull(self.end)
+            self.pull(self.end)
         timer = self._timer()
         try:
             with Watch(turn.halted, self.pull):

@@ -53,6 +53,8 @@ UNANSWERED = (
     "Nobody answered. Decide yourself what is most likely wanted, and write the assumption into "
     "the plan."
 )
+NO_ANSWER = "The person interrupted the turn and did not answer."
+STOPPED = "The turn was {why} before this could happen; nothing was done."
 STAGED = (
     "Staged in the plan as command {number}, not run: it runs when a person has approved the plan. "
     "Nothing on disk changed; its results are not visible to you now."
@@ -168,7 +170,8 @@ class Effects:
             return LATER
         answers = said.answers
         if answers is None or not is_answered(answers):
-            return Done(Carried(UNANSWERED))
+            cut = self._tooling.ending() == "interrupted"
+            return _failed(NO_ANSWER) if cut else Done(Carried(UNANSWERED))
         pairs = zip(questions, answers, strict=True)
         told = [{"question": each.question, "answers": words} for each, words in pairs]
         return Done(Carried(msgspec.json.encode(told).decode()))
@@ -227,6 +230,8 @@ class Effects:
 
     def _apply(self, wish: Wish, wanted: Edit) -> Done:
         shaped = self.shaping.shaped(wanted)
+        if why := self._tooling.ending():  # a formatter was ended, say
+            return _failed(STOPPED.format(why=why))
         source, detail = _consent(wish)
         report = self._desk.permits.apply(wish.record, wish.call.id, shaped.edit, source, detail)
         lines = "".join(f"\n{note}" for note in report.notes)
@@ -235,6 +240,8 @@ class Effects:
 
     def _run(self, wish: Wish, command: Command) -> Doing:
         """Runs a command outside plan mode; its output is shown as it comes."""
+        if why := self._tooling.ending():
+            return _failed(STOPPED.format(why=why))
         confined = not (wish.unconfined or self._tooling.unconfined)
         left, most = self._tooling.left(), self._tooling.shell_s
         seconds = most if left is None else min(most, max(left, LEAST_S))

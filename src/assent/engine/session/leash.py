@@ -81,7 +81,7 @@ class Leash:
         return (yield from self._turn.rest())
 
     def _check(self) -> None:
-        if self._end is not None:
+        if self._end is not None and not self._turn.over:  # else it has said so itself
             raise Interrupted(self._end.words)
 
     def _told(self, event: SessionEvent) -> SessionEvent:

@@ -253,7 +253,7 @@ def _decided(plan: PlanRecord, event: Event) -> Iterable[Told]:
             yield "approved", telling.approved(yes)
         case PlanRebased(paths=paths):
             yield "rebased", telling.rebased(paths)
-        case PlanDiscarded():
-            yield "deleted", telling.deleted(plan)
+        case PlanDiscarded(kept):
+            yield "deleted", telling.given_up(plan) if kept else telling.deleted(plan)
         case _:
             pass

@@ -41,6 +41,7 @@ from assent.engine.session.tooling import Tooling
 ROUNDS = 3  # of choosing and confirming, before it is a no
 LONGEST = 120  # characters of a task
 EXPIRED = "expired"
+INTERRUPTED = "interrupted"
 REPLACED = "replaced"
 ONCE_ONLY = ("loop", "hook")  # layers that would ask again, whatever is remembered
 
@@ -136,6 +137,8 @@ class Permission:
         consent = read_consent(question, said.answers)
         if said.by.startswith(EXPIRED):
             consent = msgspec.structs.replace(consent, why=f"the question {said.by}.")
+        if said.by == INTERRUPTED:
+            consent = msgspec.structs.replace(consent, why="they interrupted the turn.")
         if consent.yes:
             yield AnswerTaken(said.question)
         return msgspec.structs.replace(consent, question=said.question, grant=said.grant)
@@ -208,7 +211,8 @@ class Permission:
     def _answer(self, record: SessionRecord, asked: QuestionAsked) -> None:
         """Has the question answered by whoever is there; whatever keeps them from it is a no."""
         try:
-            reply = None if self._is_past(asked) else self._reply(record, asked)
+            closed = self._is_past(asked) or self._is_interrupted()
+            reply = None if closed else self._reply(record, asked)
             if reply is not None:
                 self._questions.settle(record, asked.id, asked.digest, reply)
         except KeyboardInterrupt:
@@ -221,7 +225,13 @@ class Permission:
         if reply is None:
             self._questions.lapse(record, asked.id, self._lapsed(asked))
 
+    def _is_interrupted(self) -> bool:
+        """Tells whether the person broke the turn off, from this process; a pause waits."""
+        return self._tooling.ending() == INTERRUPTED
+
     def _lapsed(self, asked: QuestionAsked) -> str:
+        if self._is_interrupted():
+            return INTERRUPTED
         return f"{EXPIRED} at {asked.expires_at}" if self._is_past(asked) else ""
 
     def _reply(self, record: SessionRecord, asked: QuestionAsked) -> Reply | None:
@@ -249,6 +259,8 @@ class Permission:
         def answered() -> str:
             if self._is_past(asked):
                 return f"The question expired at {asked.expires_at}, which is a no."
+            if self._is_interrupted():
+                return "The turn was interrupted; nobody needs an answer any more."
             return self._questions.elsewhere(record, asked.id)
 
         answers = self._tooling.asker.ask(questions, answered)

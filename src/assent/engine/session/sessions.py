@@ -7,12 +7,14 @@ from typing import Literal
 from assent.core.errors import AssentError, Interrupted, NotFound, UsageError
 from assent.core.event import Recorded
 from assent.core.ids import plan_name_of, slug
+from assent.core.interruption import interrupted
 from assent.core.journal import finished
 from assent.core.masking import masked
 from assent.core.message import Image, Text
 from assent.core.mode import Modes, agent_of, in_force, resolved
 from assent.core.model import Delta
 from assent.core.record import PlanRecord
+from assent.core.rewind import Spoken, chosen, reachable, standing
 from assent.core.session import SessionRecord, fold_session
 from assent.core.session_event import (
     MessageAdded,
@@ -31,7 +33,9 @@ from assent.engine.session.desk import Desk
 from assent.engine.session.diary import Diary
 from assent.engine.session.halting import again_words, last_end
 from assent.engine.session.hooking import prompted
+from assent.engine.session.reins import Reins
 from assent.engine.session.reminders import Now, Switch, fork_words, mode_events, reminder
+from assent.engine.session.rewinding import Since, check_rewind, rewound, since
 from assent.engine.session.tooling import Tooling
 from assent.engine.session.turns import SessionTurn
 from assent.engine.session.watching import Watch
@@ -48,6 +52,7 @@ class Sessions:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._clock = desk.doors.clock
+        self._reins = Reins()
 
     @property
     def modes(self) -> Modes:
@@ -85,7 +90,7 @@ class Sessions:
         record = self._require(record)
         said = self._message(record, text, agent, model, images)
         heard = prompted(self._desk, record.session, record.mode, said.agent, text)
-        if record.messages:
+        if record.messages and not record.rewound:
             return self._append(record, *heard, said)
         told = self._reminder(record, self._desk.plan_of(record), said)
         return self._append(record, told, *heard, said)
@@ -176,7 +181,7 @@ class Sessions:
         told = MessageAdded(
             self._clock.new_id(), agent_of(mode), (words,), synthetic="mode", model=record.model
         )
-        copied = words_of(record, diary.read(record.session))
+        copied = words_of(record, standing(diary.read(record.session)))
         return diary.start(started, self._desk.link(None), *copied, told)
 
     def delete(self, record: SessionRecord) -> SessionRecord:
@@ -199,12 +204,45 @@ class Sessions:
     def retry(self, record: SessionRecord) -> SessionRecord:
         """Tells the model to try the last turn again, with what went wrong in it."""
         record = self._require(record)
-        words = Text(again_words(record, self.events(record)))
+        words = Text(again_words(record, standing(self.events(record))))
         agent = record.agent or agent_of(record.mode)
         new = self._clock.new_id()
         return self._append(
             record, MessageAdded(new, agent, (words,), synthetic="retry", model=record.model)
         )
+
+    def messages(self, record: SessionRecord) -> list[Spoken]:
+        """Returns what the person said and the session can go back to, newest last (F148)."""
+        return reachable(self.events(record))
+
+    def spoken(self, record: SessionRecord, message: str = "") -> Spoken:
+        """Returns what the person said by its id, or the start of one; else the last."""
+        return chosen(self.events(record), message)
+
+    def since(self, record: SessionRecord, message: str = "") -> Since:
+        """Returns what happened since a message of the person, or since the last one."""
+        return since(self._desk, record, self.spoken(record, message))
+
+    def rewind(self, record: SessionRecord, message: str = "") -> SessionRecord:
+        """Has the model know nothing of a message and all that came after; nothing is lost.
+
+        Without one, of the last message of the person. Plan and files stay as they are.
+        """
+        record = self._require(record)
+        check_rewind(self._desk, record, at_work=self.is_at_work(record))
+        with self.held(record, f"going back in session {record.slug}"):
+            back = rewound(self.events(record), message)
+            self._hang_up(record)
+            record = self._append(self._require(record), *back)
+        self._desk.show_todos(record, record.todos)
+        return record
+
+    def overhear(self, record: SessionRecord, words: str) -> SessionRecord:
+        """Adds what a person did besides talking, for the model to read with its next step."""
+        record = self.load(record.session)
+        agent, new = record.agent or agent_of(record.mode), self._clock.new_id()
+        said = MessageAdded(new, agent, (Text(words),), synthetic="shell", model=record.model)
+        return self._append(record, said)
 
     def failure(self, record: SessionRecord) -> str:
         """Returns the words with which the last turn failed; nothing if it did not."""
@@ -232,6 +270,13 @@ class Sessions:
         with self.held(record, f"session {record.slug}"):
             yield from self.work_held(record, driver, tooling)
 
+    def interrupt(self, record: SessionRecord) -> bool:
+        """Ends the turn that this process is at in a session, from any thread, wherever it is.
+
+        What runs for it is ended, too. Tells whether there is such a turn.
+        """
+        return self._reins.pull(record.session, interrupted(record.mode))
+
     def is_at_work(self, record: SessionRecord) -> bool:
         """Tells whether some process works in a session at this moment."""
         return self._desk.doors.locks.is_held(f"session-{record.session}")
@@ -245,21 +290,24 @@ class Sessions:
     ) -> Iterator[Recorded | Delta]:
         """Drives a session that the caller holds; `build` is the run that the turn carries out."""
         self._require(record)
-        with self._desk.projections.now_and_then():
-            finished(self._desk.runs.settle())
+        with self._desk.projections.now_and_then(), self._reins.held(record.session) as rein:
+            with rein.tied(lambda end: self._desk.runs.interrupt()):
+                finished(self._desk.runs.settle())
             turn = SessionTurn(self._desk, self.diary(), record.session, tooling, build)
+            turn.at_rest = rein.let_go
 
             def pull(end: TurnEnded) -> None:
                 turn.pull(end)
                 driver.stop()
 
             try:
-                with Watch(turn.halted, pull):
+                with rein.tied(pull), Watch(turn.halted, rein.pull):
                     yield from turn.open()
                     yield from driver.drive(turn)
-            except Interrupted:
+            except Interrupted as error:
                 if not turn.pulled:  # else a person elsewhere did it, and the session says so
                     raise
+                yield from turn.fail(error)
             except AssentError as error:
                 yield from turn.fail(error)
                 raise

@@ -322,7 +322,7 @@ class Settling:
         }
 
     def _refused(self, batch: Sequence[Prepared]) -> Iterator[Recorded]:
-        halted = self.ending in ("paused", "cancelled")
+        halted = self.ending in ("paused", "cancelled", "interrupted")
         words = HALTED.format(why=self.ending) if halted else AFTER_THE_END
         yield from self._ground.note(*[given_up(each.call, words) for each in batch])
 

@@ -23,6 +23,7 @@ from assent.core.tool import Action, Posture, Request, Verdict
 from assent.engine.session.desk import Desk
 from assent.engine.session.kinds import kinds
 from assent.engine.session.lineage import parents
+from assent.engine.session.stopping import attended
 from assent.engine.session.tooling import Tooling
 from assent.tools.looking.overlay import Overlay
 from assent.tools.tool import Around
@@ -122,6 +123,7 @@ class Surroundings:
             self._tooling.outside,
             session=record.session,
             kinds=tuple(agent.name for agent in kinds(self._tooling.agents)),
+            attend=partial(attended, self._tooling.ending),
         )
 
     def _known(self, record: SessionRecord) -> Agent:

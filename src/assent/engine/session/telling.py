@@ -119,6 +119,14 @@ def deleted(plan: PlanRecord) -> str:
     return f"The plan {plan.name} was deleted, with everything that was staged in it."
 
 
+def given_up(plan: PlanRecord) -> str:
+    """Says that the person wants no plan any more."""
+    return (
+        f"The person ended planning: the plan {plan.name} was given up, with everything that was "
+        "staged in it. Do not present it again unless they ask for a plan."
+    )
+
+
 def title(plan: PlanRecord, text: bytes) -> str:
     """Returns the first heading of a plan's text, or its name."""
     lines = text.decode("utf-8", "replace").splitlines()

@@ -48,6 +48,7 @@ class Tooling(msgspec.Struct, frozen=True):
     unconfined: bool = False  # shell.unconfined
     shell_s: float = 120  # shell.timeout_s
     left: Callable[[], float | None] = lambda: None  # seconds of the turn; None: no limit
+    ending: Callable[[], str] = lambda: ""  # why the turn is to end at once, from any thread
     questions_s: int = 0  # questions.expires_s
     grants_s: int = 0  # questions.grants_expire_s
     mask: Callable[[str], str] = lambda text: text  # takes secrets out of what calls say

@@ -1,10 +1,11 @@
 """Turns: what a driver may do with a session while it works on it; all calls end here."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
 from assent.core.agent import Agent
-from assent.core.errors import AssentError, StoreError
+from assent.core.errors import AssentError, Interrupted, StoreError
 from assent.core.event import Event, Recorded
+from assent.core.interruption import BROKEN_OFF
 from assent.core.message import Call, Message
 from assent.core.model import Delta, Offer
 from assent.core.record import PlanRecord
@@ -13,6 +14,7 @@ from assent.core.session_event import (
     CallEnded,
     PlanLinked,
     SessionEvent,
+    SessionRewound,
     TurnEnded,
     TurnStarted,
     Why,
@@ -28,6 +30,7 @@ from assent.engine.session.lineage import halt_of
 from assent.engine.session.news import News, Own
 from assent.engine.session.reminders import Now, reminder
 from assent.engine.session.settling import Settling, given_up
+from assent.engine.session.stopping import stoppable
 from assent.engine.session.surroundings import Surroundings
 from assent.engine.session.tooling import Tooling
 from assent.tools.tool import Around
@@ -47,6 +50,9 @@ class SessionTurn:
     ) -> None:
         self._desk = desk
         self._diary = diary
+        self._wanted: TurnEnded | None = None  # the end that a person elsewhere wants
+        self.at_rest: Callable[[], None] = lambda: None  # hears that the turn has come to its end
+        tooling = stoppable(tooling, lambda: self._wanted.why if self._wanted else "")
         self._tooling = tooling
         self._build = build
         self._surroundings = Surroundings(desk, tooling)
@@ -60,7 +66,6 @@ class SessionTurn:
         self._reached = 0  # the newest event of the session,
         self._quiet = -1  # and the newest event before which nobody else did anything unread
         self._held: tuple[SessionEvent, ...] = ()
-        self._wanted: TurnEnded | None = None  # the end that a person elsewhere wants
         self._record = diary.load(session)
         events = diary.read(session)
         self._record = folded(self._record, [e for e in events if e.seq > self._record.seq])
@@ -116,7 +121,7 @@ class SessionTurn:
     def catch_up(self) -> tuple[Recorded, ...]:
         """Takes in what others did; where a person wants the work to stop, the turn is over."""
         told = (*self.children.heard(), *self.follow())
-        halt = None if self._over else halt_of(self._desk.doors, self._record)
+        halt = None if self._over else self._wanted or halt_of(self._desk.doors, self._record)
         if halt and self._record.working:
             return (*told, *self._end(halt.why, halt.words))
         return told
@@ -126,15 +131,21 @@ class SessionTurn:
 
         It may be called from any thread.
         """
+        if self._wanted is not None:
+            return self._wanted
         record = self._record
         if not record.halt and self._desk.doors.store.last() == self._quiet:
             return None
         return halt_of(self._desk.doors, self._diary.load(record.session))
 
     def pull(self, end: TurnEnded) -> None:
-        """Has the turn end like this once it is broken off; may be called from any thread."""
-        self._wanted = self._wanted or end
+        """Has the turn and its children end like this; may be called from any thread."""
+        self.cut(end)
         self.children.pull(end)
+
+    def cut(self, end: TurnEnded) -> None:
+        """Has the turn alone end like this, its calls at once; the first who says so decides."""
+        self._wanted = self._wanted or end
 
     @property
     def pulled(self) -> bool:
@@ -168,6 +179,8 @@ class SessionTurn:
         work = self._settling.effects.permission.may(self._record, header, question)
         consent = drained(work, lambda event: heard.extend(self.note(event)))
         yield from (*heard, *self.follow())
+        if self._tooling.ending() == "interrupted":  # that is no answer to what was asked
+            raise Interrupted(BROKEN_OFF)
         return consent.yes
 
     def rest(self) -> Generator[Recorded | Delta, None, bool]:
@@ -209,7 +222,8 @@ class SessionTurn:
         """Ends a turn that the driver could not end itself, such as when a file is unreadable."""
         if not self._record.working or isinstance(error, StoreError):
             return ()
-        return self.note(TurnEnded("failed", error.message))
+        wanted = self._wanted if isinstance(error, Interrupted) else None
+        return self.note(wanted or TurnEnded("failed", error.message))
 
     def around(self) -> Around:
         """Returns what a call has around it now."""
@@ -270,6 +284,10 @@ class SessionTurn:
         match event:
             case PlanLinked():
                 self._plan_is_known = False
+            case TurnEnded():
+                self.at_rest()
+            case SessionRewound():
+                self._seen.clear()  # the model has to look again
             case CallEnded(metadata=metadata):
                 self._called = True
                 self._seen.update(metadata.get("seen", {}))

@@ -18,6 +18,7 @@ from assent.sandbox.running.environment import FOLDERS, Place, environment
 from assent.sandbox.running.pipeline import Command, run
 from assent.sandbox.running.rlimits import capped
 from assent.sandbox.running.seccomp import filter_for, known
+from assent.sandbox.running.tether import watched
 from assent.sandbox.running.tool import find_tool
 from assent.sandbox.running.watch import confined
 from assent.sandbox.view.gitindex import indexes
@@ -85,8 +86,10 @@ class Bubblewrap:
             told = arguments(view, program, folder, place, ends)
             if profile.network:
                 told.remove(ALONE)  # the first; what is run comes far behind
-            argv = (*front, *told)
-            return Command(argv, {}, b"/", msgspec.structs.astuple(ends), report)
+            given = msgspec.structs.astuple(ends)
+            # Killed while it sets itself up, bubblewrap can leave a child that waits for ever.
+            watch = watched(throughout) if profile.writable or profile.opened else None
+            return Command((*front, *told), {}, b"/", given, report, watch)
 
         with stack:
             stack.callback(_remove, made)

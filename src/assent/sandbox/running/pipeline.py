@@ -13,7 +13,7 @@ import msgspec
 
 from assent.core.course import UNKNOWN
 from assent.core.paths import shown
-from assent.core.process import Chunk, Ended, Errors, Limits, Program
+from assent.core.process import STOPPED, Chunk, Ended, Errors, Limits, Program
 from assent.sandbox.running.ending import Running
 from assent.sandbox.running.orphans import adopting
 from assent.sandbox.running.tether import tell
@@ -21,7 +21,7 @@ from assent.sandbox.running.watch import Watch
 
 NOT_STARTED: Final = Ended(126, "start")
 
-_CODES: Final = {"time": 124}
+_CODES: Final = {"time": 124, STOPPED.cut: STOPPED.code}
 _KILLED: Final = 128 + SIGKILL
 _READ: Final = 64 << 10
 _FIRST_LOOK: Final = 0.02  # seconds; a program that runs away does so at once
@@ -54,6 +54,9 @@ def run(
 
     A sandbox ends with the thread that started it: whoever takes the first piece takes them all.
     """
+    if limits.stopped():
+        yield STOPPED
+        return
     with adopting(), ExitStack() as held:
         call = _Call(watch, limits, held)
         try:
@@ -167,6 +170,8 @@ class _Call:
     def _over(self) -> str:
         """Returns the limit that is reached, or an empty string."""
         now = time.monotonic()
+        if self._limits.stopped():
+            return STOPPED.cut
         if now >= self._deadline:
             return "time"
         if now < self._next_look or not self._running:

@@ -32,7 +32,7 @@ def listed(around: Around, folder: bytes) -> Listed:
     drafted = around.overlay.drafted()
     printed = ripgrep(around, (b"--files", b"--null"), folder)
     if printed is None:
-        on_disk = list(islice(_walked(around.overlay, folder), MOST + 1))
+        on_disk = list(islice(walked(around.overlay, folder), MOST + 1))
     else:
         on_disk = [path.removeprefix(b"./") for path in printed.content.split(b"\0")[:-1]]
     own = inside(folder, STATE)
@@ -47,7 +47,8 @@ def listed(around: Around, folder: bytes) -> Listed:
     return Listed(tuple(found[:MOST]), cut or len(found) > MOST)
 
 
-def _walked(overlay: Overlay, folder: bytes) -> Iterator[bytes]:
+def walked(overlay: Overlay, folder: bytes) -> Iterator[bytes]:
+    """Walks through the files below a folder that no rule leaves out, in no order."""
     if overlay.state(folder) != "folder":
         yield folder
         return

@@ -1,6 +1,6 @@
 """The overlay: the person's files as they will be, with the draft on top; it only reads."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from assent.core.errors import AssentError, NotFound, Refused
 from assent.core.motion import Seen, prunable
@@ -35,8 +35,10 @@ class Overlay:
         self._own = (OUTPUT, *readable_own)
         self._drafted: dict[bytes, FileState | None] = {}
         self._origins = origins(operations)  # where a moved file's content still lies
-        for path, _, after in [step for op in operations for step in footprint(op)]:
+        self.has_links = False  # whether the draft touches a symlink, so that paths lead elsewhere
+        for path, before, after in [step for op in operations for step in footprint(op)]:
             self._drafted[path] = after
+            self.has_links |= "link" in (before and before.kind, after and after.kind)
         # Folders that the draft makes, and those that go if it leaves them empty.
         coming = [path for path, after in self._drafted.items() if after]
         self._made = {above for path in coming for above in ancestors(path)}
@@ -67,8 +69,8 @@ class Overlay:
             return "folder"
         if path in self._drafted:
             return self._drafted[path]
-        if any(self._drafted.get(above) for above in ancestors(path)):
-            return None  # a file takes the place of a folder on the way
+        if any(above in self._drafted for above in ancestors(path)):
+            return None  # a file takes, or took, the place of a folder on the way
         self._check_size(path)
         seen = self._files.look((path,))[path]
         if seen == "folder" and path in self._pruned and not self.below(path):
@@ -102,6 +104,13 @@ class Overlay:
             return self._blobs.chunks(state.digest)
         return self._from_disk(self._origins.get(state, path))
 
+    def is_file(self, path: bytes) -> bool:
+        """Tells whether a file or symlink stands there, without reading it."""
+        if path in self._drafted:
+            return self._drafted[path] is not None
+        took = path in self._made or any(above in self._drafted for above in ancestors(path))
+        return not took and self._files.is_file(path)
+
     def on_disk(self, path: bytes) -> Seen:
         """Returns what stands under a name now, before the draft."""
         return self._files.look((path,))[path] if path else "folder"
@@ -113,7 +122,7 @@ class Overlay:
         prefix = folder + b"/" if folder else b""
         found = {
             name: self._is_folder(prefix + name)
-            for name in self._files.names(folder)
+            for name in self._on_disk_in(folder, self._files.names)
             if self._stands(prefix + name)
         }
         for path in (*self._made, *[p for p, after in self._drafted.items() if after]):
@@ -125,7 +134,8 @@ class Overlay:
         """Lists the files and symlinks below a folder; nothing if it is none."""
         if any(self._drafted.get(path) for path in (folder, *ancestors(folder))):
             return []
-        found = {path for path in self._files.below(folder) if self._stands(path)}
+        here = self._on_disk_in(folder, self._files.below)
+        found = {path for path in here if self._stands(path)}
         found.update(p for p, after in self._drafted.items() if after and inside(p, folder))
         return sorted(found)
 
@@ -133,13 +143,27 @@ class Overlay:
         """Returns what the draft makes of each path that it touches; None: it is gone."""
         return dict(self._drafted)
 
+    def target(self, path: bytes) -> bytes | None:
+        """Returns where a symlink points to; None if it is none."""
+        if path in self._drafted:
+            state = self._drafted[path]
+            return self.content(path) if state and state.kind == "link" else None
+        if path in self._made or any(above in self._drafted for above in ancestors(path)):
+            return None
+        return self._files.target(path)
+
     def _stands(self, path: bytes) -> bool:
         """Tells whether a name that is on disk is still there as it is."""
         if path in self._drafted:
             return False  # gone, or listed with the draft
-        if any(self._drafted.get(above) for above in ancestors(path)):
+        if any(above in self._drafted for above in ancestors(path)):
             return False
         return path not in self._pruned or bool(self.below(path))
+
+    def _on_disk_in(self, folder: bytes, listed: Callable[[bytes], list[bytes]]) -> list[bytes]:
+        """Lists what is on disk in a folder; nothing in one where a file or symlink stood."""
+        took = any(path in self._drafted for path in (folder, *ancestors(folder)))
+        return [] if took else listed(folder)
 
     def _is_folder(self, path: bytes) -> bool:
         return path in self._made or not self._files.is_file(path)
@@ -163,7 +187,7 @@ class Overlay:
                 done = parent(done)
                 continue
             path = self._spelled(done, name)
-            target = self._target(path)
+            target = self.target(path)
             if target is None:
                 done = path
                 continue
@@ -209,13 +233,6 @@ class Overlay:
         wanted = name.decode()
         meant = [real for real in names if wanted in (shown(real), one_line(real))]
         return prefix + (meant[0] if len(meant) == 1 else name)
-
-    def _target(self, path: bytes) -> bytes | None:
-        """Returns where a symlink points to; None if it is none."""
-        if path in self._drafted:
-            state = self._drafted[path]
-            return self.content(path) if state and state.kind == "link" else None
-        return None if path in self._made else self._files.target(path)
 
 
 class _Left(Refused):

@@ -1,0 +1,46 @@
+"""A model's server that speaks slowly: 200 pieces of text a second, until nobody listens."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Thread
+
+from bench.talker import HEAD
+
+PACE_S = 1 / 200
+
+
+def _stream(sock: socket.socket) -> None:
+    """Reads one request, and streams words without end."""
+    sock.recv(1 << 20)
+    sock.sendall(HEAD)
+    began, number = time.perf_counter(), 0
+    while True:
+        number += 1
+        text = f"token {number} " if number % 12 else f"token {number}\n\n"
+        choice = {"delta": {"role": "assistant", "content": text}}
+        event = b"data: " + json.dumps({"choices": [choice]}).encode() + b"\n\n"
+        sock.sendall(b"%x\r\n%b\r\n" % (len(event), event))
+        time.sleep(max(0.0, began + number * PACE_S - time.perf_counter()))
+
+
+def _serve(listener: socket.socket) -> None:
+    with suppress(OSError):
+        while True:
+            sock, _ = listener.accept()
+            Thread(target=_answer, args=(sock,), daemon=True).start()
+
+
+def _answer(sock: socket.socket) -> None:
+    with sock, suppress(OSError):
+        _stream(sock)
+
+
+@contextmanager
+def streamer() -> Iterator[int]:
+    """Serves on a port of its own while the block runs."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        Thread(target=_serve, args=(listener,), daemon=True).start()
+        yield listener.getsockname()[1]

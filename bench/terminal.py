@@ -1,0 +1,185 @@
+"""How the terminal UI feels: first paint, keys while a model speaks, long sessions, memory."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import statistics
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.figure import Figure, at_most, within
+from bench.pace import FULL, Action, Scale, best, timed
+from bench.starting import ASSENT, BARE
+from bench.streamer import streamer
+
+from assent.app.engine import open_engine
+from assent.core.message import Text
+from assent.core.model import Stop, Usage
+from assent.core.session_event import PartSaid, StepEnded, StepStarted
+
+ROWS, COLUMNS = 40, 140
+PATIENCE_S = 60.0
+SETTLE_S = 3.0  # after a start, before keys and memory are measured
+STREAM_S = 12.0  # how long memory is watched
+KEYS = "QWZXKJYV"  # letters that nothing else on the screen has
+PROMPT = b"hat should be done?"  # its first letter is under the cursor
+LAST = "The very last part."
+FRAME_S, FLAT = 0.050, 8.0  # seconds, MiB
+
+
+def painting(work: Path, scale: Scale) -> Iterator[Figure]:
+    """Measures the screen in a terminal of its own, against a bare start of Python."""
+    (work / ".git").mkdir()
+    _paint(work)()  # writes the bytecode caches
+    bare, first = best(
+        scale.rounds + 2,
+        lambda: timed(lambda: subprocess.run(BARE, check=True)),
+        _paint(work),
+    )
+    yield Figure("first paint of the terminal UI / bare Python", first, bare, at_most(45))
+    parts = scale.many
+    slug = _long_session(work, parts)
+    opened = min(_opening(work, slug)() for _ in range(2))
+    yield Figure(f"open a session of {parts:,} parts / first paint", opened, first, at_most(2))
+    yield Figure("turn a page of it", _paging(work, slug), None, within(FRAME_S))
+    yield from _streaming(work, scale)
+
+
+def _streaming(work: Path, scale: Scale) -> Iterator[Figure]:
+    """Measures keys and memory while 200 tokens a second come in."""
+    with streamer() as port, _screen(work, port, "--model", "openai/m") as screen:
+        screen.wait_for(PROMPT)
+        screen.type("go\r")
+        screen.wait_for(b"token")
+        screen.watch(SETTLE_S)
+        latencies = [screen.latency(key) for key in KEYS]
+        latency = statistics.median(latencies)
+        yield Figure("key to paint at 200 tokens/s", latency, None, within(FRAME_S))
+        before = screen.memory()
+        screen.watch(STREAM_S * scale.rounds / FULL.rounds)
+        growth = max(0.0, screen.memory() - before)
+        yield Figure("memory while tokens stream", growth, None, within(FLAT), "memory")
+
+
+class Screen:
+    """The program on a terminal, and what it paints."""
+
+    def __init__(self, folder: Path, port: int, *arguments: str) -> None:
+        self._seen = bytearray()
+        self._master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        env = {**os.environ, "TERM": "xterm-256color", "OPENAI_API_KEY": "key"}
+        env |= {"OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
+        self.began = time.perf_counter()
+        self._process = subprocess.Popen(
+            [ASSENT, *arguments],
+            cwd=folder, env=env, stdin=slave, stdout=slave, stderr=slave, start_new_session=True,
+        )  # fmt: skip
+        os.close(slave)
+
+    def type(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def wait_for(self, text: bytes) -> float:
+        """Returns the moment at which a text was painted."""
+        end = time.perf_counter() + PATIENCE_S
+        while text not in self._seen:
+            if time.perf_counter() > end:
+                raise AssertionError(f"{text!r} was never painted: {bytes(self._seen[-2000:])!r}")
+            self._read(0.2)
+        return time.perf_counter()
+
+    def latency(self, key: str) -> float:
+        """Returns how long it takes from a key to its letter on the screen."""
+        self._seen.clear()
+        began = time.perf_counter()
+        self.type(key)
+        return self.wait_for(key.encode()) - began
+
+    def watch(self, seconds: float) -> None:
+        """Reads what is painted for a while."""
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            self._read(0.05)
+        self._seen.clear()
+
+    def memory(self) -> float:
+        """Returns how much memory the program has, in MiB."""
+        lines = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS"))
+
+    def close(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+        while self._process.poll() is None:
+            self._read(0.05)
+        os.close(self._master)
+
+    def _read(self, seconds: float) -> None:
+        if select.select([self._master], [], [], seconds)[0]:
+            try:
+                self._seen += os.read(self._master, 1 << 16)
+            except OSError:  # nobody is there any more
+                time.sleep(seconds)
+
+
+@contextmanager
+def _screen(folder: Path, port: int, *arguments: str) -> Iterator[Screen]:
+    screen = Screen(folder, port, *arguments)
+    try:
+        yield screen
+    finally:
+        screen.close()
+
+
+def _paint(folder: Path) -> Action:
+    """Returns what opens the screen and tells when its prompt was there."""
+
+    def paint() -> float:
+        with _screen(folder, 9) as screen:
+            return screen.wait_for(PROMPT) - screen.began
+
+    return paint
+
+
+def _opening(folder: Path, slug: str) -> Action:
+    """Returns what opens a session and tells when its end was on the screen."""
+
+    def paint() -> float:
+        with _screen(folder, 9, "-r", slug) as screen:
+            return screen.wait_for(LAST.encode()) - screen.began
+
+    return paint
+
+
+def _paging(folder: Path, slug: str) -> float:
+    """Returns how long a page further up takes to be painted, in the middle of many."""
+    with _screen(folder, 9, "-r", slug) as screen:
+        screen.wait_for(LAST.encode())
+        screen.watch(SETTLE_S)
+        times = []
+        for _ in range(8):
+            began = time.perf_counter()
+            screen.type("\x1b[5~")  # page up
+            screen.wait_for(b"part ")
+            times.append(time.perf_counter() - began)
+            screen.watch(0.3)
+    return statistics.median(times)
+
+
+def _long_session(folder: Path, parts: int) -> str:
+    """Makes a session in which a model said very much, and returns its name."""
+    engine, _ = open_engine(str(folder))
+    record = engine.sessions.start("Say very much", "plan")
+    said = [f"Words of part {number}. " * 6 for number in range(parts - 1)]
+    events = [PartSaid(Text(words), 0.1) for words in (*said, LAST)]
+    diary = engine.sessions.diary()
+    diary.append(record, StepStarted(1, "plan", "m", "plan"), *events, StepEnded(Stop.END, Usage()))
+    engine.close()
+    return record.slug

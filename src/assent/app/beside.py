@@ -1,0 +1,43 @@
+"""What a person does beside the sessions of a face: look for a file, and edit one."""
+
+import os
+import shlex
+from collections.abc import Mapping
+from itertools import islice
+
+from assent.app.settings import located, places_here
+from assent.core.errors import UsageError
+from assent.core.paths import STATE, inside, shown
+
+MOST = 50_000  # files that are offered for completion
+USUAL = "vi"
+
+
+def list_files(folder: str) -> list[str]:
+    """Returns the files of the workspace around a folder that no rule leaves out, sorted."""
+    from assent.store.blobs import FileBlobs
+    from assent.tools.looking.listing import walked
+    from assent.tools.looking.overlay import Overlay
+    from assent.workspace.local import LocalFiles
+
+    cwd, root = located(folder)
+    overlay = Overlay(LocalFiles(root, cwd), FileBlobs(places_here().state / "blobs"))
+    found = islice(walked(overlay, b""), MOST)
+    return sorted(shown(path) for path in found if not inside(path, STATE))
+
+
+def edit_file(folder: str, path: str, environment: Mapping[str, str]) -> None:
+    """Opens a file of the workspace in the person's editor, and waits until it is closed."""
+    from assent.sandbox.running.foreground import in_foreground
+
+    chosen = environment.get("VISUAL") or environment.get("EDITOR") or USUAL
+    try:
+        line = shlex.split(chosen)
+    except ValueError:
+        line = []
+    if not line:
+        raise UsageError(f"{chosen!a} names no editor.", "set VISUAL or EDITOR to a program")
+    root = located(folder)[1]
+    code = in_foreground([*line, os.path.join(os.fsdecode(root), path)], environment)
+    if code:
+        raise UsageError(f"{line[0]!a} ended with exit code {code}; nothing was taken in.")

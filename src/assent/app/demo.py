@@ -1,0 +1,70 @@
+"""The demo's place: a scratch folder with a small project, a scripted model, and state of its own.
+
+While it is open, the variables of this process say that state and configuration lie there; so
+nothing of the person's own is read or written by it.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from assent.sandbox.trial.scratch import scratch
+
+GOAL: Final = "Let people order tea in several sizes"
+WELCOME: Final = (
+    "This is the demo: a scratch project, and a model that is a script. Nothing here is yours.",
+    "Press Enter to say what stands in the prompt. Then answer, review, send it back or approve.",
+    "Say anything to get the plan revised; /undo takes a build back; /exit leaves.",
+)
+PROJECT, MODEL = "tea-shop", "demo"  # the name of the folder, and of the model
+FILES: Final = {
+    "README.md": "# A tea shop\n\nA small project to try Assent on. Nothing in it is yours.\n",
+    "shop/menu.py": (
+        '"""What the shop sells, in cents."""\n\n'
+        'PRICES = {"sencha": 300, "oolong": 350, "chamomile": 280}\n'
+        "CUP = 250\n\n\n"
+        "def price(tea: str) -> int:\n    return PRICES[tea]\n"
+    ),
+    "shop/prices_old.txt": "A cup of anything: 2.50\n",
+    "tests/test_menu.py": (
+        "import unittest\n\nfrom shop.menu import price\n\n\n"
+        "class Prices(unittest.TestCase):\n"
+        "    def test_a_cup_has_a_price(self) -> None:\n"
+        '        self.assertEqual(price("sencha"), 300)\n'
+    ),
+}
+_VARIABLES: Final = {"XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "config"}
+
+
+@contextmanager
+def demo_place() -> Iterator[str]:
+    """Makes the place, yields the project's folder, and removes everything in any case."""
+    with scratch() as place:
+        root = place.folder(PROJECT)
+        place.folder(f"{PROJECT}/.opencode/plans")  # whatever lies above, this is the workspace
+        for name, content in FILES.items():
+            place.write(f"{PROJECT}/{name}", content.encode(), 0o644)
+        model = place.write(MODEL, _packaged())
+        place.write("config/assent/config.toml", f'model = "scripted:{model}"\n'.encode())
+        before = {name: os.environ.get(name) for name in _VARIABLES}
+        os.environ |= {name: str(place.folder(at)) for name, at in _VARIABLES.items()}
+        try:
+            yield str(root)
+        finally:
+            _restore(before)
+
+
+def _packaged() -> bytes:
+    """Returns the script that the model of the demo answers from."""
+    path = os.path.join(os.path.dirname(os.path.dirname(__file__)), "demo", "script.json")
+    content: bytes = __spec__.loader.get_data(path)  # type: ignore[union-attr]
+    return content
+
+
+def _restore(before: dict[str, str | None]) -> None:
+    for name, value in before.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

@@ -1,0 +1,52 @@
+"""Looks for whatever a model could be asked with: keys in the environment, servers on this machine.
+
+Keys are told by the names of their variables; no value ever leaves this file."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+from assent.app.models import PROBE_S, open_models, secure
+from assent.app.settings import load_settings, located, places_here
+from assent.core.errors import AssentError, ModelError
+from assent.models.accounts import PROVIDERS, Account, accounts
+from assent.models.listing import names_at
+from assent.models.net.client import HttpClient
+from assent.views.first_start import Findings, Server
+
+
+def findings(folder: str) -> Findings:
+    """Returns what there is here; asks the servers of this machine, each for a moment."""
+    looked_for = tuple(name for each in PROVIDERS if not each.local for name in each.keys)
+    keys = tuple(name for name in looked_for if os.environ.get(name, "").strip())
+    try:
+        settings = load_settings(located(folder)[1], places_here(), lenient=False).settings
+        known = accounts(dict(os.environ), settings.providers)
+        local = [account for account in known.values() if account.local]
+        with ThreadPoolExecutor(max_workers=max(len(local), 1)) as pool:
+            servers = tuple(pool.map(_server, local))
+    except AssentError as error:
+        return Findings(keys, looked_for, (), error.message)
+    return Findings(keys, looked_for, servers, _trouble(folder) if keys or settings.model else "")
+
+
+def _server(account: Account) -> Server:
+    where = account.base.origin + account.base.path
+    client = HttpClient(secure, dict(os.environ), PROBE_S, PROBE_S)
+    try:
+        return Server(account.name, where, len(names_at(account, client)))
+    except ModelError:
+        return Server(account.name, where)
+    finally:
+        client.close()
+
+
+def _trouble(folder: str) -> str:
+    """Returns why no model is chosen, although there seems to be one."""
+    models, _ = open_models(folder)
+    try:
+        models.open()
+    except AssentError as error:
+        return error.message
+    finally:
+        models.close()
+    return ""

@@ -1,0 +1,125 @@
+"""`assent comment …`: words to lines of a plan, which a no takes along."""
+
+import re
+
+import click
+
+from assent.cli.call import Call, examples, takes_call
+from assent.cli.source import text
+from assent.core.comment import Comment, Placed
+from assent.core.errors import UsageError
+from assent.core.meant import meant
+from assent.core.record import PlanRecord
+from assent.views.comments import (
+    comment_lines,
+    comment_row,
+    comment_rows,
+    one_comment_lines,
+    part_lines,
+)
+from assent.views.lines import Line
+
+WHERE = re.compile(r"([^:]+)(?::([0-9]{1,7})(?:-([0-9]{1,7}))?)?")
+HELP = "assent comment add --help"
+SEND = "assent reject"  # takes all comments along
+
+
+@click.group()
+def comment() -> None:
+    """Comment lines of a plan; `assent reject` sends the comments."""
+
+
+@comment.command(
+    epilog=examples(
+        "assent comment add plan:12 'Which database?'\n"
+        "assent comment add plan:12-15 'Do this first'\n"
+        "assent comment add 2:7 'Keep the old name'\n"
+        "assent comment add 3f2a 'Why delete this?'"
+    )
+)
+@click.argument("where", metavar="WHERE")
+@click.argument("words", metavar="WORDS")
+@takes_call
+def add(call: Call, where: str, words: str) -> None:
+    """Tie words to lines. WHERE is plan:LINE, plan:FIRST-LAST, or OP:LINE of an operation's diff.
+
+    OP is an operation's number, or the start of its id; `assent comment lines OP` shows its lines
+    with their numbers. Without lines, the comment is to all of the text, or of the operation. It
+    waits until `assent reject` sends it.
+    """
+    record, comments = call.record(), call.engine.comments
+    anchor = comments.anchor(record, *_where(text(where)))
+    added = comments.add(record, anchor, text(words))
+    _answer(call, added, len(comments.waiting(record)))
+
+
+@comment.command("list", epilog=examples("assent comment list\nassent comment list --json"))
+@takes_call
+def list_comments(call: Call) -> None:
+    """List the comments that wait, each under its lines as they are now."""
+    found = call.engine.comments.placed(call.record())
+    call.output.answer({"comments": comment_rows(found)}, comment_lines(found))
+
+
+@comment.command(epilog=examples("assent comment lines plan\nassent comment lines 2"))
+@click.argument("where", metavar="plan|OP")
+@takes_call
+def lines(call: Call, where: str) -> None:
+    """Show lines with the numbers that a comment names."""
+    part = call.engine.comments.part(call.record(), text(where))
+    row = {"operation": part.operation or None, "about": part.about or None, "lines": part.lines}
+    shown = [*part_lines(part)] or [Line("plain", "It is not shown line by line.")]
+    call.output.answer(row, shown)
+
+
+@comment.command(epilog=examples("assent comment change 2 'Keep both names'"))
+@click.argument("reference", metavar="COMMENT")
+@click.argument("words", metavar="WORDS")
+@takes_call
+def change(call: Call, reference: str, words: str) -> None:
+    """Give a comment that waits other words. COMMENT is its number, or its id."""
+    record = call.record()
+    number = _number(call, record, reference)
+    _answer(call, call.engine.comments.change(record, text(reference), text(words)), number)
+
+
+@comment.command(epilog=examples("assent comment remove 2\nassent comment remove 01k9zq3v7m"))
+@click.argument("reference", metavar="COMMENT")
+@takes_call
+def remove(call: Call, reference: str) -> None:
+    """Take a comment back that waits. COMMENT is its number, or its id."""
+    record = call.record()
+    number = _number(call, record, reference)
+    gone = call.engine.comments.remove(record, text(reference))
+    left = len(call.engine.comments.waiting(record))
+    rest = "1 comment waits." if left == 1 else f"{left} comments wait."
+    call.output.answer(_row(gone, number), [Line("plain", f"Taken back. {rest}")])
+
+
+def _where(where: str) -> tuple[str, int, int]:
+    """Reads where a comment belongs: a part, and lines of it; 0 and 0 is all of it."""
+    found = WHERE.fullmatch(where)
+    if found is None or (found[2] and not int(found[2])):
+        raise UsageError(f"{where!a} names no lines. Nothing was noted.", HELP)
+    first = int(found[2] or 0)
+    last = int(found[3] or first)
+    if last < first:
+        raise UsageError(f"{where!a} ends before it begins. Nothing was noted.", HELP)
+    return found[1], first, last
+
+
+def _number(call: Call, record: PlanRecord, reference: str) -> int:
+    """Returns under which number a list shows a comment; 0 if it is not there."""
+    ids = [one.id for one in call.engine.comments.waiting(record)]
+    found = meant(ids, text(reference))
+    return found[0] + 1 if found else 0
+
+
+def _row(comment: Comment, number: int) -> dict[str, object]:
+    return comment_row(number, Placed(comment, comment.anchor, "here"))
+
+
+def _answer(call: Call, comment: Comment, number: int) -> None:
+    placed = Placed(comment, comment.anchor, "here")
+    lines = [*one_comment_lines(number, placed), Line("plain", f"Next: {SEND}")]
+    call.output.answer(_row(comment, number), lines)

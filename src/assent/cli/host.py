@@ -1,0 +1,168 @@
+"""The host of the terminal UI: opens engine and models for it, and knows the machine."""
+
+import os
+from collections.abc import Sequence
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from assent.core.errors import AssentError, UsageError
+from assent.tui.host import Host, Start, Told
+from assent.views.first_start import Findings
+from assent.views.lines import Line
+
+if TYPE_CHECKING:
+    from assent.app.session import Work
+    from assent.config.settings import Settings
+    from assent.core.agent import Agent
+    from assent.core.template import SlashCommand
+    from assent.engine.engine import Engine
+    from assent.engine.session.tooling import Tooling
+    from assent.ports import Asker, Process
+
+NO_INPUT = "--no-input"
+
+
+class LocalHost:
+    """Implements tui.Host for the workspace around a folder of this machine."""
+
+    def __init__(self, folder: str = "") -> None:
+        self._folder = folder
+        self._turn = Lock()
+        self._engine: Engine | None = None
+        self._works: list[Work] = []
+        self._warnings: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> str:
+        return os.path.realpath(self._folder or ".")
+
+    @cached_property
+    def environment(self) -> dict[str, str]:
+        return dict(os.environ)
+
+    @cached_property
+    def _settings(self) -> "Settings":
+        from assent.app.settings import load_settings, located, places_here
+
+        return load_settings(located(self._folder)[1], places_here(), lenient=True).settings
+
+    def engine(self) -> "Engine":
+        with self._turn:
+            if self._engine is None:
+                from assent.app.engine import open_engine
+
+                self._engine, warnings = open_engine(self._folder, lenient=True)
+                for words in warnings:
+                    self._engine.warn(words)
+            return self._engine
+
+    def defaults(self) -> Start:
+        from assent.app.models import default_model
+
+        return Start(mode=self._settings.mode, model=default_model(self._folder))
+
+    def work(self, asker: "Asker", model: str, agent: str) -> "Work":
+        from assent.app.session import Wanted, open_work
+
+        work = open_work(self._folder, asker, Wanted(model, agent), self.engine())
+        for words in work.warnings:
+            if words not in work.engine.warnings:
+                work.engine.warn(words)
+        self._works.append(work)
+        return work
+
+    def process(self) -> "Process":
+        from assent.app.shell import open_process
+
+        return open_process(self._folder)
+
+    def models(self) -> tuple[list[dict[str, object]], list[str]]:
+        import msgspec
+
+        from assent.app.models import open_models
+
+        opened, warnings = open_models(self._folder)
+        found, troubles = opened.found()
+        opened.close()
+        return [msgspec.to_builtins(row) for row in found], [*warnings, *troubles]
+
+    def agents(self) -> "list[Agent]":
+        from assent.app.people import agents_here
+
+        return agents_here(self._folder)
+
+    def own_commands(self) -> "list[SlashCommand]":
+        from assent.app.commands import load_custom
+
+        commands, _ = load_custom(self._folder)
+        return [commands[name] for name in sorted(commands)]
+
+    def written(self, command: "SlashCommand", arguments: str, tooling: "Tooling") -> str:
+        from assent.app.commands import written
+
+        return written(command, arguments, self._folder, tooling)
+
+    def findings(self) -> Findings:
+        from assent.app.findings import findings
+
+        return findings(self._folder)
+
+    def command(self, arguments: Sequence[str]) -> Told:
+        from assent.cli.output import TAKEN, Output
+        from assent.cli.table import COMMANDS
+
+        if not arguments or arguments[0] not in COMMANDS:
+            raise UsageError(f"There is no command {' '.join(arguments)!a}.", "/help")
+        lines: list[Line] = []
+        before = TAKEN.set(lines)
+        try:
+            code = self._ran(arguments)
+        except AssentError as error:
+            code = Output(as_json=False).fail(error)
+        finally:
+            TAKEN.reset(before)
+        return Told(code, tuple(lines))
+
+    def _ran(self, arguments: Sequence[str]) -> int:
+        """Runs a command that gets no terminal: what it would ask is a no."""
+        from assent.cli.root import command
+
+        here = ("-C", self._folder) if self._folder else ()
+        end = list(arguments).index("--") if "--" in arguments else len(arguments)
+        return command([*here, *arguments[:end], NO_INPUT, *arguments[end:]])
+
+    def files(self) -> list[str]:
+        from assent.app.beside import list_files
+
+        return list_files(self._folder)
+
+    def edit(self, path: str) -> None:
+        from assent.app.beside import edit_file
+
+        edit_file(self._folder, path, self.environment)
+
+    def signal(self, words: str) -> str:
+        """Returns a notification where it is wanted and the terminal shows it, or a bell."""
+        from assent.views.notice import signal
+
+        return signal(self._settings.notify.way, words, self.environment)
+
+    @property
+    def notify_after(self) -> float:
+        return self._settings.notify.after_s
+
+    def demo(self) -> Host:
+        from assent.cli.demo import DemoHost
+
+        return DemoHost()
+
+    def close(self) -> None:
+        for work in self._works:
+            work.end()
+            work.models.close()
+        self._works = []
+        with self._turn:
+            if self._engine is not None:
+                self._engine.close()
+                self._engine = None

@@ -1,0 +1,35 @@
+"""Ringing: a turn that rings, or shows a notification, when it waits for the person."""
+
+import os
+import sys
+
+from assent.cli.forms import Shown
+from assent.core.event import Recorded
+from assent.core.model import Delta
+from assent.core.session import SessionRecord
+from assent.views.notice import Notices, Way, signal
+from assent.views.talk import Ending
+
+
+class Ringing:
+    """Implements Shown around another form; only where stderr is a terminal."""
+
+    def __init__(self, inner: Shown, way: Way, after_s: float) -> None:
+        self._inner = inner
+        self._way = way
+        self._after_s = after_s
+        self._notices = Notices("", after_s)
+
+    def begin(self, record: SessionRecord, *, fresh: bool) -> None:
+        self._notices = Notices(record.session, self._after_s)
+        self._inner.begin(record, fresh=fresh)
+
+    def hear(self, heard: Recorded | Delta) -> None:
+        self._inner.hear(heard)
+        words = self._notices.take(heard) if isinstance(heard, Recorded) else None
+        if words and sys.stderr.isatty():
+            sys.stderr.write(signal(self._way, words, os.environ))
+            sys.stderr.flush()
+
+    def end(self, ending: Ending) -> None:
+        self._inner.end(ending)

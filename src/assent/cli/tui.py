@@ -1,0 +1,86 @@
+"""`assent` on a terminal: opens the screen, and puts everything back when it ends."""
+
+import gc
+import os
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING, Final
+
+from assent.cli.goal import Goal
+from assent.core.errors import AssentError, UsageError
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+    from assent.tui.host import Host, Start
+
+FAILED: Final = "The screen failed. Your session is kept, and nothing else is affected."
+STDIN, STDOUT = 0, 1
+USUAL: Final = (5000, 20, 50)  # a screen lives long, and may not stop to look for garbage often
+
+
+def wants_screen(goal: Goal) -> bool:
+    """Tells whether a line without words asks for the screen, and there is a terminal for it."""
+    plain = Goal(
+        folder=goal.folder, plan=goal.plan, going_on=goal.going_on, resume=goal.resume,
+        model=goal.model, agent=goal.agent, mode=goal.mode,
+    )  # fmt: skip
+    return goal == plain and is_screen()
+
+
+def is_screen() -> bool:
+    """Tells whether stdin and stdout are a terminal that can be painted."""
+    return os.isatty(STDIN) and os.isatty(STDOUT) and os.environ.get("TERM", "dumb") != "dumb"
+
+
+def screen(goal: Goal) -> int:
+    """Opens the screen for a folder, and returns the exit code once it is closed."""
+    from assent.cli.host import LocalHost
+    from assent.tui.host import Start
+
+    if goal.folder and not os.path.isdir(goal.folder):
+        raise UsageError(f"{goal.folder} is no folder.")
+    start = Start(
+        mode=goal.mode, model=goal.model, agent=goal.agent, plan=goal.plan,
+        resume=goal.resume, going_on=goal.going_on,
+    )  # fmt: skip
+    host = LocalHost(goal.folder)
+    app = _shown(host, start)
+    while app.wants_demo and not app.mailbox.mishaps:
+        show_demo(host)
+        app = _shown(host, Start(resume=app.slug))
+    code = _farewell(app.slug, app.mailbox.mishaps, failed=bool(app.return_code))
+    return app.return_value or code
+
+
+def show_demo(host: "Host") -> int:
+    """Opens the screen on the demo's place, which is gone when the screen is closed."""
+    from assent.app.demo import GOAL, WELCOME
+    from assent.tui.host import Start
+
+    with closing(host.demo()) as place:
+        app = _shown(place, Start(draft=GOAL, told=WELCOME))
+    return _farewell("", app.mailbox.mishaps, failed=bool(app.return_code))
+
+
+def _shown(host: "Host", start: "Start") -> "TerminalApp":
+    """Shows the screen until the person leaves it."""
+    from assent.tui.app import TerminalApp
+
+    app = TerminalApp(host, start)
+    gc.set_threshold(*USUAL)
+    try:
+        app.run()
+    finally:
+        app.leave()
+    return app
+
+
+def _farewell(slug: str, mishaps: list[str], *, failed: bool) -> int:
+    """Tells, on the terminal as it was before, how to go on and what went wrong."""
+    for mishap in mishaps:
+        sys.stderr.write(mishap)
+    if failed:
+        raise AssentError(FAILED, f"assent -r {slug}" if slug else "assent")
+    if slug:
+        print(f"Go on with: assent -r {slug}")
+    return 1 if mishaps else 0

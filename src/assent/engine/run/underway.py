@@ -1,0 +1,36 @@
+"""Under way: whether this process carries a run out, and whether somebody wants that to stop."""
+
+from threading import Lock
+from types import TracebackType
+
+
+class UnderWay:
+    """The run that this process is at; the workspace's lock lets there be one at a time."""
+
+    def __init__(self) -> None:
+        self._alone = Lock()
+        self._runs = 0
+        self._stopped = False
+
+    def __enter__(self) -> None:
+        with self._alone:
+            self._runs += 1
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._alone:
+            self._runs -= 1
+            self._stopped = self._stopped and bool(self._runs)
+
+    def stop(self) -> bool:
+        """Wants the run to stop, from any thread; tells whether there is one."""
+        with self._alone:
+            self._stopped = bool(self._runs)
+            return self._stopped
+
+    def is_to_stop(self) -> bool:
+        return self._stopped

@@ -1,0 +1,118 @@
+"""Stopping: has what a turn's calls started end at once, when somebody wants the turn to end."""
+
+from collections.abc import Callable, Iterator, Sequence
+from threading import Thread
+from typing import TypeVar
+
+import msgspec
+
+from assent.core.errors import Interrupted
+from assent.core.process import Chunk, Ended, Errand, Limits, Program, Standing
+from assent.core.tool import Posture
+from assent.engine.session.tooling import Tooling
+from assent.ports import Process, Shell
+
+R = TypeVar("R")
+
+LOOK_S = 0.05  # between two looks, while somebody waits for what cannot be ended itself
+LEFT = "The person interrupted the call. Whether it did anything is not known."
+
+
+def stoppable(tooling: Tooling, ending: Callable[[], str]) -> Tooling:
+    """Returns the tooling of a turn; `ending` says why it is to end, from any thread, if it is."""
+
+    def wanted() -> bool:
+        return bool(ending())
+
+    def fenced(posture: Posture) -> tuple[Process, Shell] | None:
+        found = tooling.fenced(posture)
+        return found and (StoppableProcess(found[0], wanted), StoppableShell(found[1], wanted))
+
+    return msgspec.structs.replace(
+        tooling,
+        process=StoppableProcess(tooling.process, wanted),
+        shell=StoppableShell(tooling.shell, wanted),
+        fenced=fenced,
+        ending=lambda: ending() or tooling.ending(),
+    )
+
+
+def attended(ending: Callable[[], str], work: Callable[[], R]) -> R:
+    """Returns what a piece of work comes to; if it takes too long for the person, it is left.
+
+    For what waits for somebody else's answer, which nothing here can end.
+    """
+    results: list[R] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = Thread(target=run, name="attended", daemon=True)  # nobody waits for it in the end
+    thread.start()
+    while thread.is_alive():
+        thread.join(LOOK_S)
+        if thread.is_alive() and ending():
+            raise Interrupted(LEFT)
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+class StoppableProcess:
+    """Implements ports.Process: every program ends as soon as somebody says so."""
+
+    def __init__(self, process: Process, stopped: Callable[[], bool]) -> None:
+        self._process = process
+        self._stopped = stopped
+
+    def standing(self) -> Standing:
+        return self._process.standing()
+
+    def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
+        return self._process.program(names, own=own)
+
+    def visible(self, path: bytes) -> bool:
+        return self._process.visible(path)
+
+    def hidden_below(self, folder: bytes) -> bytes | None:
+        return self._process.hidden_below(folder)
+
+    def entries(self, folder: bytes) -> dict[bytes, bool]:
+        return self._process.entries(folder)
+
+    def outlived(self) -> str:
+        return self._process.outlived()
+
+    def run(
+        self, pipeline: Sequence[Program], folder: bytes, limits: Limits
+    ) -> Iterator[Chunk | Ended]:
+        return self._process.run(pipeline, folder, ended_by(limits, self._stopped))
+
+    def perform(
+        self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
+    ) -> Iterator[Chunk | Ended]:
+        limits = ended_by(limits, self._stopped)
+        return self._process.perform(errand, folder, limits, confined=confined)
+
+
+class StoppableShell:
+    """Implements ports.Shell: every program ends as soon as somebody says so."""
+
+    def __init__(self, shell: Shell, stopped: Callable[[], bool]) -> None:
+        self._shell = shell
+        self._stopped = stopped
+
+    def run(
+        self, text: str, folder: bytes, limits: Limits | None = None
+    ) -> Iterator[Chunk | Ended]:
+        return self._shell.run(text, folder, ended_by(limits or Limits(), self._stopped))
+
+
+def ended_by(limits: Limits, stopped: Callable[[], bool]) -> Limits:
+    """Returns limits by which a program also ends once somebody says so."""
+    before = limits.stopped
+    return msgspec.structs.replace(limits, stopped=lambda: stopped() or before())

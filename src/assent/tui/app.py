@@ -1,0 +1,329 @@
+"""The screen: conversation, side area, prompt and status line; everything else opens over it."""
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from assent.core.errors import AssentError
+from assent.core.record import PlanRecord
+from assent.core.session import SessionRecord
+from assent.tui import habits
+from assent.tui.completion import Choice
+from assent.tui.conversation import opened, session_events
+from assent.tui.errands import Errands
+from assent.tui.frame import Frame
+from assent.tui.host import Host, Start
+from assent.tui.lookout import Lookout, Stood
+from assent.tui.mailbox import Mailbox
+from assent.tui.postman import Postman
+from assent.tui.prompt import Prompt
+from assent.tui.running import Running
+from assent.tui.shelling import Shelling
+from assent.tui.sitting import Sitting
+from assent.tui.standing import Standing, read_standing
+from assent.tui.status import StatusLine
+from assent.tui.theme import THEMES
+from assent.tui.themes import TEXTUAL, fitting, register_themes
+from assent.views.lines import Line
+from assent.views.visible import visible_line
+
+if TYPE_CHECKING:
+    from assent.engine.engine import Engine
+
+LEAVE_S: Final = 3.0  # for a turn that was told to end
+TICK_S: Final = 0.5
+
+
+class TerminalApp(Frame):
+    """What everybody else on the screen may rely on: the methods without an underscore."""
+
+    def __init__(self, host: Host, start: Start | None = None) -> None:
+        super().__init__(host)
+        self.beginning = start or Start()
+        self.postman = Postman(self)
+        self.mailbox = Mailbox(self.postman.wake)
+        self.sitting = Sitting(host, self.mailbox, self.beginning)
+        self.sitting.seen = self._seen
+        self.running = Running(host, self.mailbox)
+        self.shelling = Shelling(host, self.sitting, self.mailbox)
+        self.errands = Errands(self.mailbox)
+        self.lookout = Lookout(self)
+        self.standing = Standing(mode=self.beginning.mode or "plan", model=self.beginning.model)
+        self.theme_name = fitting(self.beginning.theme, host.environment)
+        self.own_commands: tuple[Choice, ...] = ()  # of the person, besides ours
+        self.wants_demo = False  # whether the demo comes after this screen
+        self._held_back: list[Line | str] = []  # to be told once a session is on the screen
+        self.ready = False  # whether what the person wanted to go on with is on the screen
+        self.pressed: dict[str, float] = {}  # when a key was pressed that means more if repeated
+        self._busy_since = 0.0
+
+    @property
+    def engine(self) -> "Engine":
+        return self.host.engine()
+
+    @property
+    def at_work(self) -> bool:
+        return self.sitting.at_work or self.running.at_work or self.shelling.at_work
+
+    @property
+    def slug(self) -> str:
+        """The name of the session that is shown; nothing before there is one."""
+        return self.sitting.record.slug if self.sitting.record else ""
+
+    @property
+    def quiet(self) -> bool:
+        """Whether everything that was reported is on the screen."""
+        idle = self.mailbox.is_empty and not self.errands.words
+        return self.ready and idle and not self.lookout.looking
+
+    def on_mount(self) -> None:
+        self.postman.home = home = asyncio.get_running_loop()
+        if not self.is_headless:
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                home.add_signal_handler(number, self.exit, 128 + number)
+        register_themes(self)
+        self.set_theme(self.theme_name)
+        self.prompt.focus_text()
+        self.set_interval(TICK_S, self.draw_activity)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        """Opens everything that the first paint does not wait for."""
+        from assent.tui import commands
+
+        commands.learn(self)
+        self.mailbox.work(lambda: self.sitting.begin(self.beginning))
+
+    # What everybody may ask for.
+
+    def say(self, words: str) -> None:
+        """Says something to the model, as if it was typed at the prompt."""
+        with self.failing():
+            self.sitting.say(words)
+            self.prompt.recall.add(words)
+            self.draw_status()
+
+    def run_slash(self, text: str) -> None:
+        """Runs a command such as `/mode ask`."""
+        from assent.tui.commands import run
+
+        with self.failing():
+            run(self, text)
+
+    def run_shell(self, line: str) -> None:
+        """Runs a command line of the person's own."""
+        with self.failing():
+            self.shelling.run(line)
+            self.tell(Line("said", f"! {visible_line(line)}"))
+
+    def tell(self, *told: Line | str) -> None:
+        """Puts a note into the conversation."""
+        lines = [one if isinstance(one, Line) else Line("plain", visible_line(one)) for one in told]
+        self.conversation.tell(lines)
+
+    def fail(self, error: AssentError) -> None:
+        """Says what could not be done, and what to do next."""
+        from assent.core.masking import masked
+
+        self.tell(Line("risk", visible_line(masked(error.message))))
+        if error.next:
+            self.tell(Line("dim", f"next: {visible_line(masked(error.next))}"))
+
+    @contextmanager
+    def failing(self) -> Iterator[None]:
+        """Has what goes wrong inside told on the screen."""
+        try:
+            yield
+        except AssentError as error:
+            self.fail(error)
+
+    def review_plan(self, plan_id: str = "") -> None:
+        """Opens the approval panel for a plan, else for the session's own."""
+        from assent.tui.panels.approval import ApprovalPanel
+
+        self.open_panel(ApprovalPanel(plan_id or self.sitting.plan_id))
+
+    def build_plan(self, plan_id: str, *, prose: bool = False) -> None:
+        """Has a plan that is approved built: by the executor, or by a model."""
+        with self.failing():
+            if prose:
+                self.sitting.build(plan_id)
+            else:
+                self.running.build(plan_id)
+                self.show_run()
+            self.draw_status()
+
+    def show_run(self) -> None:
+        """Opens the view of the run that is at work, or of the last one."""
+        from assent.tui.panels.run import RunPanel
+
+        if not self.is_open(RunPanel):
+            self.open_panel(RunPanel())
+
+    def ask_next(self) -> None:
+        """Opens the panel of the question that waits longest."""
+        from assent.tui.panels.question import QuestionPanel
+
+        if not self.is_open(QuestionPanel):
+            self.open_panel(QuestionPanel())
+
+    def open_session(self, record: SessionRecord | None) -> None:
+        """Shows another session, or an empty one that begins with what is said next."""
+        with self.failing():
+            self.sitting.switch(record)
+            self.conversation.empty()
+            if record is not None:
+                self.load(record)
+            self.refresh_standing()
+
+    def plan_chosen(self, plan: PlanRecord, session: SessionRecord | None) -> None:
+        """Works with another plan from now on; the model is told of it with the next words."""
+        told = f"Plan {plan.name} is chosen. The model is told of it with what you say next."
+        if self.sitting.record is None and session is not None:
+            self.open_session(session)
+            self.after_load(told)
+        else:
+            self.tell(told)
+        self.sitting.chosen_plan = plan.plan_id
+        self.refresh_standing()
+
+    def after_load(self, *told: Line | str) -> None:
+        """Puts a note into the conversation once the session that is being read is there."""
+        self._held_back += told
+        if self.ready:
+            self.tell_held_back()
+
+    def tell_held_back(self) -> None:
+        """Tells what waited for a session to be on the screen."""
+        told, self._held_back = self._held_back, []
+        if told:
+            self.tell(*told)
+
+    def load(self, record: SessionRecord) -> None:
+        """Reads and folds a session, in a thread; it is shown when that is done."""
+        self.ready = False
+
+        def act() -> None:
+            self.mailbox.post(opened(record.session, session_events(self.engine, record)))
+
+        self.mailbox.work(act)
+
+    def set_mode(self, name: str) -> None:
+        """Changes the mode because the person says so."""
+        seq = self.conversation.feed.seq
+
+        def act() -> None:
+            self.sitting.set_mode(name)
+            self.mailbox.post(Stood(read_standing(self.sitting, seq)))
+
+        self.mailbox.work(act)
+
+    def set_theme(self, name: str) -> None:
+        """Changes what everything looks like: dark, light or plain."""
+        self.theme_name = name if name in THEMES else THEMES[0]
+        self.theme = TEXTUAL[self.theme_name]
+        self.draw_status()
+
+    def notice(self, words: str, took_s: float = 0.0) -> None:
+        """Gets the person's attention, unless they look here and it took only a moment."""
+        if self.app_focus and took_s < self.host.notify_after:
+            return
+        self.ring(words)
+
+    def ring(self, words: str) -> None:
+        """Has the terminal ring, or show a notification, as the settings say."""
+        if self._driver is not None:
+            self._driver.write(self.host.signal(words))
+
+    def refresh_standing(self) -> None:
+        """Reads anew where session, plan and questions are, and shows it."""
+        self.lookout.look()
+
+    def stand(self, standing: Standing) -> None:
+        """Shows where things stand."""
+        self.standing = standing
+        if standing.news and standing.news[0].stream.endswith(self.conversation.feed.session):
+            self.conversation.hear(standing.news)
+        self.draw_status()
+        self.draw_side()
+
+    def draw_status(self) -> None:
+        """Draws the status line."""
+        if not self.is_there:
+            return
+        line = self.screen_stack[0].query_one("#status", StatusLine)
+        line.tell(self.standing, working=self.at_work, theme=self.theme_name)
+        self.draw_activity()
+
+    def draw_activity(self) -> None:
+        """Says what is at work, and for how long."""
+        if not self.is_there:
+            return
+        if self.at_work or self.errands.words:
+            self._busy_since = self._busy_since or monotonic()
+            self.activity(habits.activity(self, monotonic() - self._busy_since))
+        elif self._busy_since:
+            self._busy_since = 0.0
+            self.activity("")
+
+    def draw_side(self) -> None:
+        """Has the side area read and show its parts, if it is in sight."""
+        if self.screen_stack[0].has_class("side") and self.ready:
+            habits.draw_side(self)
+
+    def leave(self) -> None:
+        """Lets go of everything, after the screen is gone; a turn is ended in good order.
+
+        One that waits for an answer is left as it is: whoever opens the session next is asked.
+        """
+        self.shelling.interrupt()
+        if not self.standing.waiting and self.sitting.interrupt():
+            self.sitting.join(LEAVE_S)
+        if not self.at_work:
+            self.host.close()
+
+    def _seen(self, session: str) -> int:
+        feed = self.conversation.feed
+        return feed.seq if feed.session == session else 0
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Keeps what nobody expected for whoever opened the screen, and closes it."""
+        self.mailbox.mishap(error)
+        super()._handle_exception(error)
+
+    # Keys.
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Has keys of the screen mean nothing while a panel is open, but for leaving."""
+        of_screen = action == "do" and parameters != (habits.LEAVING,)
+        return not (of_screen and len(self.screen_stack) > 1)
+
+    def action_do(self, habit: str) -> None:
+        """Does what a key of the table stands for."""
+        with self.failing():
+            habits.HABITS[habit](self)
+
+    def action_toggle_side(self) -> None:
+        """Shows or hides the side area; where there is no room for both, over the rest."""
+        screen = self.screen_stack[0]
+        self.side_wanted = not screen.has_class("side")
+        screen.set_class(self.side_wanted, "side")
+        self.draw_side()
+        self.call_after_refresh(habits.focus_what_is_seen, self)
+
+    # What the prompt says.
+
+    def on_prompt_said(self, event: Prompt.Said) -> None:
+        self.say(event.words)
+
+    def on_prompt_slash(self, event: Prompt.Slash) -> None:
+        self.run_slash(event.text)
+
+    def on_prompt_shell(self, event: Prompt.Shell) -> None:
+        self.run_shell(event.line)
+
+    def on_prompt_help(self) -> None:
+        self.run_slash("/help")

@@ -1,0 +1,39 @@
+"""The asker of this face: a question is on record, and a panel answers it by the engine's verb."""
+
+from collections.abc import Callable, Sequence
+from threading import Event
+from typing import Final
+
+from assent.core.session_event import Question
+from assent.tui.letters import Asked
+from assent.tui.mailbox import Mailbox
+
+LOOK_S: Final = 0.1
+
+
+class PanelAsker:
+    """Implements ports.Asker: waits until somebody answers, here or elsewhere.
+
+    It never answers itself. When the screen ends while a question is open, nobody returns from
+    here: the question stays on record, and whoever opens the session next is asked again.
+    """
+
+    later = False
+    present = True
+
+    def __init__(self, mailbox: Mailbox) -> None:
+        self._mailbox = mailbox
+        self._look = Event()
+
+    def ask(
+        self, questions: Sequence[Question], answered: Callable[[], str]
+    ) -> tuple[tuple[str, ...], ...] | None:
+        self._mailbox.post(Asked())
+        while not answered():
+            self._look.wait(LOOK_S)
+            self._look.clear()
+        return None
+
+    def look(self) -> None:
+        """Has whoever waits look at once, because something was answered here."""
+        self._look.set()

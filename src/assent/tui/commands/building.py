@@ -1,0 +1,66 @@
+"""Commands about runs: building what was approved, taking it back, and going on after a halt."""
+
+from typing import TYPE_CHECKING
+
+from assent.core.errors import IllegalStep
+from assent.core.record import PlanRecord
+
+if TYPE_CHECKING:
+    from assent.engine.engine import Engine
+    from assent.tui.app import TerminalApp
+
+
+def build(app: "TerminalApp", rest: str) -> None:
+    """Builds a plan that is approved: by the executor, or by a model if it is prose."""
+    engine, reference = app.engine, rest or app.sitting.plan_id
+
+    def begin(found: tuple[PlanRecord, bool]) -> None:
+        app.build_plan(found[0].plan_id, prose=found[1])
+
+    app.errands.run("Looking for the plan", lambda: _buildable(engine, reference), begin)
+
+
+def undo(app: "TerminalApp", rest: str) -> None:
+    """Opens the preview of what takes a run back."""
+    from assent.tui.panels.undo import UndoPanel
+
+    app.open_panel(UndoPanel(rest))
+
+
+def redo(app: "TerminalApp", rest: str) -> None:
+    """Opens the preview of what takes an undo back."""
+    from assent.tui.panels.undo import UndoPanel
+
+    app.open_panel(UndoPanel(rest, again=True))
+
+
+def run(app: "TerminalApp", rest: str) -> None:
+    """Opens the view of the run that is at work, or of the last one."""
+    app.show_run()
+
+
+def runs(app: "TerminalApp", rest: str) -> None:
+    """Opens the list of what was run here."""
+    from assent.tui.panels.runs import RunsPanel
+
+    app.open_panel(RunsPanel(), lambda name: undo(app, name) if name else None)
+
+
+def recover(app: "TerminalApp", rest: str) -> None:
+    """Opens the view of an interrupted run, or says that there is none."""
+    engine = app.engine
+
+    def found(unfinished: object) -> None:
+        if unfinished is None:
+            app.tell("No run is unfinished.")
+        else:
+            app.show_run()
+
+    app.errands.run("Looking for the run", engine.runs.unfinished, found)
+
+
+def _buildable(engine: "Engine", reference: str) -> tuple[PlanRecord, bool]:
+    record = engine.plans.find(reference)
+    if not engine.consents.is_approved(record) and not record.building:
+        raise IllegalStep(f"Plan {record.name} is not approved; nothing was built.", "/review")
+    return record, engine.runs.is_prose(record)

@@ -1,0 +1,97 @@
+"""Commands that choose: the mode, the model, the agent, and what the screen looks like."""
+
+from typing import TYPE_CHECKING, Final
+
+from assent.core.errors import UsageError
+from assent.core.mode import MODES
+from assent.tui.theme import THEMES
+from assent.views.lines import BLANK, Line
+from assent.views.visible import visible_line
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+PLAN: Final = {"": "plan", "on": "plan", "off": "ask"}
+YOLO: Final = "yolo"
+MEANS: Final = (
+    Line("risk", "In yolo mode nobody asks you: the model edits files and runs commands at once."),
+    Line("plain", "Denials of your rules still hold, and what is on record can be undone."),
+    Line(
+        "plain", "A command can do more than Assent records: outside this folder, on the network."
+    ),
+    BLANK,
+    Line("plain", "Shift+Tab goes back to plan mode at any time."),
+)
+
+
+def plan(app: "TerminalApp", rest: str) -> None:
+    """Turns plan mode on, or off."""
+    if rest not in PLAN:
+        raise UsageError(f"/plan is on or off, not {rest!a}.", "/plan off")
+    app.set_mode(PLAN[rest])
+
+
+def mode(app: "TerminalApp", rest: str) -> None:
+    """Changes the mode; what lets everything happen unasked is confirmed first."""
+    if not rest:
+        own = [name for name in app.engine.sessions.modes if name not in MODES]
+        known = ", ".join([*MODES, *map(visible_line, own)])
+        raise UsageError(f"Which mode? There are: {known}.", "/mode plan")
+    if app.sitting.base(rest) == YOLO and app.standing.base != YOLO:
+        from assent.tui.panels.confirm import ConfirmPanel
+
+        panel = ConfirmPanel(f"Mode {visible_line(rest)}?", MEANS, f"go on in {YOLO} mode")
+        app.open_panel(panel, lambda yes: app.set_mode(rest) if yes else None)
+        return
+    app.set_mode(rest)
+
+
+def model(app: "TerminalApp", rest: str) -> None:
+    """Chooses the model of this sitting; it is opened at once, so that a wrong name shows."""
+    if not rest:
+        from assent.tui.panels.model_list import ModelList
+
+        app.open_panel(ModelList(), lambda name: model(app, name) if name else None)
+        return
+
+    def chosen(_: object) -> None:
+        app.tell(f"From now on {rest} is asked.")
+        app.refresh_standing()
+
+    app.errands.run("Opening the model", lambda: app.sitting.choose(rest), chosen)
+
+
+def agent(app: "TerminalApp", rest: str) -> None:
+    """Chooses the agent of this sitting."""
+    if not rest:
+        from assent.tui.panels.model_list import AgentList
+
+        app.open_panel(AgentList(), lambda name: agent(app, name) if name else None)
+        return
+
+    def check() -> None:
+        names = [each.name for each in app.host.agents() if each.kind != "subagent"]
+        if rest not in names:
+            known = ", ".join(map(visible_line, names))
+            raise UsageError(f"There is no agent {rest!a}. There are: {known}.", "/agent")
+        app.sitting.agent = rest
+
+    def chosen(_: object) -> None:
+        app.tell(f"From now on the agent is {rest}.")
+        app.refresh_standing()
+
+    app.errands.run("Looking for the agent", check, chosen)
+
+
+def theme(app: "TerminalApp", rest: str) -> None:
+    """Changes what the screen looks like."""
+    if not rest:
+        from assent.tui.panels.theme_list import ThemeList
+
+        app.open_panel(
+            ThemeList(app.theme_name), lambda name: app.set_theme(name) if name else None
+        )
+        return
+    if rest not in THEMES:
+        raise UsageError(f"There is no theme {rest!a}. There are: {', '.join(THEMES)}.", "/theme")
+    app.set_theme(rest)

@@ -1,0 +1,85 @@
+"""Commands about plans: reading, choosing, comparing and editing them."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from assent.core.errors import UsageError
+from assent.core.record import PlanRecord
+from assent.tui.commands.answering import run_line
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+NO_FILE = "This plan has no file that could be edited here."
+
+
+def review(app: "TerminalApp", rest: str) -> None:
+    """Opens the approval panel."""
+    if not rest:
+        app.review_plan()
+        return
+    plans = app.engine.plans
+    app.errands.run(
+        "Looking for the plan",
+        lambda: plans.find(rest),
+        lambda found: app.review_plan(found.plan_id),
+    )
+
+
+def choose(app: "TerminalApp", rest: str) -> None:
+    """Opens the plan selector."""
+    from assent.tui.panels.plan_list import PlanList
+
+    app.open_panel(PlanList())
+
+
+def history(app: "TerminalApp", rest: str) -> None:
+    """Opens the revisions of a plan."""
+    from assent.tui.panels.history import HistoryPanel
+
+    _with_plan(app, rest, lambda found: app.open_panel(HistoryPanel(found)))
+
+
+def edit(app: "TerminalApp", rest: str) -> None:
+    """Opens a plan's text in the person's editor; what they wrote is to be reviewed anew."""
+    _with_plan(app, rest, lambda found: _edited(app, found))
+
+
+def diff(app: "TerminalApp", rest: str) -> None:
+    """Shows what is staged in the plan, or what turns changed."""
+    record = app.sitting.record
+    if rest and record is None:
+        raise UsageError(
+            "There is no session on the screen, so no turn changed anything.", "/plans"
+        )
+    if rest == "turns" and record is not None:
+        run_line(app, "What each turn changed", "sessions", "diff", record.session)
+    elif rest and record is not None:
+        run_line(app, f"Turn {rest}", "sessions", "diff", record.session, f"--turn={rest}")
+    else:
+        named = ("--plan", app.sitting.plan_id) if app.sitting.plan_id else ()
+        run_line(app, "What is staged", "diff", *named)
+
+
+def _with_plan(app: "TerminalApp", rest: str, then: "Callable[[PlanRecord], object]") -> None:
+    plans, reference = app.engine.plans, rest or app.sitting.plan_id
+    app.errands.run("Looking for the plan", lambda: plans.find(reference), then)
+
+
+def _edited(app: "TerminalApp", record: PlanRecord) -> None:
+    """Has the editor opened, takes in what it left, and opens the review of it."""
+    from assent.tui.panels.approval_verbs import taken_in
+    from assent.tui.panels.editing import edit_file
+
+    if not record.path or record.imported:
+        raise UsageError(NO_FILE, "/review")
+    edit_file(app, record.path)
+    engine, before = app.engine, record.digest
+
+    def taken(now: PlanRecord) -> None:
+        if now.digest != before:
+            app.tell("You changed the text: it is a new plan, and nobody has approved it.")
+        app.refresh_standing()
+        app.review_plan(now.plan_id)
+
+    app.errands.run("Reading the plan", lambda: taken_in(engine, record), taken)

@@ -1,0 +1,57 @@
+"""Commands about the screen itself: help, palette, demo, emptying it and leaving."""
+
+from typing import TYPE_CHECKING
+
+from assent.core.errors import Busy
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+BUSY = "Something is at work. Press Esc to interrupt it first."
+
+
+def help(app: "TerminalApp", rest: str) -> None:
+    """Opens keys and commands."""
+    from assent.tui.panels.help import HelpPanel
+
+    app.open_panel(HelpPanel(app.own_commands))
+
+
+def palette(app: "TerminalApp", rest: str) -> None:
+    """Opens everything that can be done, by name."""
+    from assent.tui.commands.table import COMMANDS
+    from assent.tui.panels.palette import Palette
+
+    table = [one for one in COMMANDS if one.name != "/palette"]
+    app.open_panel(Palette(table, app.own_commands), lambda name: _taken(app, name))
+
+
+def demo(app: "TerminalApp", rest: str) -> None:
+    """Leaves this screen for the demo; whoever leaves that comes back here."""
+    if app.at_work:
+        raise Busy(BUSY)
+    app.wants_demo = True
+    app.exit(0)
+
+
+def clear(app: "TerminalApp", rest: str) -> None:
+    """Empties the screen; the session goes on."""
+    app.conversation.show(())
+
+
+def leave(app: "TerminalApp", rest: str) -> None:
+    """Leaves; everything is kept."""
+    app.exit(0)
+
+
+def _taken(app: "TerminalApp", name: str | None) -> None:
+    """Runs what was picked, or puts it into the prompt where it needs words."""
+    from assent.tui.commands.calling import find
+
+    if not name:
+        return
+    found = find(name)
+    if found is None or found.needs_words:
+        app.prompt.load(f"{name} ")
+    else:
+        app.run_slash(name)

@@ -1,0 +1,80 @@
+"""Commands about sessions: going on with one, copying, naming, going back in it, exporting it."""
+
+from typing import TYPE_CHECKING
+
+from assent.core.errors import NotFound, UsageError
+from assent.core.session import SessionRecord
+from assent.tui.commands.answering import run_line
+from assent.views.visible import visible_line
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+NONE_YET = "There is no session on the screen yet. Say something first, or choose one."
+
+
+def sessions(app: "TerminalApp", rest: str) -> None:
+    """Opens the list of sessions."""
+    from assent.tui.panels.session_list import SessionList
+
+    app.open_panel(SessionList())
+
+
+def resume(app: "TerminalApp", rest: str) -> None:
+    """Goes on with a session, by id, start of an id or slug."""
+    if not rest:
+        sessions(app, "")
+        return
+    app.errands.run("Opening", lambda: app.engine.sessions.find(rest), app.open_session)
+
+
+def new(app: "TerminalApp", rest: str) -> None:
+    """Shows an empty screen, on which another session begins."""
+    app.open_session(None)
+
+
+def fork(app: "TerminalApp", rest: str) -> None:
+    """Copies a session into a new one, and shows that."""
+    engine, here = app.engine, app.sitting.record
+
+    def copied() -> SessionRecord:
+        return engine.sessions.fork(engine.sessions.find(rest) if rest else current(here))
+
+    def shown(record: SessionRecord) -> None:
+        app.open_session(record)
+        app.after_load(f"{record.slug} is a fork: words and todos, no plan and no approval.")
+
+    app.errands.run("Forking", copied, shown)
+
+
+def retitle(app: "TerminalApp", rest: str) -> None:
+    """Gives the session another title."""
+    if not rest:
+        raise UsageError("What should the session be called?", "/rename A better title")
+    record, engine = current(app.sitting.record), app.engine
+    app.errands.run(
+        "Renaming",
+        lambda: engine.sessions.retitle(record, rest),
+        lambda now: app.tell(f"This session is called: {visible_line(now.title)}"),
+    )
+
+
+def rewind(app: "TerminalApp", rest: str) -> None:
+    """Opens the list of what the person said, to go back to before one of it."""
+    from assent.tui.panels.rewind import RewindPanel, check_said
+
+    app.open_panel(RewindPanel(check_said(app.sitting.record)))
+
+
+def export(app: "TerminalApp", rest: str) -> None:
+    """Shows the session as a document, or has the command line write it."""
+    record = current(app.sitting.record)
+    line = ("sessions", "export", record.session, "--format=markdown")
+    run_line(app, "The session as a document", *line, *([f"--out={rest}"] if rest else []))
+
+
+def current(record: SessionRecord | None) -> SessionRecord:
+    """Returns the session on the screen, or says that there is none."""
+    if record is None:
+        raise NotFound(NONE_YET, "/sessions")
+    return record

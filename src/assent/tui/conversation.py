@@ -1,0 +1,159 @@
+"""The conversation: shows the feed of a session, and what the screen itself has to tell."""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import msgspec
+from textual.events import Click
+
+from assent.core.event import Recorded
+from assent.core.masking import masked
+from assent.core.model import Delta
+from assent.core.session import SessionRecord
+from assent.tui.paper import Paper, Sheet
+from assent.tui.talk import is_foldable, sheet_of, told_sheet
+from assent.views.blocks import Block, Gone
+from assent.views.feed import Feed
+from assent.views.lines import Line
+from assent.views.visible import fold_long, visible
+
+if TYPE_CHECKING:
+    from assent.engine.engine import Engine
+
+MANY = 300  # blocks that can be rendered between two keys
+PRINTED = 2000  # lines that are shown of what a command of the person's own prints
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """A letter: a session with everything that happened in it, ready to be shown."""
+
+    feed: Feed
+    sheets: tuple[Sheet, ...]
+
+
+def opened(session: str, events: Iterable[Recorded]) -> Opened:
+    """Folds a whole session; it may be long, so this belongs in a thread."""
+    feed = Feed(session)
+    feed.hear_all(events)
+    blocks = [block for block in feed.blocks.values() if not isinstance(block, Gone)]
+    return Opened(feed, tuple([sheet_of(block, feed.full) for block in blocks]))
+
+
+def session_events(engine: "Engine", record: SessionRecord) -> list[Recorded]:
+    """Returns everything that happened in a session and its children, in order."""
+    events = engine.sessions.events(record)
+    if not record.children:
+        return events
+    known = {record.session}
+    for each in reversed(engine.sessions.all()):  # the oldest first: parents before children
+        if each.parent in known:
+            known.add(each.session)
+            events = [*events, *engine.sessions.events(each)]
+    return sorted(events, key=lambda recorded: recorded.position)
+
+
+class Conversation(Paper):
+    """A paper that follows a session. A click unfolds or folds what it hits."""
+
+    DEFAULT_CSS = """
+    Conversation { height: 1fr; padding: 0 1; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(following=True, id=id)
+        self.can_focus = False
+        self.feed = Feed()
+        self._unfolded = False  # everything
+        self._turned: set[str] = set()  # blocks that are otherwise
+        self._told = 0
+        self._printed = ""  # by the person's own command
+
+    def begin(self, session: str) -> None:
+        """Shows a session in which nothing has happened yet, below what was told."""
+        if self.feed.session != session:
+            self.feed = Feed(session)
+
+    def open(self, letter: Opened) -> None:
+        """Shows a session from its end."""
+        self.feed = letter.feed
+        self._turned.clear()
+        self.show(letter.sheets)
+        if self._unfolded:
+            self._again(list(self.feed.blocks.values()))
+        self.scroll_end(animate=False, immediate=True)
+
+    def empty(self) -> None:
+        """Shows nothing, for a session that is about to begin."""
+        self.feed = Feed()
+        self.show(())
+
+    def hear(self, heard: Sequence[Recorded | Delta]) -> None:
+        """Takes in what happened, and shows what that changed, once."""
+        self._again(self.feed.hear_all(heard))
+
+    def tell(self, lines: Iterable[Line]) -> None:
+        """Adds something that the screen itself has to say."""
+        self._told += 1
+        self._printed = ""
+        self.put(told_sheet(f"told:{self._told}", lines))
+
+    def print(self, text: str) -> None:
+        """Adds what the person's own command prints to what was told last."""
+        self._printed += text
+        if not self._printed.strip("\n"):
+            return
+        lines = masked(self._printed).strip("\n").split("\n")
+        left = f"({len(lines) - PRINTED} lines before)" if len(lines) > PRINTED else ""
+        shown = [*filter(None, [left]), *lines[-PRINTED:]]
+        pieces = [piece for line in shown for piece in fold_long(visible(line))]
+        self.put(told_sheet(f"printed:{self._told}", [Line("dim", f"│ {p}") for p in pieces]))
+
+    def turn_all(self) -> bool:
+        """Unfolds everything, or folds it again; tells which."""
+        self._unfolded = not self._unfolded
+        self._turned.clear()
+        known = {sheet.key for sheet in self.sheets}  # a screen that was emptied stays so
+        blocks = [b for b in self.feed.blocks.values() if b.key in known and is_foldable(b)]
+        if len(blocks) <= MANY:
+            self._again(blocks)
+        else:
+            work = partial(self._turn_many, self.feed, blocks, unfolded=self._unfolded)
+            self.run_worker(work, thread=True, exclusive=True, group="folding")
+        return self._unfolded
+
+    def _turn_many(self, feed: Feed, blocks: Sequence[Block], *, unfolded: bool) -> None:
+        """Renders very many blocks, in a thread."""
+        made = [(block, sheet_of(block, feed.full, unfolded=unfolded)) for block in blocks]
+        self.app.call_from_thread(self._turned_many, feed, made)
+
+    def _turned_many(self, feed: Feed, made: Sequence[tuple[Block, Sheet]]) -> None:
+        if feed is self.feed:  # what changed meanwhile was rendered then
+            self.put(*[sheet for block, sheet in made if feed.blocks[block.key] is block])
+
+    def turn(self, key: str) -> None:
+        """Unfolds one block, or folds it again."""
+        block = self.feed.blocks.get(key)
+        if block is not None and is_foldable(block):
+            self._turned ^= {key}
+            self._again([block])
+
+    def on_click(self, event: Click) -> None:
+        spot = self.at(event.y + self.scroll_offset.y)
+        if spot is not None:
+            self.turn(spot.key)
+
+    def _again(self, blocks: Sequence[Block]) -> None:
+        full = self.feed.full
+        known = {sheet.key for sheet in self.sheets} if any(map(_gone, blocks)) else set()
+        self.put(
+            *[
+                sheet_of(block, full, unfolded=self._unfolded != (block.key in self._turned))
+                for block in blocks
+                if not _gone(block) or block.key in known
+            ]
+        )
+
+
+def _gone(block: Block) -> bool:
+    return isinstance(block, Gone)

@@ -1,0 +1,45 @@
+"""Errands: what a command asks for and takes its time, done in a thread, then shown."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from assent.tui.letters import Done
+from assent.tui.mailbox import Mailbox
+
+T = TypeVar("T")
+
+
+class Errands:
+    """Several at a time. What fails is told like every other trouble, and nothing is shown then."""
+
+    def __init__(self, mailbox: Mailbox) -> None:
+        self._mailbox = mailbox
+        self._words: list[str] = []
+
+    @property
+    def words(self) -> str:
+        """What is being done, of all of it what began last; nothing if nothing is.
+
+        What has no words is done unseen.
+        """
+        return next(filter(None, reversed(self._words)), "")
+
+    def run(self, words: str, act: Callable[[], T], then: Callable[[T], object]) -> None:
+        """Does something slow in a thread; `then` gets what came of it, on the screen's own."""
+        self._words.append(words)
+
+        def errand() -> None:
+            done = Done(words)
+            try:
+                done = Done(words, partial(then, act()))
+            finally:
+                self._mailbox.post(done)
+
+        self._mailbox.work(errand)
+
+    def take(self, letter: Done) -> None:
+        """Shows what came of an errand."""
+        self._words.remove(letter.words)
+        if letter.then is not None:
+            letter.then()

@@ -1,0 +1,148 @@
+"""Habits: what the keys of the screen do, each a few lines that ask the app for verbs."""
+
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from assent.core.mode import MODES, Modes
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+AGAIN_S: Final = 2.0  # in which a key that is pressed again means more
+REWIND: Final = "Esc once more goes back to an earlier message."
+LEAVE: Final = "Ctrl+C once more leaves. Everything is kept: `assent -c` goes on."
+STOPPING: Final = "Interrupting…"
+YOLO: Final = "yolo"
+
+
+def cycle(name: str, modes: Modes) -> str:
+    """Returns the mode after one: from the strictest on, those of one's own beside their base.
+
+    Never yolo, nor what narrows it: that takes words and a confirmation.
+    """
+    ring: list[str] = []
+    for mode in MODES:
+        if mode != YOLO:
+            ring += [mode, *[own.id for own in modes.values() if own.base == mode]]
+    ring = list(dict.fromkeys(ring))
+    return ring[(ring.index(name) + 1) % len(ring)] if name in ring else ring[0]
+
+
+def cycle_mode(app: "TerminalApp") -> None:
+    """Goes on to the next mode."""
+    if app.ready:
+        app.set_mode(cycle(app.standing.mode, app.engine.sessions.modes))
+
+
+def step_back(app: "TerminalApp") -> None:
+    """Interrupts what is at work; where nothing is, a second time goes back."""
+    screen = app.screen_stack[0]
+    if screen.has_class("side") and screen.has_class("narrow"):
+        app.action_toggle_side()
+    elif app.at_work:
+        app.hint(STOPPING)
+        app.mailbox.work(lambda: interrupt(app))
+    elif pressed_again(app, "escape"):
+        app.hint("")
+        app.run_slash("/rewind")
+    elif app.sitting.record is not None:
+        app.hint(REWIND)
+
+
+def interrupt(app: "TerminalApp") -> bool:
+    """Ends whatever is at work, in good order; in a thread."""
+    return app.shelling.interrupt() or app.running.interrupt() or app.sitting.interrupt()
+
+
+def clear_or_leave(app: "TerminalApp") -> None:
+    """Clears the prompt; a second time leaves."""
+    if pressed_again(app, "ctrl+c"):
+        app.exit(0)
+        return
+    if len(app.screen_stack) == 1:
+        app.prompt.clear()
+    app.hint(LEAVE)
+
+
+def leave_if_empty(app: "TerminalApp") -> None:
+    """Leaves, unless something is typed."""
+    if not app.prompt.text:
+        app.exit(0)
+
+
+def pressed_again(app: "TerminalApp", key: str) -> bool:
+    """Tells whether a key was pressed a moment ago, too."""
+    now = monotonic()
+    again = now - app.pressed.get(key, -AGAIN_S) < AGAIN_S
+    app.pressed = {} if again else {key: now}
+    return again
+
+
+def page(app: "TerminalApp", way: int) -> None:
+    """Scrolls the conversation by most of what is in sight."""
+    paper = app.conversation
+    paper.scroll_relative(y=way * max(paper.size.height - 2, 1), animate=False)
+
+
+def activity(app: "TerminalApp", took: float) -> str:
+    """Says what is at work."""
+    if not app.at_work:
+        return f"{app.errands.words} · {took:.0f} s"
+    if app.shelling.at_work:
+        who = "Your command is running"
+    elif app.running.at_work:
+        who = "The run is at work"
+    else:
+        who = "The model is working"
+    waits = " · a question waits for you" if app.standing.waiting else ""
+    return f"{who} · {took:.0f} s · Esc interrupts{waits}"
+
+
+def draw_side(app: "TerminalApp") -> None:
+    """Has the side area show the session as it is; it is loaded when it is first in sight."""
+    from functools import partial
+
+    from assent.tui.beside import allowance_of
+    from assent.tui.side import SideArea
+
+    place = app.screen_stack[0].query_one("#side")
+    found = place.query(SideArea)
+    look = (app.engine, app.standing.record, partial(allowance_of, app.sitting.work))
+    if found:
+        found.first().look(*look)
+        return
+    area = SideArea()
+    place.mount(area)
+    app.call_after_refresh(area.look, *look)
+
+
+def focus_what_is_seen(app: "TerminalApp") -> None:
+    """Gives the keys to the side area where it stands over the prompt, else to the prompt."""
+    from assent.tui.side import SideArea
+
+    screen = app.screen_stack[0]
+    if screen.has_class("side") and screen.has_class("narrow"):
+        for area in screen.query(SideArea):
+            area.focus_part()
+    else:
+        app.prompt.focus_text()
+
+
+HABITS: Final[dict[str, "Callable[[TerminalApp], object]"]] = {
+    "cycle_mode": cycle_mode,
+    "step_back": step_back,
+    "clear_or_leave": clear_or_leave,
+    "leave_if_empty": leave_if_empty,
+    "toggle_side": lambda app: app.action_toggle_side(),
+    "review": lambda app: app.review_plan(),
+    "edit_plan": lambda app: app.run_slash("/edit"),
+    "demo": lambda app: app.run_slash("/demo"),
+    "palette": lambda app: app.run_slash("/palette"),
+    "fold": lambda app: app.conversation.turn_all(),
+    "page_back": lambda app: page(app, -1),
+    "page_on": lambda app: page(app, 1),
+    "to_start": lambda app: app.conversation.scroll_home(animate=False),
+    "to_end": lambda app: app.conversation.scroll_end(animate=False),
+}
+LEAVING: Final = "clear_or_leave"

@@ -1,0 +1,100 @@
+"""The host: what the screen asks of the program around it, because only that can make it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import msgspec
+
+from assent.views.first_start import Findings
+from assent.views.lines import Line
+
+if TYPE_CHECKING:  # loading these takes longer than the first paint may
+    from assent.app.session import Work
+    from assent.core.agent import Agent
+    from assent.core.template import SlashCommand
+    from assent.engine.engine import Engine
+    from assent.engine.session.tooling import Tooling
+    from assent.ports import Asker, Process
+
+
+class Start(msgspec.Struct, frozen=True):
+    """How a person wants the screen to begin."""
+
+    words: str = ""  # said at once
+    draft: str = ""  # put into the prompt, for the person to say
+    told: tuple[str, ...] = ()  # to the person, before anything else
+    mode: str = ""
+    model: str = ""
+    agent: str = ""
+    plan: str = ""
+    resume: str = ""  # a session by name
+    going_on: bool = False  # with the last session
+    theme: str = ""
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What a command of the command line answered."""
+
+    code: int
+    lines: tuple[Line, ...]
+
+
+class Host(Protocol):
+    """Opens engines and models, and knows the machine. Its methods may be slow: call in threads."""
+
+    @property
+    def folder(self) -> str:
+        """The folder that the screen was opened for."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of the process, such as NO_COLOR, EDITOR, TERM."""
+
+    def engine(self) -> "Engine":
+        """Returns the engine of the workspace, opened once; it needs no model."""
+
+    def defaults(self) -> Start:
+        """Returns mode and model of a session for which the person names none; may be slow."""
+
+    def work(self, asker: "Asker", model: str, agent: str) -> "Work":
+        """Opens what a turn needs, on the same workspace; raises UsageError without a model."""
+
+    def process(self) -> "Process":
+        """Returns what runs commands of the person's own."""
+
+    def models(self) -> tuple[list[dict[str, object]], list[str]]:
+        """Returns which models can be used here as rows, and what did not answer."""
+
+    def agents(self) -> "list[Agent]":
+        """Returns who can work in a session here."""
+
+    def own_commands(self) -> "list[SlashCommand]":
+        """Returns the commands that the person and the project wrote themselves."""
+
+    def written(self, command: "SlashCommand", arguments: str, tooling: "Tooling") -> str:
+        """Returns what such a command says to the model; raises Refused for what it may not."""
+
+    def findings(self) -> Findings:
+        """Returns what was looked for to find a model, and what there is."""
+
+    def command(self, arguments: Sequence[str]) -> Told:
+        """Runs a command of the command line that asks nothing, and returns what it says."""
+
+    def files(self) -> list[str]:
+        """Returns the workspace's files that are not ignored, for completion."""
+
+    def edit(self, path: str) -> None:
+        """Opens a file in the person's editor and waits; the screen has to be suspended."""
+
+    def signal(self, words: str) -> str:
+        """Returns what is written to the terminal to get the person's attention; maybe nothing."""
+
+    @property
+    def notify_after(self) -> float:
+        """How many seconds a turn takes before its end is worth a signal to a person who looks."""
+
+    def demo(self) -> "Host":
+        """Returns a host for the demonstration: a scratch workspace and a scripted model."""
+
+    def close(self) -> None:
+        """Lets go of everything that is not at work."""

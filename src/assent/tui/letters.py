@@ -1,0 +1,115 @@
+"""Letters: what worker threads tell the screen."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from assent.core.errors import AssentError
+from assent.core.event import Recorded
+from assent.core.journal import Live
+from assent.core.model import Delta
+from assent.views.first_start import Findings
+
+if TYPE_CHECKING:
+    from assent.core.session import SessionRecord
+    from assent.engine.run.runs import RunReport
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """Something happened in a session: an event that is stored, or a piece that is live only."""
+
+    session: str
+    what: Recorded | Delta
+
+
+class TurnBegan(msgspec.Struct, frozen=True):
+    """A turn of a session is being driven by this screen."""
+
+    record: "SessionRecord"
+
+
+class TurnOver(msgspec.Struct, frozen=True):
+    """A turn came to rest; `error` if it could not go on."""
+
+    session: str
+    error: AssentError | None = None
+
+
+class RunBegan(msgspec.Struct, frozen=True):
+    """A build, recovery, undo or redo is at work; `verb` says which."""
+
+    verb: str
+    plan_id: str = ""
+
+
+class RunLive(msgspec.Struct, frozen=True):
+    """A run made progress, or its command said something."""
+
+    live: Live
+
+
+class RunOver(msgspec.Struct, frozen=True):
+    """A run came to rest: with a report, or with the error that kept it from going on."""
+
+    verb: str
+    report: "RunReport | None" = None
+    error: AssentError | None = None
+
+
+class ShellSaid(msgspec.Struct, frozen=True):
+    """A command of the person's own printed something."""
+
+    text: str
+
+
+class ShellOver(msgspec.Struct, frozen=True):
+    """A command of the person's own ended."""
+
+    words: str
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """The engine is open."""
+
+    warnings: tuple[str, ...] = ()
+
+
+class NoModel(msgspec.Struct, frozen=True):
+    """No model can be used here; `found` says what was looked for."""
+
+    found: Findings
+
+
+class Done(msgspec.Struct, frozen=True):
+    """An errand is over; `then` shows what came of it, unless it failed."""
+
+    words: str
+    then: Callable[[], object] | None = None
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A question waits for the person."""
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """Something could not be done; nothing else is affected."""
+
+    error: AssentError
+
+
+Letter: TypeAlias = (
+    Heard
+    | TurnBegan
+    | TurnOver
+    | RunBegan
+    | RunLive
+    | RunOver
+    | ShellSaid
+    | ShellOver
+    | Ready
+    | NoModel
+    | Done
+    | Asked
+    | Trouble
+)

@@ -1,0 +1,64 @@
+"""The lookout: keeps what the screen knows of session, plan and questions up to date."""
+
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from assent.tui.standing import Standing, read_standing
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+READ_S: Final = 0.25  # between two looks, while much happens
+
+
+class Stood(msgspec.Struct, frozen=True):
+    """A letter: where things stand, or None where that could not be read."""
+
+    standing: Standing | None
+    asked: bool = False  # whether the lookout waits for it
+
+
+class Lookout:
+    """One look at a time, in a thread, and not too often."""
+
+    def __init__(self, app: "TerminalApp") -> None:
+        self._app = app
+        self._again = False
+        self._looked = -READ_S
+        self.looking = False
+
+    def look(self) -> None:
+        """Reads where things stand, soon."""
+        if self.looking:
+            self._again = True
+            return
+        self.looking = True
+        wait = READ_S - (monotonic() - self._looked)
+        if wait > 0:
+            self._app.set_timer(wait, self._look)
+        else:
+            self._look()
+
+    def take(self, letter: Stood) -> None:
+        """Shows what was read."""
+        if letter.asked:
+            self.looking, self._looked = False, monotonic()
+        if letter.standing is not None:
+            self._app.stand(letter.standing)
+        if letter.asked and self._again:
+            self._again = False
+            self.look()
+
+    def _look(self) -> None:
+        app, seq = self._app, self._app.conversation.feed.seq
+
+        def act() -> None:
+            standing = None
+            try:
+                standing = read_standing(app.sitting, seq)
+            finally:
+                app.mailbox.post(Stood(standing, asked=True))
+
+        app.mailbox.work(act)

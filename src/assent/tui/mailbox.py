@@ -1,0 +1,65 @@
+"""The mailbox: what worker threads report, handed to the screen in order and in handfuls."""
+
+from collections import deque
+from collections.abc import Callable
+from threading import Lock, Thread
+from traceback import format_exception
+from typing import Any, Final
+
+from assent.core.errors import AssentError
+from assent.tui.letters import Trouble
+
+PAUSE_S: Final = 1 / 30  # a screen that is drawn more often looks the same and answers keys later
+INSIDE: Final = "Something inside failed; what it was is told when you leave. Your session is kept."
+
+
+class Mailbox:
+    """Takes letters from any thread. `wake` is called, from the sender's thread, once for many."""
+
+    def __init__(self, wake: Callable[[], None]) -> None:
+        self._letters: deque[Any] = deque()
+        self._lock = Lock()
+        self._wake = wake
+        self._woken = False
+        self.mishaps: list[str] = []  # what nobody expected, in full
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether everything was taken."""
+        with self._lock:
+            return not self._letters
+
+    def post(self, letter: object) -> None:
+        """Leaves a letter; never waits for the screen."""
+        with self._lock:
+            self._letters.append(letter)
+            woken, self._woken = self._woken, True
+        if not woken:
+            self._wake()
+
+    def take(self) -> list[Any]:
+        """Returns everything that came since the last time."""
+        with self._lock:
+            letters = list(self._letters)
+            self._letters.clear()
+            self._woken = False
+        return letters
+
+    def work(self, act: Callable[[], object]) -> Thread:
+        """Does something slow in a thread of its own; what fails is a letter."""
+        thread = Thread(target=self._guarded, args=(act,), daemon=True)
+        thread.start()
+        return thread
+
+    def mishap(self, error: Exception) -> AssentError:
+        """Keeps what nobody expected for later, and returns words for the screen."""
+        self.mishaps.append("".join(format_exception(error)))
+        return AssentError(INSIDE)
+
+    def _guarded(self, act: Callable[[], object]) -> None:
+        try:
+            act()
+        except AssentError as error:
+            self.post(Trouble(error))
+        except Exception as error:
+            self.post(Trouble(self.mishap(error)))

@@ -1,0 +1,1 @@
+"""Panels: what opens over the screen when a person has something to decide or to choose."""

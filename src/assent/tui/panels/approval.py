@@ -1,0 +1,282 @@
+"""The approval panel: a plan with all that its digest covers, and what a person says to it."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from assent.core.comment import Anchor, Placed
+from assent.core.errors import AssentError, OtherDigest, StaleError
+from assent.core.lifecycle import State
+from assent.core.record import PlanRecord
+from assent.tui.panels import approval_verbs as verbs
+from assent.tui.panels.approval_pages import (
+    Context,
+    anchor_at,
+    commented_page,
+    context_lines,
+    number_of,
+    operation_page,
+    placed_at,
+    title_lines,
+)
+from assent.tui.panels.approval_state import Act, Stage
+from assent.tui.panels.comment import comment_panel, note_panel
+from assent.tui.panels.deciding import DecidingPanel
+from assent.tui.paper import Sheet
+from assent.views.lines import Line
+from assent.views.review import Review
+
+if TYPE_CHECKING:
+    from assent.engine.engine import Engine
+    from assent.tui.panels.approval_verbs import Reading
+
+CHANGED = "The plan changed meanwhile; nothing was approved. This is the new one."
+NOTHING_HERE = "There is nothing to comment on in this line; the text and the operations can be."
+NO_OPERATION = "Put the cursor on an operation first ([ and ] jump to one)."
+FILE_DIFFERS = "The file is another than what is shown; p takes it in as a new plan."
+DRIFTED = "Files changed since; b makes the plan fit them, under a new digest."
+DRAFT = "It is a draft without a digest; p proposes it."
+SMALLER = "without what you marked"
+STILL_DRAFT = "It is a draft: close this and say at the prompt what should be different."
+DECIDED = "There is nothing to decide about this plan."
+
+
+class ApprovalPanel(DecidingPanel):
+    """Ends with what was decided: approved, built, rejected, discarded; or None."""
+
+    def __init__(self, plan_id: str = "") -> None:
+        super().__init__()
+        self._plan_id = plan_id
+        self._reading: Reading | None = None
+        self._marked: dict[str, None] = {}
+        self._note = ""
+
+    @property
+    def _engine(self) -> "Engine":
+        return self.terminal.engine
+
+    @property
+    def _shown(self) -> "Reading":
+        assert self._reading is not None, "nothing is decided before it is shown"
+        return self._reading
+
+    def load(self, told: str = "") -> None:
+        """Reads the plan as it is now, without marks that mean nothing any more."""
+        engine, plan_id = self.terminal.engine, self._plan_id
+        self.work(lambda: verbs.read(engine, plan_id), lambda r: self._show(r, told), Stage.LOADING)
+
+    def titles(self, width: int) -> Sequence[Line]:
+        if self._reading is None:
+            return [Line("heading", "Plan")]
+        head, *rest = title_lines(self._reading.review, width)
+        if self._reading.partial is not None:
+            head = Line(head.style, f"{head.text} · {SMALLER}")
+        return [head, *rest]
+
+    def context(self, width: int) -> Sequence[Line]:
+        if self._reading is None:
+            return []
+        beside = Context(self._reading.undo, self._note, tuple(self._marked))
+        return context_lines(self._reading.review, beside, width)
+
+    def digest(self) -> str:
+        return self._reading.review.digest if self._reading else ""
+
+    def reached(self) -> None:
+        """Has it on record that the person was shown all of the plan."""
+        reading, engine = self._shown, self._engine
+        if reading.partial is None and reading.review.digest:
+            self.run_worker(lambda: engine.readings.record(reading.record), thread=True)
+
+    def do(self, act: Act) -> None:
+        """Does what a key asks for."""
+        if act in _ACTS:
+            _ACTS[act](self)
+
+    def failed(self, error: AssentError) -> None:
+        """Says what failed; if plan or files are others by now, shows them from the beginning."""
+        decided = self.standing.stage is Stage.RECORDING
+        if decided and isinstance(error, StaleError) and self.is_attached:
+            self.load(CHANGED if isinstance(error, OtherDigest) else verbs.in_words(error))
+            return
+        super().failed(error)
+
+    # What is shown.
+
+    def _show(self, reading: "Reading", told: str = "") -> None:
+        self._reading, self._plan_id = reading, reading.record.plan_id
+        if reading.partial is None:
+            self._marked = verbs.kept(reading.review, self._marked)
+        marked = bool(self._marked)
+        sheets = reading.sheets
+        if marked and reading.partial is None:
+            sheets = tuple(self._with_mark(reading.review, sheet) for sheet in sheets)
+        self.show(sheets, reading.standing(read=False, marked=marked), told)
+
+    def _with_mark(self, review: Review, sheet: Sheet) -> Sheet:
+        number = number_of(sheet.key)
+        if number and review.operations[number - 1].id in self._marked:
+            return operation_page(review, number, self._marked)
+        return sheet
+
+    def _read_part(self) -> None:
+        engine, plan_id, without = self._engine, self._plan_id, tuple(self._marked)
+        self.work(lambda: verbs.read(engine, plan_id, without), self._show, Stage.LOADING)
+
+    def _mark(self) -> None:
+        """Marks the operation under the cursor to be left out, or takes the mark away."""
+        review, spot = self._shown.review, self.paper.spot
+        number = number_of(spot.key) if spot else 0
+        if not number:
+            self.told = NO_OPERATION
+            return
+        name = review.operations[number - 1].id
+        self._marked = verbs.kept(review, {name} ^ self._marked.keys())
+        self.paper.put(operation_page(review, number, self._marked))
+        self.standing = msgspec.structs.replace(self.standing, marked=bool(self._marked))
+
+    def _say_why_closed(self) -> None:
+        """Says why no yes is possible now, and what makes one possible."""
+        reading = self._shown
+        why = FILE_DIFFERS if reading.live else DRIFTED if reading.review.drifted else DRAFT
+        self.told = why if self.standing.open else DECIDED
+
+    # What is decided.
+
+    def _agree(self, *, build: bool) -> None:
+        reading, engine, note = self._shown, self._engine, self._note
+        was_read = self.standing.read
+
+        def act() -> PlanRecord:
+            record = verbs.agree(engine, reading, note)
+            if reading.partial is not None and was_read:
+                engine.readings.record(record)
+            return record
+
+        then = self._start if build else self._approved
+        self.work(act, then, Stage.RECORDING)
+
+    def _approved(self, record: PlanRecord) -> None:
+        self.terminal.tell(f"Plan {record.name} is approved. Nothing was built: /build does.")
+        self._end("approved")
+
+    def _start(self, record: PlanRecord) -> None:
+        """Has a plan that is approved built: by the executor, or by a model in its session."""
+        app = self.terminal
+        prose = self._shown.prose
+        self._end("built")
+        app.build_plan(record.plan_id, prose=prose)
+
+    def _exit(self) -> None:
+        engine, record = self._engine, self._shown.record
+
+        def over(discarded: PlanRecord) -> None:
+            self.terminal.tell(f"Planning ended; plan {discarded.name} is discarded.")
+            self._end("discarded")
+
+        self.work(lambda: verbs.given_up(engine, record), over, Stage.RECORDING)
+
+    def _renew(self, verb: "Callable[[Engine, PlanRecord], PlanRecord]") -> None:
+        """Proposes the draft or the file as it is now, or makes the plan fit the files."""
+        engine, record = self._engine, self._shown.record
+        self.work(lambda: verb(engine, record), lambda _: self.load(), Stage.LOADING)
+
+    def _end(self, what: str) -> None:
+        self.terminal.refresh_standing()
+        self.dismiss(what)
+
+    # What is said.
+
+    def _comment(self) -> None:
+        reading, spot = self._shown, self.paper.spot
+        sheet = next((each for each in self.paper.sheets if spot and each.key == spot.key), None)
+        anchor = anchor_at(reading.review, sheet, spot) if sheet and spot else None
+        if anchor is None or sheet is None or reading.partial is not None:
+            self.told = NOTHING_HERE
+            return
+        was, key = placed_at(reading.review.comments, anchor), sheet.key
+        panel = comment_panel(anchor, was)
+        self.terminal.open_panel(panel, lambda words: self._commented(anchor, words, was, key))
+
+    def _commented(self, anchor: Anchor, words: str | None, was: Placed | None, key: str) -> None:
+        if words is None:
+            return
+        reading, engine = self._shown, self._engine
+
+        def noted(review: Review) -> None:
+            self._reading = msgspec.structs.replace(reading, review=review)
+            self.paper.put(commented_page(review, key, self._marked))
+            self.standing = msgspec.structs.replace(self.standing, stage=Stage.READING)
+            self.paint(asked=True)
+
+        self.work(
+            lambda: verbs.commented(engine, reading, anchor, words, was), noted, Stage.RECORDING
+        )
+
+    def _open_note(self) -> None:
+        self.asks_again = True
+        self.terminal.open_panel(note_panel(self._note), self._noted)
+
+    def _noted(self, words: str | None) -> None:
+        self._note = self._note if words is None else words.strip()
+        self.paint(asked=True)
+
+    def _open_feedback(self) -> None:
+        from assent.tui.panels.feedback import FeedbackPanel
+
+        reading = self._shown
+        if reading.record.state is State.DRAFTING:
+            self.told = STILL_DRAFT
+            return
+        panel = FeedbackPanel(reading.record, reading.review.comments)
+        self.terminal.open_panel(panel, self._sent)
+
+    def _sent(self, what: str | None) -> None:
+        if what:
+            self._end("rejected")
+
+    def _open_history(self) -> None:
+        from assent.tui.panels.history import HistoryPanel
+
+        self.terminal.open_panel(HistoryPanel(self._shown.record))
+
+    def _edit(self) -> None:
+        """Opens the plan's file in the person's editor; what they wrote is a new plan to read."""
+        from assent.tui.panels.editing import edit_file
+
+        reading, engine = self._shown, self._engine
+        if not reading.record.path or reading.record.imported:
+            self.told = "This plan has no file that could be edited here."
+            return
+        try:
+            edit_file(self.terminal, reading.record.path)
+        except AssentError as error:
+            self.told = verbs.in_words(error)
+            return
+        self.work(lambda: verbs.taken_in(engine, reading.record), self._edited, Stage.LOADING)
+
+    def _edited(self, record: PlanRecord) -> None:
+        same = record.digest == self.digest()
+        self.load(
+            "" if same else "You changed the text: this is a new plan, and nobody approved it."
+        )
+
+
+_ACTS: Final[dict[Act, Callable[[ApprovalPanel], None]]] = {
+    Act.BUILD: lambda panel: panel._agree(build=True),
+    Act.APPROVE: lambda panel: panel._agree(build=False),
+    Act.START: lambda panel: panel._start(panel._shown.record),
+    Act.CLOSED: ApprovalPanel._say_why_closed,
+    Act.MARK: ApprovalPanel._mark,
+    Act.PART: ApprovalPanel._read_part,
+    Act.WHOLE: lambda panel: panel.load(),
+    Act.COMMENT: ApprovalPanel._comment,
+    Act.NOTE: ApprovalPanel._open_note,
+    Act.EDIT: ApprovalPanel._edit,
+    Act.PROPOSE: lambda panel: panel._renew(verbs.proposed),
+    Act.REBASE: lambda panel: panel._renew(verbs.rebased),
+    Act.EXIT: ApprovalPanel._exit,
+    Act.FEEDBACK: ApprovalPanel._open_feedback,
+    Act.HISTORY: ApprovalPanel._open_history,
+}

@@ -1,0 +1,238 @@
+"""The pages of a review: everything that a person decides about, as sheets, and what is said of it
+above and below them."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from assent.core.comment import Anchor, Part, Placed
+from assent.core.lifecycle import State
+from assent.core.paths import shown
+from assent.tui.paper import Sheet, Spot
+from assent.views.changes import NEVER, Since, since_lines
+from assent.views.commands import brief
+from assent.views.commented import operation_part, text_part
+from assent.views.comments import MARK, gone_lines, with_comments
+from assent.views.declined import declined_lines
+from assent.views.drifted import drifted_lines
+from assent.views.lines import BLANK, GUTTER, Line, foreign, wrapped
+from assent.views.noted import missing_lines, noted_lines
+from assent.views.review import (
+    OperationReview,
+    Review,
+    about_lines,
+    counted,
+    declared_lines,
+    operation_lines,
+    risk_lines,
+    seen_mark,
+    standing,
+)
+from assent.views.rows import kind
+from assent.views.visible import CONTINUED, visible_line, visible_path
+
+RISKS, TEXT, END, LIVE = "risks", "text", "end", "live"
+OPERATION: Final = "operation "  # before the number, in the key of its sheet
+SHORT: Final = 12
+LEFT_OUT: Final = "[left out] "
+ALL_OF_IT: Final = "This is the end. Everything above is what the digest stands for."
+
+
+def pages(review: Review, marked: Collection[str] = (), live: str = "") -> Iterator[Sheet]:
+    """Yields all that the digest covers, risks first; `live` says that the file is another."""
+    yield from _filled(LIVE, wrapped("risk", visible_line(live)) if live else ())
+    yield Sheet(RISKS, tuple(risk_lines(review, [*enumerate(review.operations, 1)])))
+    yield from _filled("drifted", drifted_lines(review.drifted))
+    yield from _filled("since", since_lines(review.since) if review.since else ())
+    yield from _filled("declined", declined_lines(review.declined, unsure=review.unsure))
+    yield from _filled("missing", missing_lines(review.missing))
+    yield from _filled("gone", gone_lines(review.comments))
+    yield from _filled("declared", declared_lines(review))
+    yield text_page(review)
+    for number in range(1, len(review.operations) + 1):
+        yield operation_page(review, number, marked)
+    yield from _filled("notes", noted_lines(review.notes))
+    yield Sheet(END, tuple(_end(review)))
+
+
+def text_page(review: Review) -> Sheet:
+    """Returns the plan's text, every byte of it, with comments below their lines."""
+    lines = with_comments(foreign(shown(review.text)), review.comments)
+    return Sheet(TEXT, (Line("heading", "Text"), *lines, BLANK))
+
+
+def operation_page(review: Review, number: int, marked: Collection[str] = ()) -> Sheet:
+    """Returns one operation in full, with a mark if it is to be left out."""
+    operation = review.operations[number - 1]
+    lines = operation_lines(number, operation, seen_mark(review, operation), review.comments)
+    if operation.id in marked:
+        lines[0] = Line("risk", LEFT_OUT + lines[0].text)
+    return Sheet(f"{OPERATION}{number}", tuple(lines))
+
+
+def commented_page(review: Review, key: str, marked: Collection[str]) -> Sheet:
+    """Returns a page that comments can be on anew."""
+    number = number_of(key)
+    return operation_page(review, number, marked) if number else text_page(review)
+
+
+def number_of(key: str) -> int:
+    """Returns the number of the operation that a sheet shows; 0: it shows none."""
+    return int(key.removeprefix(OPERATION)) if key.startswith(OPERATION) else 0
+
+
+def anchor_at(review: Review, sheet: Sheet, spot: Spot) -> Anchor | None:
+    """Returns what a comment at a spot is tied to: a line, an operation, or nothing."""
+    number = number_of(sheet.key)
+    if sheet.key != TEXT and not number:
+        return None
+    part = text_part(review.text)
+    above = 1
+    if number:
+        operation = review.operations[number - 1]
+        part = operation_part(number, operation)
+        above = len(about_lines(number, operation, seen_mark(review, operation)))
+    at = _line_of(sheet, above, spot.line)
+    return _anchored(part, at if at <= len(part.lines) else 0)
+
+
+def placed_at(comments: Iterable[Placed], anchor: Anchor) -> Placed | None:
+    """Returns the comment that waits at an anchor already."""
+    place = (anchor.operation, anchor.first, anchor.last)
+    for placed in comments:
+        there = placed.anchor
+        if placed.standing != "gone" and (there.operation, there.first, there.last) == place:
+            return placed
+    return None
+
+
+def title_lines(review: Review, width: int) -> list[Line]:
+    """Renders what this is and its digest: on one line where it fits, else its start and rest."""
+    state = standing(review.state, approved=review.approved)
+    head = Line("heading", f"Plan {visible_line(review.name)} · {state}")
+    if not review.digest:
+        return [head, Line("dim", "no digest: it is a draft")]
+    if len(review.digest) + len("digest ") <= width:
+        return [head, Line("digest", f"digest {review.digest}")]
+    start, rest = review.digest[:SHORT], review.digest[SHORT:]
+    step = max(width, SHORT)
+    pieces = [rest[at : at + step] for at in range(0, len(rest), step)]
+    return [head, Line("digest", f"digest {start}"), *[Line("digest", each) for each in pieces]]
+
+
+class Context(msgspec.Struct, frozen=True):
+    """What stands beside a plan while it is read."""
+
+    undo: tuple[str, ...] = ()  # what of it an undo takes back with limits, or not at all
+    note: str = ""  # that goes along with a yes
+    marked: tuple[str, ...] = ()  # ids of operations to be left out
+
+
+def context_lines(review: Review, context: Context, width: int) -> list[Line]:
+    """Renders where the plan is, what cannot be undone, and what changed: a line for each."""
+    rows = [
+        ("file", visible_path(review.path) or "none: it was made from a run"),
+        *[("undo", words) for words in context.undo],
+        ("changed", _changed(review.since)),
+        ("left out", _names(review, context.marked) or "nothing"),
+    ]
+    if review.comments:
+        rows.append(("comments", f"{len(review.comments)} to be sent with feedback (2)"))
+    if context.note:
+        rows.append(("note", visible_line(context.note)))
+    return [Line("plain", _cropped(f"{name:<9}  {words}", width)) for name, words in rows]
+
+
+def unseen_words(sheets: Sequence[Sheet], spot: Spot | None) -> str:
+    """Says what comes below a spot: how many lines, and which operations."""
+    at = next((n for n, each in enumerate(sheets) if spot and each.key == spot.key), 0)
+    below = sheets[at:]
+    seen = spot.line + 1 if spot and below else 0
+    lines = sum(len(sheet.lines) for sheet in below) - seen
+    numbers = [number for number in (number_of(sheet.key) for sheet in below) if number]
+    if not numbers:
+        return f"{lines} lines"
+    first, last = numbers[0], numbers[-1]
+    which = f"operations {first} to {last}" if last > first else f"operation {first}"
+    return f"{lines} lines, among them {which}"
+
+
+def _filled(key: str, lines: Iterable[Line]) -> Iterator[Sheet]:
+    found = tuple(lines)
+    if found:
+        yield Sheet(key, found)
+
+
+def _end(review: Review) -> Iterator[Line]:
+    yield Line("plain", counted(operation.op for operation in review.operations))
+    if review.digest:
+        yield Line("dim", ALL_OF_IT)
+        yield Line("digest", review.digest)
+
+
+def _line_of(sheet: Sheet, above: int, line: int) -> int:
+    """Returns which line of a part a line of its sheet is, as comments count them; 0: none."""
+    number = 0
+    for each in sheet.lines[above : line + 1]:
+        text = each.text.removeprefix(GUTTER)
+        ours = each.style == "said" and each.text.startswith(MARK)
+        if not ours and not (number and text.startswith(CONTINUED)):
+            number += 1
+    return number
+
+
+def _anchored(part: Part, at: int) -> Anchor:
+    quote = part.lines[at - 1 : at] if at else ()
+    return Anchor(part.operation, at, at, quote, part.about, part.seen)
+
+
+def hard_to_undo(operations: Sequence[OperationReview]) -> Iterator[str]:
+    """Yields in words what an undo cannot take back, and what it takes back with limits."""
+    for how in ("irreversible", "compensated"):
+        found = [
+            f"{number}. {kind(each.op)} {brief(each.op)}"
+            for number, each in enumerate(operations, 1)
+            if each.reversible == how
+        ]
+        if found:
+            yield f"{len(found)} {how}: {'; '.join(found)}"
+    if all(each.reversible == "reversible" for each in operations):
+        yield "all of it can be undone" if operations else "no operations"
+
+
+def _changed(since: Since | None) -> str:
+    if since is None:
+        return NEVER
+    if since.nothing:
+        return "nothing since you last read it"
+    counts = [
+        (len(since.added), "joined"),
+        (len(since.removed), "left"),
+        (len(since.changed), "changed"),
+    ]
+    found = [f"{count} {word}" for count, word in counts if count]
+    found += ["the text"] if since.text_diff != "" else []
+    found += ["the order"] if since.moved else []
+    found += ["what it declares"] if since.declared else []
+    return f"since you last read it: {', '.join(found)}"
+
+
+def _names(review: Review, ids: Collection[str]) -> str:
+    if review.declined:
+        return "; ".join(f"{kind(one.op)} {brief(one.op)}" for one in review.declined)
+    found = [
+        f"{number}. {kind(each.op)} {brief(each.op)}"
+        for number, each in enumerate(review.operations, 1)
+        if each.id in ids
+    ]
+    return "; ".join(found)
+
+
+def _cropped(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"
+
+
+def is_open(review: Review) -> bool:
+    """Tells whether more can be said to a plan."""
+    return review.state in (State.DRAFTING, State.AWAITING_APPROVAL)

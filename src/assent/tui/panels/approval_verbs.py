@@ -1,0 +1,131 @@
+"""What the approval panel asks of the engine: to read a plan, and to record what a person decided.
+
+All of it may take a while and belongs into threads; nothing here draws."""
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from assent.core.comment import Anchor, Placed
+from assent.core.errors import AssentError
+from assent.core.feedback import Feedback
+from assent.core.lifecycle import State
+from assent.core.masking import masked
+from assent.core.record import PlanRecord
+from assent.tui.panels.approval_pages import hard_to_undo, is_open, pages
+from assent.tui.panels.approval_state import Stage, Standing
+from assent.tui.paper import Sheet
+from assent.views.review import Review
+from assent.views.visible import visible_line
+
+if TYPE_CHECKING:
+    from assent.engine.engine import Engine
+    from assent.engine.plan.partials import Partial
+
+TERMINAL: Final = "terminal"  # the channel of a yes that is given on this screen
+OVER: Final = "The person ended planning."
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """A plan as it is shown: a yes is a yes to exactly this."""
+
+    record: PlanRecord
+    review: Review
+    sheets: tuple[Sheet, ...]
+    partial: "Partial | None" = None  # what is shown is this smaller plan
+    undo: tuple[str, ...] = ()  # what of it is hard to undo, in words
+    live: str = ""  # how its file differs from it, in words
+    prose: bool = False
+
+    def standing(self, *, read: bool, marked: bool) -> Standing:
+        """Returns what can be done with it."""
+        fits = not self.review.drifted and not self.live
+        awaited = self.record.state is State.AWAITING_APPROVAL and bool(self.review.digest)
+        return Standing(
+            Stage.READING,
+            open=is_open(self.review),
+            awaited=awaited and fits,
+            approved=self.review.approved,
+            read=read,
+            marked=marked,
+            part=self.partial is not None,
+        )
+
+
+def read(engine: "Engine", plan_id: str, without: Sequence[str] = ()) -> Reading:
+    """Reads a plan, or what is left of it without some operations."""
+    record = engine.plans.find(plan_id)
+    if without:
+        partial = engine.partials.preview(record, without)
+        review = engine.readings.partial(partial, "")
+        hard = tuple(hard_to_undo(review.operations))
+        return Reading(record, review, tuple(pages(review)), partial, hard)
+    live = engine.plans.difference(record)
+    review = engine.readings.review(record)
+    sheets, hard = tuple(pages(review, (), live)), tuple(hard_to_undo(review.operations))
+    return Reading(record, review, sheets, None, hard, live, review.prose)
+
+
+def agree(engine: "Engine", reading: Reading, note: str) -> PlanRecord:
+    """Records a person's yes to the digest that they were shown, or raises (law 9)."""
+    if reading.partial is not None:
+        return engine.partials.approve(reading.partial, note, TERMINAL)
+    engine.consents.check_files(reading.record)  # reading takes time
+    return engine.consents.approve(reading.record, reading.review.digest, note, TERMINAL)
+
+
+def proposed(engine: "Engine", record: PlanRecord) -> PlanRecord:
+    """Freezes the draft, or the file as it is now, under a digest of its own."""
+    return engine.consents.propose(engine.plans.find(record.plan_id))
+
+
+def taken_in(engine: "Engine", record: PlanRecord) -> PlanRecord:
+    """Proposes a plan anew if its file changed: whoever agreed before agreed to something else."""
+    current = engine.plans.find(record.plan_id)
+    return proposed(engine, current) if engine.plans.difference(current) else current
+
+
+def rebased(engine: "Engine", record: PlanRecord) -> PlanRecord:
+    """Makes a plan fit the files as they are, under a digest of its own."""
+    return engine.rebasing.apply(engine.rebasing.preview(engine.plans.find(record.plan_id)))
+
+
+def given_up(engine: "Engine", record: PlanRecord) -> PlanRecord:
+    """Ends planning: the plan is discarded, its file stays, and its session plans no more."""
+    discarded = engine.plans.discard(engine.plans.find(record.plan_id))
+    session = engine.sessions.of_plan(discarded)
+    if session is not None and session.mode == "plan":
+        engine.sessions.set_mode(session, "ask", OVER)
+    return discarded
+
+
+def commented(
+    engine: "Engine", reading: Reading, anchor: Anchor, words: str, was: Placed | None
+) -> Review:
+    """Notes, changes or (without words) takes back a comment; returns the review with it."""
+    comments, record = engine.comments, reading.record
+    if not words.strip():
+        if was is not None:
+            comments.remove(record, was.comment.id)
+    elif was is not None:
+        comments.change(record, was.comment.id, words)
+    else:
+        comments.add(record, anchor, words)
+    return comments.shown(record, msgspec.structs.replace(reading.review, comments=()))
+
+
+def sent_back(engine: "Engine", record: PlanRecord, feedback: Feedback) -> tuple[PlanRecord, int]:
+    """Records a no with all that should be different, comments too, as one request."""
+    return engine.comments.reject(engine.plans.find(record.plan_id), feedback)
+
+
+def kept(review: Review, marked: Collection[str]) -> dict[str, None]:
+    """Returns the marks that still mean an operation, in the order of the plan."""
+    return dict.fromkeys(each.id for each in review.operations if each.id in marked)
+
+
+def in_words(error: AssentError) -> str:
+    """Returns an error with the next step, on one harmless line."""
+    told = f"{error.message} Next: {error.next}" if error.next else error.message
+    return visible_line(masked(told))

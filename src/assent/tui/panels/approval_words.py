@@ -1,0 +1,84 @@
+"""What the approval panel says below a plan: the question that is open, and the keys there are."""
+
+from typing import Final
+
+from assent.tui.panels.approval_state import Stage, Standing
+from assent.views.lines import Line
+
+SHORT: Final = 12
+READ_ON: Final = "Read to the end first (End, PgDn), or press s to skip the rest."
+ASKING: Final = (Stage.SKIPPING, Stage.CHOOSING, Stage.EXITING)
+OTHER_KEY: Final = "any other key: back"
+MOVES: Final = "↑↓ PgUp PgDn Home End · [ ] operation · / search · r risks · h history · Esc close"
+
+
+def action_lines(standing: Standing, digest: str, told: str, unseen: str = "") -> list[Line]:
+    """Renders what can be decided now; `told` is what came of the last key."""
+    lines = [Line("said", told)] if told else []
+    match standing.stage:
+        case Stage.LOADING:
+            return lines or [Line("dim", "reading…")]
+        case Stage.RECORDING:
+            return [*lines, Line("dim", "recording…")]
+        case Stage.SKIPPING:
+            return [Line("risk", f"Not shown yet: {unseen}."), Line("plain", _SKIP)]
+        case Stage.CHOOSING:
+            return _question(standing, digest)
+        case Stage.EXITING:
+            return [Line("risk", _EXIT), Line("plain", f"x give it up · {OTHER_KEY}")]
+        case Stage.READING:
+            return [*lines, *_actions(standing)]
+
+
+def key_line(standing: Standing) -> str:
+    """Returns the keys that move and that work on the plan; none while a question is open."""
+    if standing.stage in ASKING:
+        return "Only these keys answer."
+    if standing.undo:
+        return f"space only this operation · w all of it · {MOVES.replace('history', 'runs')}"
+    return f"space leave out · w what is left · c comment · n note · e edit · {MOVES}"
+
+
+_SKIP: Final = f"Press 1 to decide without having seen it · {OTHER_KEY}"
+_EXIT: Final = (
+    "Exit planning? The plan is discarded with all its operations; its file stays. "
+    "Nothing is written."
+)
+
+
+def _question(standing: Standing, digest: str) -> list[Line]:
+    if standing.marked and not standing.part:
+        return [
+            Line("risk", "Operations are marked to be left out, so this is not what you approve."),
+            Line("plain", f"w show the plan that is left · {OTHER_KEY}"),
+        ]
+    name = f"{digest[:SHORT]}…"
+    if standing.undo:
+        asked = f"Take it back, as {name} says? y yes, do it now · {OTHER_KEY}"
+        return [Line("digest", asked)]
+    if standing.approved:
+        return [Line("digest", f"{name} is approved. y build it now · {OTHER_KEY}")]
+    less = " without what is marked" if standing.part else ""
+    return [
+        Line("digest", f"Approve {name}{less}?"),
+        Line("plain", f"y approve and build · o approve only · n with a note · {OTHER_KEY}"),
+    ]
+
+
+def _actions(standing: Standing) -> list[Line]:
+    if standing.undo:
+        return [Line("plain", f"1 take it back {_condition(standing)}".rstrip())]
+    if not standing.open:
+        return [Line("dim", "There is nothing to decide about this plan.")]
+    first = "1 build" if standing.approved else "1 approve"
+    if standing.marked and not standing.part:
+        first = "1 approve without what is marked"
+    actions = f"{first} {_condition(standing)}".rstrip()
+    return [Line("plain", f"{actions} · 2 feedback · 3 exit planning")]
+
+
+def _condition(standing: Standing) -> str:
+    if not standing.awaited:
+        return "(not now)"
+    left_out = standing.marked and not standing.part
+    return "" if standing.read or left_out else "(at the end, or s to skip)"

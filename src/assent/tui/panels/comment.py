@@ -1,0 +1,25 @@
+"""Comments and notes: the panels in which a person writes to a line, or along with a yes."""
+
+from assent.core.comment import Anchor, Comment, Placed, named
+from assent.tui.panels.words import WordsPanel
+from assent.views.lines import GUTTER, Line
+
+NOTE = "It travels with your yes, and becomes an item of the next plan."
+EMPTY = "Without any words, the comment is taken back."
+
+
+def comment_panel(anchor: Anchor, was: Placed | None) -> WordsPanel:
+    """Returns the panel for a comment to some lines; it holds what was said to them before."""
+    place = was or Placed(_nobody(anchor), anchor, "here")
+    quote = [Line("dim", GUTTER + line) for line in anchor.quote]
+    about = [*quote, Line("plain", EMPTY)] if was else quote
+    return WordsPanel(f"Comment on {named(place)}", about, was.comment.text if was else "")
+
+
+def note_panel(note: str) -> WordsPanel:
+    """Returns the panel for the note of an approval."""
+    return WordsPanel("A note to the plan", [Line("plain", NOTE)], note)
+
+
+def _nobody(anchor: Anchor) -> Comment:
+    return Comment("", anchor, "", "", "")

@@ -1,0 +1,286 @@
+"""A panel that shows something with a digest from beginning to end, and takes a yes to it.
+
+A yes is a key that answers a question, and never the key that asked it. What was typed before a
+question was on the screen does not count, and nothing that is pasted does."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from math import inf
+from typing import TYPE_CHECKING, Final, TypeVar, cast
+
+import msgspec
+from rich.text import Text
+from textual.actions import SkipAction
+from textual.events import Key, Paste, Resize
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+
+from assent.core.errors import AssentError
+from assent.tui.panels.approval_pages import OPERATION, RISKS, number_of, unseen_words
+from assent.tui.panels.approval_state import Act, Stage, Standing, press
+from assent.tui.panels.approval_verbs import in_words
+from assent.tui.panels.approval_words import ASKING, READ_ON, action_lines, key_line
+from assent.tui.panels.panel import Panel
+from assent.tui.paper import Paper, Sheet, Spot
+from assent.tui.theme import chosen_theme, look
+from assent.views.lines import Line
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+T = TypeVar("T")
+TOO_LOW: Final = "The question does not fit on the screen; make it larger."
+LOW: Final = 18  # rows, below which all room is left to what is read
+
+
+class DecidingPanel(Panel[str]):
+    """Four zones: what it is, all of it, what stands around it, and what can be decided."""
+
+    DEFAULT_CSS = """
+    DecidingPanel #all { height: 1fr; margin: 1 0 0 0; }
+    DecidingPanel #context { height: auto; max-height: 9; border-top: solid $primary; }
+    DecidingPanel #actions { height: auto; border-top: solid $primary; }
+    DecidingPanel.low #all { margin: 0; }
+    DecidingPanel.low #context { display: none; }
+    DecidingPanel.low #panel-title { max-height: 3; }
+    DecidingPanel.low #panel-keys { max-height: 1; }
+    """
+    AUTO_FOCUS = "#all"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.standing = Standing()
+        self.told = ""
+        self.asks_again = False  # a question stays open under the panel that is about to open
+        self._ready = inf
+
+    @property
+    def terminal(self) -> "TerminalApp":
+        return cast("TerminalApp", self.app)
+
+    @property
+    def listening(self) -> bool:
+        """Whether what is asked is on the screen, so that keys count."""
+        return self._ready < inf
+
+    @property
+    def paper(self) -> Paper:
+        return self.query_one("#all", Paper)
+
+    def body(self) -> list[Widget]:
+        return [Paper(pointing=True, id="all"), Static(id="context"), Static(id="actions")]
+
+    def on_mount(self) -> None:
+        self.load()
+
+    def load(self) -> None:
+        """Has what there is to decide read, and shown when that is done."""
+        raise NotImplementedError
+
+    def titles(self, width: int) -> Sequence[Line]:
+        """Returns what stands on top."""
+        raise NotImplementedError
+
+    def context(self, width: int) -> Sequence[Line]:
+        """Returns what stands between everything and the actions."""
+        raise NotImplementedError
+
+    def digest(self) -> str:
+        """Returns what a yes would be a yes to."""
+        raise NotImplementedError
+
+    def do(self, act: Act) -> None:
+        """Does what a key asks for, but for moving around."""
+        raise NotImplementedError
+
+    def reached(self) -> None:
+        """Hears that the end was on the screen."""
+
+    def on_key(self, event: Key) -> None:
+        """Takes every key that is no letter of a search: it goes through the table of its stage."""
+        event.stop()
+        event.prevent_default()
+        if event.time <= self._ready:
+            return  # typed before the person could see what it would answer
+        if self.paper.searching:  # and not where keys go: a click elsewhere took them away
+            self.paper.focus()
+            return
+        if self.standing.stage in ASKING and not self._in_sight():
+            self._change(stage=Stage.READING)
+            self.told = TOO_LOW
+            self.paint(asked=True)
+            return
+        told, self.told = self.told, ""
+        was = self.standing
+        if was.stage is Stage.READING and event.key in _SEARCHING and self._search(event.key):
+            return
+        self.standing, act = press(was, event.key)
+        if act in _MOVES:
+            _MOVES[act](self)
+        elif act is not Act.NOTHING:
+            self._do(act)
+        if told or act not in _MOVES:
+            self.paint(asked=self.standing.stage is not was.stage)
+
+    def on_paste(self, event: Paste) -> None:
+        event.stop()  # what is pasted decides nothing
+
+    def on_paper_end_reached(self, event: Paper.EndReached) -> None:
+        event.stop()
+        if self.standing.stage is not Stage.LOADING and self.paper.reached_end:
+            self._change(read=True)
+            self.reached()
+            self.paint()
+
+    def on_screen_suspend(self) -> None:
+        """Takes a question back when something opens over it: the next keys may be for that."""
+        if self.standing.stage in ASKING and not self.asks_again:
+            self._change(stage=Stage.READING)
+        self.asks_again = False
+
+    def on_screen_resume(self) -> None:
+        self.paint(asked=True)
+
+    def on_resize(self, event: Resize) -> None:
+        self.set_class(event.size.height < LOW, "low")
+        self.call_after_refresh(self.paint)
+
+    def show(self, sheets: Sequence[Sheet], standing: Standing, told: str = "") -> None:
+        """Shows something else to decide about, from its beginning."""
+        self.standing, self.told = standing, told
+        self.paper.show(sheets)
+        self.paint(asked=True)
+
+    def work(self, act: Callable[[], T], then: Callable[[T], None], stage: Stage) -> None:
+        """Does something slow in a thread; what fails is said, and nothing else happens."""
+        self._change(stage=stage)
+        self.paint(asked=True)
+
+        def done(found: T) -> None:
+            if self.is_attached:
+                then(found)
+
+        def run() -> None:
+            with suppress(RuntimeError):  # the screen is gone, and nobody waits
+                try:
+                    found = act()
+                except AssentError as error:
+                    self.app.call_from_thread(self.failed, error)
+                except OSError as error:
+                    told = AssentError(f"It could not be done: {error}.")
+                    self.app.call_from_thread(self.failed, told)
+                else:
+                    self.app.call_from_thread(done, found)
+
+        self.run_worker(run, thread=True)
+
+    def failed(self, error: AssentError) -> None:
+        """Says why something could not be done, and goes back to reading, if there is anything."""
+        if self.is_attached:
+            self.told = in_words(error)
+            self._change(stage=Stage.READING if self.paper.sheets else Stage.LOADING)
+            self.paint(asked=True)
+
+    def paint(self, *, asked: bool = False) -> None:
+        """Draws everything but the pages. Keys count once a question that is new is on screen."""
+        if not self.is_attached:
+            return
+        if asked:
+            self._ready = inf
+            self.call_after_refresh(self._painted)
+        width = max(self.query_one("#actions").size.width, 20)
+        self._fill("#panel-title", self.titles(width))
+        self._fill("#context", self.context(width))
+        unseen = ""
+        if self.standing.stage is Stage.SKIPPING:
+            unseen = unseen_words(self.paper.sheets, self._last_in_sight())
+        lines = action_lines(self.standing, self.digest(), self.told, unseen)
+        self._fill("#actions", lines)
+        self._fill("#panel-keys", [Line("dim", key_line(self.standing))])
+
+    def _in_sight(self) -> bool:
+        """Tells whether all of a question is on the screen, however small that is."""
+        actions, keys = self.query_one("#actions"), self.query_one("#panel-keys")
+        place = self.find_widget(actions)
+        whole = place.visible_region == place.region and place.region.height > 0
+        return whole and place.region.bottom <= keys.region.y
+
+    def _painted(self) -> None:
+        self._ready = Message().time
+
+    def _fill(self, zone: str, lines: Sequence[Line]) -> None:
+        theme = chosen_theme(self.app.theme)
+        text = Text("\n", no_wrap=False).join(
+            [Text(line.text, look(theme, line.style)) for line in lines]
+        )
+        self.query_one(zone, Static).update(text)
+
+    def _change(self, **changes: object) -> None:
+        self.standing = msgspec.structs.replace(self.standing, **changes)
+
+    def _do(self, act: Act) -> None:
+        match act:
+            case Act.UNREAD:
+                self.told = READ_ON
+            case Act.LEAVE:
+                self.dismiss(None)
+            case Act.RISKS:
+                self.paper.reveal(Spot(RISKS, 0))
+            case _:
+                self.do(act)
+
+    def _last_in_sight(self) -> Spot | None:
+        paper = self.paper
+        return paper.at(min(paper.scroll_offset.y + paper.size.height, paper.rows) - 1)
+
+    def _page(self, way: int) -> None:
+        """Turns a page; the cursor stays where it is on the screen."""
+        paper = self.paper
+        step = way * max(paper.height - 1, 1)
+        paper.scroll_to(y=paper.scroll_offset.y + step, animate=False, immediate=True)
+        paper.point(paper.cursor + step)
+
+    def _find(self) -> None:
+        self.paper.focus()
+        self.paper.action_find()
+
+    def _search(self, key: str) -> bool:
+        """Goes on with a search, or ends it; tells whether there is one."""
+        try:
+            _SEARCHING[key](self.paper)
+        except SkipAction:
+            return False
+        return True
+
+    def _to_operation(self, way: int) -> None:
+        paper = self.paper
+        spot = paper.spot
+        keys = [sheet.key for sheet in paper.sheets]
+        if spot is None or not keys:
+            return
+        at = keys.index(spot.key)
+        ahead = keys[at + 1 :] if way > 0 else keys[:at][::-1]
+        if way < 0 and number_of(spot.key) and spot.line:
+            ahead = [spot.key, *ahead]
+        found = next((key for key in ahead if key.startswith(OPERATION)), "")
+        if found:
+            paper.reveal(Spot(found, 0))
+
+
+_MOVES: dict[Act, Callable[[DecidingPanel], None]] = {
+    Act.UP: lambda panel: panel.paper.action_scroll_up(),
+    Act.DOWN: lambda panel: panel.paper.action_scroll_down(),
+    Act.PAGE_UP: lambda panel: panel._page(-1),
+    Act.PAGE_DOWN: lambda panel: panel._page(1),
+    Act.TOP: lambda panel: panel.paper.action_scroll_home(),
+    Act.END: lambda panel: panel.paper.action_scroll_end(),
+    Act.NEXT: lambda panel: panel._to_operation(1),
+    Act.PREVIOUS: lambda panel: panel._to_operation(-1),
+    Act.FIND: lambda panel: panel._find(),
+}
+_SEARCHING: dict[str, Callable[[Paper], None]] = {
+    "n": lambda paper: paper.action_find_on(1),
+    "N": lambda paper: paper.action_find_on(-1),
+    "escape": lambda paper: paper.action_find_end(),
+}

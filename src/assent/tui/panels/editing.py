@@ -1,0 +1,20 @@
+"""Opens a file in the person's own editor, while the screen is out of the way."""
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+from assent.core.paths import shown
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+
+def edit_file(app: "TerminalApp", path: bytes) -> None:
+    """Waits until the person has closed their editor; the terminal is the editor's meanwhile."""
+    with _out_of_the_way(app):
+        app.host.edit(shown(path))
+
+
+def _out_of_the_way(app: "TerminalApp") -> AbstractContextManager[None]:
+    driver = app._driver
+    return app.suspend() if driver is not None and driver.can_suspend else nullcontext()

@@ -1,0 +1,125 @@
+"""Feedback: what a person wants different in a plan, in parts, sent as one request to revise it."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Final, cast
+
+from textual.binding import Binding, BindingType
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+from textual.widgets import Label, Static, TextArea
+
+from assent.core.comment import Placed
+from assent.core.errors import AssentError
+from assent.core.feedback import Feedback
+from assent.core.record import PlanRecord
+from assent.tui.panels.approval_verbs import in_words, sent_back
+from assent.tui.panels.panel import Panel
+from assent.tui.paper import Paper, Sheet
+from assent.views.comments import comment_lines
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+PARTS: Final = {
+    "notes": "What should be different?",
+    "scope": "Scope: what should the plan be about, and what not?",
+    "constraints": "Constraints: what does it have to keep to?",
+    "priorities": "Priorities: what matters most?",
+}
+EMPTY: Final = "Say what should be different, or comment on a line first; nothing was sent."
+SENT: Final = "Feedback was sent; the plan is a draft again."
+LATER: Final = "Its session is not on this screen; the model reads it when that goes on."
+
+
+class FeedbackPanel(Panel[str]):
+    """Ends with "sent" when the request is on record; plan mode stays, and the model revises."""
+
+    DEFAULT_CSS = """
+    FeedbackPanel #form { height: 1fr; }
+    FeedbackPanel TextArea {
+        height: auto; min-height: 1; max-height: 8; padding: 0 1;
+        border: none; border-left: thick $primary;
+    }
+    FeedbackPanel TextArea:focus { border: none; border-left: thick $accent; }
+    FeedbackPanel #notes { min-height: 3; }
+    FeedbackPanel Label { margin: 0; }
+    FeedbackPanel #form { margin: 1 0 0 0; }
+    FeedbackPanel #comments { height: auto; max-height: 40%; margin: 1 0 0 0; }
+    FeedbackPanel #told { height: auto; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+s", "send", "Send", priority=True),
+    ]
+    heading = "Feedback"
+    keys = "Ctrl+S send · Tab next field · Esc back without sending"
+
+    def __init__(self, record: PlanRecord, comments: Sequence[Placed] = ()) -> None:
+        super().__init__()
+        self._record = record
+        self._comments = comments
+        self._sending = False
+
+    @property
+    def _terminal(self) -> "TerminalApp":
+        return cast("TerminalApp", self.app)
+
+    def body(self) -> list[Widget]:
+        fields: list[Widget] = []
+        for name, words in PARTS.items():
+            fields += [Label(words, markup=False), TextArea(id=name, soft_wrap=True)]
+        paper = Paper(id="comments")
+        paper.can_focus = False
+        paper.display = bool(self._comments)
+        told = Static(id="told", markup=False)
+        return [VerticalScroll(*fields, id="form", can_focus=False), paper, told]
+
+    def on_mount(self) -> None:
+        paper = self.query_one("#comments", Paper)
+        lines = tuple(comment_lines(self._comments))[:-1]  # the last says what sends them elsewhere
+        paper.styles.height = min(len(lines), 12)
+        paper.show([Sheet("comments", lines)])
+        self.query_one("#notes", TextArea).focus()
+
+    def action_send(self) -> None:
+        """Sends everything as one request, once; without any words there is none."""
+        feedback = Feedback(**{name: self._words(name) for name in PARTS})
+        if self._sending:
+            return
+        if not feedback.text().strip() and not self._comments:
+            self._tell(EMPTY)
+            return
+        self._sending = True
+        engine, record = self._terminal.engine, self._record
+
+        def run() -> None:
+            try:
+                sent_back(engine, record, feedback)
+            except AssentError as error:
+                self.app.call_from_thread(self._failed, error)
+            else:
+                self.app.call_from_thread(self._sent)
+
+        self.run_worker(run, thread=True)
+
+    def _sent(self) -> None:
+        """Goes on with the session, so that the model reads it and revises the plan."""
+        app, session = self._terminal, self._record.session
+        app.tell(SENT)
+        self.dismiss("sent")
+        current = app.sitting.record
+        if current is not None and self._record.plan_id == current.plan_id:
+            app.sitting.go_on()
+        elif session:
+            app.tell(LATER)
+
+    def _failed(self, error: AssentError) -> None:
+        self._sending = False
+        if self.is_attached:
+            self._tell(in_words(error))
+
+    def _words(self, name: str) -> str:
+        text = self.query_one(f"#{name}", TextArea).text
+        return text if text.strip() else ""
+
+    def _tell(self, words: str) -> None:
+        self.query_one("#told", Static).update(words)

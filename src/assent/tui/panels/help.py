@@ -1,0 +1,50 @@
+"""The help: every key and every command, from the tables that bind and run them."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from assent.tui.commands.table import COMMANDS, GROUPS, Command
+from assent.tui.completion import Choice
+from assent.tui.keys import PLACES, rows_of
+from assent.tui.panels.lines import LinesPanel
+from assent.views.lines import BLANK, Line, table
+from assent.views.visible import visible_line
+
+OF_PLACE: Final = {"anywhere": "Keys", "prompt": "In the prompt", "conversation": "Conversation"}
+HEAD: Final = (
+    Line("plain", "Say what should be done. In plan mode the model explores and plans; nothing"),
+    Line("plain", "changes before you have read the plan and approved it. A build can be undone."),
+)
+
+
+class HelpPanel(LinesPanel):
+    """Shows keys and commands; `/` searches in them."""
+
+    def __init__(self, own: Sequence[Choice] = ()) -> None:
+        super().__init__("Help", list(help_lines(own)))
+
+
+def help_lines(own: Sequence[Choice] = ()) -> Iterator[Line]:
+    """Renders all keys by place, and all commands by what they are about."""
+    yield from HEAD
+    for place in PLACES:
+        yield BLANK
+        yield Line("heading", OF_PLACE[place])
+        yield from _rows(list(rows_of(place)))
+    for group, words in GROUPS.items():
+        yield BLANK
+        yield Line("heading", words)
+        yield from _rows([_told(one) for one in COMMANDS if one.group == group])
+    if own:
+        yield BLANK
+        yield Line("heading", "Commands of your own")
+        yield from _rows([(visible_line(one.text), visible_line(one.about)) for one in own])
+
+
+def _told(one: Command) -> tuple[str, str]:
+    also = f" (also {', '.join(one.aliases)})" if one.aliases else ""
+    return one.usage, f"{one.about}{also}"
+
+
+def _rows(rows: Sequence[tuple[str, str]]) -> Iterator[Line]:
+    yield from table("plain", [(f"  {name}", what) for name, what in rows])

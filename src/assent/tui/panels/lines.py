@@ -1,0 +1,30 @@
+"""A panel of lines: an answer that is too long for the conversation, to scroll and to search."""
+
+from collections.abc import Sequence
+
+from textual.widget import Widget
+
+from assent.tui.panels.panel import Panel
+from assent.tui.paper import Paper, Sheet
+from assent.views.lines import Line
+
+
+class LinesPanel(Panel[None]):
+    """Shows lines. It decides nothing."""
+
+    DEFAULT_CSS = """
+    LinesPanel Paper { height: 1fr; margin: 1 0; }
+    """
+    AUTO_FOCUS = "#lines"
+    keys = "↑ ↓ PgUp PgDn scroll · / search, n next · Esc close"
+
+    def __init__(self, heading: str, lines: Sequence[Line]) -> None:
+        super().__init__()
+        self.heading = heading
+        self._lines = tuple(lines)
+
+    def body(self) -> list[Widget]:
+        return [Paper(id="lines")]
+
+    def on_mount(self) -> None:
+        self.query_one("#lines", Paper).show([Sheet("lines", self._lines)])

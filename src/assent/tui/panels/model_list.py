@@ -1,0 +1,65 @@
+"""Lists to choose from who works: the models that can be used here with why, and the agents."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from assent.tui.panels.picker import Picker, Row
+from assent.views.context import count
+from assent.views.lines import BLANK, Line, foreign
+from assent.views.visible import visible_line
+
+USUAL: Final = "the mode's own"
+
+
+class ModelList(Picker):
+    """Ends with the name of a model."""
+
+    heading = "Models that can be used here"
+    keys = "Enter ask this one from now on · PgUp PgDn page · Esc close"
+    nothing = "No model can be used here: no key is set and no server answers. /demo needs none."
+
+    def rows(self) -> Sequence[Row]:
+        found, troubles = self.terminal.host.models()
+        if troubles:
+            words = " ".join(troubles)
+            self.terminal.call_later(self.tell, words)
+        return [_model(row, self.terminal.standing.model) for row in found]
+
+
+class AgentList(Picker):
+    """Ends with the name of an agent, or with nothing for the mode's own."""
+
+    heading = "Agents"
+    keys = "Enter let this one work from now on · PgUp PgDn page · Esc close"
+    previews = True
+
+    def rows(self) -> Sequence[Row]:
+        now = self.terminal.standing.agent
+        agents = [each for each in self.terminal.host.agents() if each.kind != "subagent"]
+        return [
+            Row(
+                each.name,
+                (
+                    f"{'*' if each.name == now else ' '} {visible_line(each.name)}",
+                    each.source,
+                    visible_line(each.model) or "default model",
+                    visible_line(each.description),
+                ),
+            )
+            for each in agents
+        ]
+
+    def preview(self, row: Row) -> Sequence[Line]:
+        agent = next(each for each in self.terminal.host.agents() if each.name == row.key)
+        head = [Line("heading", visible_line(agent.name)), *foreign(agent.description), BLANK]
+        return [*head, *foreign(agent.prompt)]
+
+
+def _model(row: dict[str, object], now: str) -> Row:
+    name, context, output = str(row["model"]), row["context"], row["output"]
+    sign = "*" if name == now else " "
+    reads = f"reads {count(context)}" if isinstance(context, int) and context else ""
+    says = f"says {count(output)}" if isinstance(output, int) and output else ""
+    usual = "default" if row["default"] else ""
+    group = f"{visible_line(str(row['provider']))}: {visible_line(str(row['why']))}"
+    return Row(name, (f"{sign} {visible_line(name)}", reads, says, usual), group)

@@ -1,0 +1,28 @@
+"""The operation panel: one operation of a plan in full, to look at. It decides nothing."""
+
+from textual.widget import Widget
+
+from assent.tui.panels.panel import Panel
+from assent.tui.paper import Paper, Sheet
+from assent.views.review import OperationReview
+from assent.views.staged import operation_title, whole_lines
+
+
+class OperationPanel(Panel[None]):
+    """Shows the diff of an operation, or the command that it is."""
+
+    keys = "↑ ↓ PgUp PgDn scroll   / search   Esc close"
+
+    def __init__(self, number: int, operation: OperationReview, theme: str) -> None:
+        super().__init__()
+        self.heading = operation_title(number, operation)
+        self._paper = Paper(id="operation-paper")
+        self._paper.theme_name = theme
+        self._operation = operation
+
+    def body(self) -> list[Widget]:
+        return [self._paper]
+
+    def on_mount(self) -> None:
+        self._paper.show([Sheet("operation", tuple(whole_lines(self._operation)))])
+        self._paper.focus()

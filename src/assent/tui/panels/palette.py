@@ -1,0 +1,30 @@
+"""The palette: everything that can be done by name, found by a few letters of it."""
+
+from collections.abc import Sequence
+
+from assent.tui.commands.table import Command
+from assent.tui.completion import Choice
+from assent.tui.panels.picker import Picker, Row
+from assent.views.visible import visible_line
+
+
+class Palette(Picker):
+    """Ends with a line that is run, or that goes to the prompt for the words it still needs."""
+
+    heading = "What can be done"
+    keys = "Enter do it · PgUp PgDn page · Esc close"
+    ranked = True
+
+    def __init__(self, table: Sequence[Command], own: Sequence[Choice]) -> None:
+        super().__init__()
+        self._table = table
+        self._own = own
+
+    def rows(self) -> Sequence[Row]:
+        usual = [
+            Row(one.name, (one.usage, one.about), also=" ".join(one.aliases)) for one in self._table
+        ]
+        own = [
+            Row(one.text, (visible_line(one.text), visible_line(one.about))) for one in self._own
+        ]
+        return [*usual, *own]

@@ -1,0 +1,286 @@
+"""A picker: a list in columns that typing filters, with a preview beside it where there is room.
+
+A list of its own kind says `rows()`, and what its keys do; see `plan_list.py` for a whole one.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final, cast
+
+import msgspec
+from rich.cells import cell_len, set_cell_size
+from textual.binding import BindingType
+from textual.containers import Horizontal
+from textual.events import Click, Key, Paste, Resize
+from textual.widget import Widget
+from textual.widgets import Static
+
+from assent.core.errors import AssentError
+from assent.tui.fuzzy import fitting
+from assent.tui.panels.panel import Panel
+from assent.tui.paper import Paper, Sheet, Spot
+from assent.views.lines import Line
+from assent.views.visible import visible_line
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+WIDE: Final = 110  # columns from which a preview stands beside the list
+WIDEST: Final = 44  # columns of a cell that is not the last
+GROUP: Final = "group:"
+READING: Final = "Reading…"
+NONE_FIT: Final = "Nothing here has these letters. Backspace takes one away."
+_STEPS: Final = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1}
+_ENDS: Final = {"home": 0, "end": -1}
+_PAGES: Final = {"pageup": -1, "pagedown": 1}
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One thing that can be picked. Its cells are harmless, each on one line."""
+
+    key: str
+    cells: tuple[str, ...]
+    group: str = ""
+    also: str = ""  # what a person may know it by, too
+
+
+class ListPaper(Paper, inherit_bindings=False):
+    """A paper whose keys belong to the panel around it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+
+class Picker(Panel[str]):
+    """Ends with the key of what was picked, or with None."""
+
+    DEFAULT_CSS = """
+    Picker #filter { height: 1; margin: 1 0 0 0; color: $text-muted; }
+    Picker #lists { height: 1fr; margin: 1 0 0 0; }
+    Picker #list { width: 1fr; height: 100%; }
+    Picker #preview { width: 45%; height: 100%; border-left: solid $primary; padding: 0 1; }
+    Picker.narrow #preview, Picker.alone #preview { display: none; }
+    """
+    AUTO_FOCUS = "#list"
+
+    nothing = "There is nothing to choose from."
+    previews = False
+    ranked = False  # what fits best stands first
+    does: ClassVar[dict[str, str]] = {}  # keys besides Enter, and the methods that they call
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._all: tuple[Row, ...] = ()
+        self._shown: tuple[Row, ...] = ()
+        self._at = 0
+        self._query = ""
+        self._told = READING
+        self._looked = ""  # the key of the row whose preview is wanted
+
+    # What a list of its own kind says.
+
+    def rows(self) -> Sequence[Row]:
+        """Returns what there is to pick from; in a thread."""
+        raise NotImplementedError
+
+    def preview(self, row: Row) -> Sequence[Line]:
+        """Returns what is shown beside a row; in a thread."""
+        return ()
+
+    def chosen(self, row: Row) -> None:
+        """Takes what the person picked."""
+        self.dismiss(row.key)
+
+    def pointed(self, row: Row) -> None:
+        """Hears which row the person is at."""
+
+    # What it does with it.
+
+    @property
+    def terminal(self) -> "TerminalApp":
+        return cast("TerminalApp", self.app)
+
+    @property
+    def row(self) -> Row | None:
+        """The row that the person is at."""
+        return self._shown[self._at] if self._shown else None
+
+    def body(self) -> list[Widget]:
+        list_ = ListPaper(pointing=True, id="list")
+        beside = Paper(id="preview")
+        beside.can_focus = False
+        self.set_class(not self.previews, "alone")
+        return [Static(id="filter", markup=False), Horizontal(list_, beside, id="lists")]
+
+    def on_mount(self) -> None:
+        self.load()
+
+    def on_resize(self, event: Resize) -> None:
+        self.set_class(event.size.width < WIDE, "narrow")
+        self.call_after_refresh(self._draw)
+
+    def load(self, told: str = "") -> None:
+        """Reads the list anew, and stays where the person is."""
+        self._told = told or READING
+        self._label()
+        self.in_thread(READING, self.rows, lambda rows: self._loaded(rows, told))
+
+    def in_thread(
+        self, words: str, act: Callable[[], object], then: Callable[[object], object]
+    ) -> None:
+        """Does something slow; what fails is said here, and nothing else happens."""
+
+        def guarded() -> tuple[object, str]:
+            try:
+                return act(), ""
+            except AssentError as error:
+                return None, f"{error.message} {error.next}".strip()
+
+        def done(found: tuple[object, str]) -> None:
+            if not self.is_attached:
+                return
+            if found[1]:
+                self.tell(found[1])
+            else:
+                then(found[0])
+
+        self.terminal.errands.run(words, guarded, done)
+
+    def tell(self, words: str) -> None:
+        """Says something above the list."""
+        self._told = visible_line(words)
+        self._label()
+
+    def on_paste(self, event: Paste) -> None:
+        event.stop()
+        self._filter(self._query + visible_line(event.text))
+
+    def on_click(self, event: Click) -> None:
+        spot = self.query_one(ListPaper).spot
+        places = [at for at, row in enumerate(self._shown) if spot and row.key == spot.key]
+        self._point(places[0] if places else self._at)
+
+    def on_key(self, event: Key) -> None:
+        if event.key == "escape":
+            return
+        event.stop()
+        event.prevent_default()
+        if event.key in self.does:
+            getattr(self, self.does[event.key])()
+        elif not self._moved(event.key):
+            self._edited(event)
+
+    def _moved(self, key: str) -> bool:
+        """Goes where a key leads; tells whether it leads anywhere."""
+        if key in _STEPS:
+            self._point(self._at + _STEPS[key])
+        elif key in _PAGES:
+            self._point(self._at + _PAGES[key] * max(self.query_one(ListPaper).height - 2, 1))
+        elif key in _ENDS:
+            self._point(_ENDS[key] % max(len(self._shown), 1))
+        else:
+            return False
+        return True
+
+    def _edited(self, event: Key) -> None:
+        """Takes a letter of the filter, or what ends it."""
+        if event.key == "enter":
+            if self.row is not None:
+                self.chosen(self.row)
+        elif event.key == "backspace":
+            self._filter(self._query[:-1])
+        elif event.key == "ctrl+u":
+            self._filter("")
+        elif event.is_printable and event.character:
+            self._filter(self._query + event.character)
+
+    def _filter(self, query: str) -> None:
+        self._query, self._at, self._told = query, 0, ""
+        self._fit()
+
+    def _loaded(self, rows: object, told: str) -> None:
+        at = self.row
+        self._all = tuple(cast("Sequence[Row]", rows))
+        self._told = told
+        self._fit()
+        keys = [row.key for row in self._shown]
+        if at is not None and at.key in keys:
+            self._point(keys.index(at.key))
+
+    def _fit(self) -> None:
+        """Finds the rows that the filter leaves."""
+        texts = [" ".join((*row.cells, row.group, row.also)) for row in self._all]
+        found = fitting(self._query, texts, ranked=self.ranked)
+        self._shown = tuple(self._all[at] for at in found)
+        self._draw()
+
+    def _draw(self) -> None:
+        if not self.is_attached:
+            return
+        self._label()
+        paper = self.query_one(ListPaper)
+        # The cursor's sign has two columns of its own.
+        width = max(paper.scrollable_content_region.width - 2, 20)
+        paper.show(list_sheets(self._shown, width) or [self._empty()])
+        self._point(self._at)
+
+    def _empty(self) -> Sheet:
+        words = NONE_FIT if self._all else self._told or self.nothing
+        return Sheet("nothing", (Line("dim", words),))
+
+    def _label(self) -> None:
+        query = f"Filter: {self._query}▏" if self._query else "Type to filter."
+        words = f"{query}   {self._told}" if self._told else query
+        self.query_one("#filter", Static).update(words)
+
+    def _point(self, at: int) -> None:
+        """Puts the cursor on a row, never on the title of a group."""
+        self._at = max(0, min(at, len(self._shown) - 1))
+        row = self.row
+        if row is None:
+            self._show_preview("", ())
+            return
+        paper = self.query_one(ListPaper)
+        paper.point(paper.row_of(Spot(row.key, 0)))
+        self.pointed(row)
+        self._look(row)
+
+    def _look(self, row: Row) -> None:
+        """Has the preview of a row made in a thread, where there is room for it."""
+        if not self.previews or self.has_class("narrow") or self._looked == row.key:
+            return
+        self._looked = row.key
+
+        def shown(lines: object) -> None:
+            self._show_preview(row.key, cast("Sequence[Line]", lines))
+
+        self.in_thread(READING, lambda: list(self.preview(row)), shown)
+
+    def _show_preview(self, key: str, lines: Sequence[Line]) -> None:
+        if key in ("", self._looked):
+            self._looked = key
+            self.query_one("#preview", Paper).show([Sheet("preview", tuple(lines))])
+
+
+def list_sheets(rows: Sequence[Row], width: int) -> list[Sheet]:
+    """Renders rows in columns, each on one line however narrow it is, under their groups."""
+    columns = list(zip(*[row.cells for row in rows], strict=True))
+    widths = [min(max(map(cell_len, column)), WIDEST) for column in columns]
+    sheets: list[Sheet] = []
+    group = ""
+    for row in rows:
+        if row.group and row.group != group:
+            group = row.group
+            sheets.append(Sheet(f"{GROUP}{group}", (Line("heading", _cut(group, width)),)))
+        *cells, last = row.cells
+        padded = [_padded(cell, size) for cell, size in zip(cells, widths, strict=False)]
+        text = "  ".join([*padded, last])
+        sheets.append(Sheet(row.key, (Line("plain", _cut(text, width)),)))
+    return sheets
+
+
+def _padded(cell: str, size: int) -> str:
+    return _cut(cell, size) if cell_len(cell) > size else set_cell_size(cell, size)
+
+
+def _cut(text: str, width: int) -> str:
+    """Returns as much of a text as there is room for, with a sign where something is left out."""
+    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"

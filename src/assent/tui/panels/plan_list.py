@@ -1,0 +1,133 @@
+"""The plan selector: all plans by session, the newest first, with where each stands."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Final, cast
+
+from assent.core.errors import AssentError
+from assent.core.paths import shown
+from assent.core.record import PlanRecord
+from assent.tui.panels.confirm import ConfirmPanel
+from assent.tui.panels.picker import Picker, Row
+from assent.tui.times import moment
+from assent.views.lines import BLANK, Line, foreign
+from assent.views.rows import plan_row
+from assent.views.status import plan_lines
+from assent.views.visible import visible_line, visible_path
+
+if TYPE_CHECKING:
+    from assent.engine.engine import Engine
+
+CURRENT: Final = "* "
+OTHER: Final = "  "
+NO_SESSION: Final = "no session"
+GONE: Final = "Its file is removed. What its runs did stays, and can still be undone."
+
+
+class PlanList(Picker):
+    """Enter makes a plan the current one; the model is told of it (F30)."""
+
+    heading = "Plans"
+    keys = (
+        "Enter choose · Ctrl+T review · Ctrl+Y history · Ctrl+G editor · Del delete · "
+        "PgUp PgDn page · Esc close"
+    )
+    nothing = "There are no plans here yet. Say what should be done."
+    previews = True
+    does: ClassVar[dict[str, str]] = {
+        "ctrl+t": "review",
+        "ctrl+y": "history",
+        "ctrl+g": "edit",
+        "delete": "delete",
+        "ctrl+d": "delete",
+    }
+
+    def rows(self) -> Sequence[Row]:
+        return plan_rows(self.terminal.engine)
+
+    def preview(self, row: Row) -> Sequence[Line]:
+        engine = self.terminal.engine
+        record = engine.plans.find(row.key)
+        about = plan_row(record, approved=engine.consents.is_approved(record))
+        return [*plan_lines(about), BLANK, *foreign(shown(engine.reviews.text(record)))]
+
+    def chosen(self, row: Row) -> None:
+        """Makes a plan the current one, and opens its session where none is open."""
+        app, engine = self.terminal, self.terminal.engine
+
+        def use() -> object:
+            record = engine.plans.use(row.key)
+            return record, engine.sessions.of_plan(record)
+
+        def used(found: object) -> None:
+            self.dismiss(row.key)
+            app.plan_chosen(*cast("tuple[PlanRecord, None]", found))
+
+        self.in_thread("Choosing the plan", use, used)
+
+    def review(self) -> None:
+        """Opens the approval panel over the list."""
+        if self.row is not None:
+            self.terminal.review_plan(self.row.key)
+
+    def history(self) -> None:
+        """Opens the revisions of a plan over the list."""
+        if self.row is not None:
+            self.terminal.run_slash(f"/history {self.row.key}")
+
+    def edit(self) -> None:
+        """Opens a plan's text in the person's editor, and has it reviewed anew after."""
+        if self.row is not None:
+            self.terminal.run_slash(f"/edit {self.row.key}")
+
+    def delete(self) -> None:
+        """Asks once more, and discards a plan then."""
+        row = self.row
+        if row is None:
+            return
+        name = row.cells[0].removeprefix(CURRENT).strip()
+        about = [Line("plain", f"Plan {name} is discarded."), Line("plain", GONE)]
+        panel = ConfirmPanel(f"Delete plan {name}?", about, "delete it")
+        self.terminal.open_panel(panel, lambda yes: self._deleted(row, name) if yes else None)
+
+    def _deleted(self, row: Row, name: str) -> None:
+        plans = self.terminal.engine.plans
+
+        def done(_: object) -> None:
+            self.terminal.refresh_standing()
+            self.load(f"Plan {name} is deleted.")
+
+        self.in_thread("Deleting", lambda: plans.delete([plans.find(row.key)]), done)
+
+
+def plan_rows(engine: "Engine") -> list[Row]:
+    """Returns the plans of a workspace: by session, the newest first, sessions likewise (F29)."""
+    newest_first = sorted(engine.plans.all(), key=_changed, reverse=True)
+    by_session: dict[str, list[PlanRecord]] = {}
+    for record in newest_first:
+        by_session.setdefault(record.session, []).append(record)
+    current = _current(engine)
+    return [_row(engine, each, current) for group in by_session.values() for each in group]
+
+
+def _row(engine: "Engine", record: PlanRecord, current: str) -> Row:
+    state = "approved" if engine.consents.is_approved(record) else str(record.state)
+    sign = CURRENT if record.plan_id == current else OTHER
+    cells = (
+        sign + visible_line(record.name),
+        state.replace("_", " ").lower(),
+        moment(_changed(record)),
+        visible_path(record.path) if record.path else "",
+    )
+    session = visible_line(record.session) or NO_SESSION
+    return Row(record.plan_id, cells, session, visible_line(record.goal))
+
+
+def _changed(record: PlanRecord) -> str:
+    return record.revisions[-1].at if record.revisions else record.created_at
+
+
+def _current(engine: "Engine") -> str:
+    try:
+        return engine.plans.find().plan_id
+    except AssentError:  # there is none
+        return ""

@@ -1,0 +1,331 @@
+"""The question panel: everything that waits for an answer, one at a time, children's too."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.text import Text
+from textual.binding import BindingType
+from textual.events import Key, Paste
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+
+from assent.core.answering import Reply
+from assent.core.errors import AssentError
+from assent.core.inquiry import Pending
+from assent.core.question import Answers, confirmation, is_permission, read_consent
+from assent.core.session_event import Question
+from assent.tui.panels.panel import Panel
+from assent.tui.panels.question_pages import option_lines, question_sheets
+from assent.tui.panels.question_state import (
+    NO_ANSWER,
+    Choice,
+    Deed,
+    beginning,
+    choose,
+    press,
+)
+from assent.tui.panels.words import WordsPanel
+from assent.tui.paper import Paper
+from assent.tui.theme import chosen_theme, look
+from assent.views.lines import Line
+from assent.views.visible import visible_line
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+LOOK_S = 1.0
+UNREAD = "Read to the end first (End, PgDn), or press z to skip the rest."
+EMPTY = "Nothing is chosen. Choose with its key, then press Enter."
+KEYS = "choose, then Enter answers · Esc answer later"
+MOVES = {
+    "up": "scroll_up", "k": "scroll_up", "down": "scroll_down", "j": "scroll_down",
+    "pageup": "page_up", "pagedown": "page_down", "home": "scroll_home", "end": "scroll_end",
+}  # fmt: skip
+
+
+class QuestionPanel(Panel[str]):
+    """Shows a question in full. One key chooses, another one answers; Esc leaves it open."""
+
+    DEFAULT_CSS = """
+    QuestionPanel #all { height: 1fr; margin: 1 0 0 0; }
+    QuestionPanel #choices { height: auto; max-height: 60%; border-top: solid $primary; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = []
+    AUTO_FOCUS = "#all"
+    heading = "Reading…"
+
+    def __init__(self, reference: str = "") -> None:
+        super().__init__()
+        self._reference = reference
+        self._waiting: list[Pending] = []
+        self._place = 0
+        self._choice = Choice(())
+        self._confirming: Question | None = None  # what is to be remembered is asked twice
+        self._grant = ""
+        self._kept: Answers = ()  # the answer that is to be remembered
+        self._told = ""
+        self._ready = inf
+        self._busy = True
+
+    @property
+    def terminal(self) -> "TerminalApp":
+        return cast("TerminalApp", self.app)
+
+    @property
+    def listening(self) -> bool:
+        """Whether what is asked is on the screen, so that keys count."""
+        return self._ready < inf and not self._busy
+
+    @property
+    def _pending(self) -> Pending | None:
+        return self._waiting[self._place] if self._waiting else None
+
+    @property
+    def _questions(self) -> tuple[Question, ...]:
+        if self._confirming is not None:
+            return (self._confirming,)
+        return self._pending.inquiry.asked.questions if self._pending else ()
+
+    def body(self) -> list[Widget]:
+        return [Paper(id="all"), Static(id="choices", markup=False)]
+
+    def on_mount(self) -> None:
+        self._read()
+        self.set_interval(LOOK_S, self._look)
+
+    def hear(self, letter: object) -> None:
+        """Hears that something happened; another question may wait now."""
+        if not self._busy:
+            self._look()
+
+    # Reading what waits.
+
+    def _read(self) -> None:
+        self._busy = True
+
+        def run() -> None:
+            try:
+                waiting = self.terminal.engine.questions.pending()
+            except AssentError as error:
+                self.app.call_from_thread(self._failed, error)
+            else:
+                self.app.call_from_thread(self._show, waiting)
+
+        self.run_worker(run, thread=True)
+
+    def _show(self, waiting: Sequence[Pending]) -> None:
+        if not self.is_attached:
+            return
+        self._busy = False
+        own = self.terminal.sitting.record
+        mine = own.session if own else ""
+        self._waiting = sorted(waiting, key=lambda one: one.root.session != mine)
+        if not self._waiting:
+            self.dismiss("none")
+            return
+        names = [one.id for one in self._waiting]
+        self._place = names.index(self._reference) if self._reference in names else 0
+        self._reference = ""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Shows the chosen question from its beginning, with nothing chosen."""
+        self._confirming = None
+        self._choice = beginning(self._questions)
+        self._show_part()
+
+    def _show_part(self) -> None:
+        pending = self._pending
+        if pending is not None:
+            now = self.terminal.engine.questions.clock.now()
+            sheets = question_sheets(pending, self._choice.part, now)
+            self.query_one("#all", Paper).show(sheets)
+        self._paint(asked=True)
+
+    def _look(self) -> None:
+        """Looks whether the question was answered elsewhere, or others wait now."""
+        if self._busy or self._pending is None:
+            return
+        shown = self._pending.id
+
+        def run() -> None:
+            waiting = self.terminal.engine.questions.pending()
+            if [one.id for one in waiting] != sorted(one.id for one in self._waiting):
+                self.app.call_from_thread(self._renewed, shown, waiting)
+
+        self.run_worker(run, thread=True, exclusive=True, exit_on_error=False)
+
+    def _renewed(self, shown: str, waiting: Sequence[Pending]) -> None:
+        if not self.is_attached or self._busy:
+            return
+        if any(one.id == shown for one in waiting):
+            own, part = self._waiting[self._place], self._choice
+            self._waiting = [own, *[one for one in waiting if one.id != shown]]
+            self._place, self._choice = 0, part
+            self._paint()
+            return
+        self._told = "That question was answered elsewhere, or nobody needs an answer any more."
+        self._show(waiting)
+
+    # Keys.
+
+    def on_key(self, event: Key) -> None:
+        event.stop()
+        event.prevent_default()
+        if event.time <= self._ready:
+            return  # typed before the person could see what it would answer
+        if event.key == "escape":
+            self._leave()
+        elif event.key in MOVES:
+            getattr(self.query_one("#all", Paper), f"action_{MOVES[event.key]}")()
+        elif event.key in ("left_square_bracket", "right_square_bracket"):
+            self._turn(-1 if event.key.startswith("left") else 1)
+        elif self._pending is not None and not self._busy:
+            self._press(event.key)
+
+    def on_paste(self, event: Paste) -> None:
+        event.stop()  # what is pasted answers nothing
+
+    def on_paper_end_reached(self, event: Paper.EndReached) -> None:
+        event.stop()
+        self._choice = Choice(self._choice.answers, self._choice.part, read=True)
+        self._paint()
+
+    def _leave(self) -> None:
+        if self._confirming is not None:
+            self._begin()
+        else:
+            self.dismiss(None)
+
+    def _turn(self, way: int) -> None:
+        """Shows another question that waits."""
+        if len(self._waiting) > 1 and self._confirming is None:
+            self._place = (self._place + way) % len(self._waiting)
+            self._begin()
+
+    def _press(self, key: str) -> None:
+        self._told = ""
+        self._choice, deed = press(self._choice, key, self._questions)
+        match deed:
+            case Deed.WORDS:
+                words = WordsPanel("Your words", (), "")
+                self.terminal.open_panel(words, self._worded)
+            case Deed.NEXT_PART:
+                self._choice = Choice(self._choice.answers, self._choice.part)
+                self._show_part()
+                return
+            case Deed.ANSWER:
+                self._answer()
+            case Deed.UNREAD | Deed.EMPTY:
+                self._told = UNREAD if deed is Deed.UNREAD else EMPTY
+            case _:
+                pass
+        self._paint()
+
+    def _worded(self, words: str | None) -> None:
+        if words is not None and words.strip():
+            self._choice = choose(self._choice, (words,))
+        self._paint(asked=True)
+
+    # Answering.
+
+    def _answer(self) -> None:
+        pending = self._pending
+        assert pending is not None, "only a question that is shown is answered"
+        asked, clock = pending.inquiry.asked, self.terminal.engine.questions.clock
+        if self._confirming is not None:
+            self._confirmed(pending)
+            return
+        answers = tuple(() if each == NO_ANSWER else each for each in self._choice.answers)
+        first = asked.questions[0]
+        reach = read_consent(first, answers).reach if is_permission(first) else ""
+        if not reach:
+            self._send(pending, Reply(answers, self._by()))
+            return
+        self._grant, self._kept = clock.new_id(), answers
+        self._confirming = confirmation(asked, reach, self._grant)
+        self._choice = Choice(beginning((self._confirming,)).answers, read=True)
+        self._paint(asked=True)
+
+    def _confirmed(self, pending: Pending) -> None:
+        """Sends a yes that is remembered, once the person agreed to everything that it covers."""
+        assert self._confirming is not None, "it is being confirmed"
+        agreed = read_consent(self._confirming, self._choice.answers).yes
+        if not agreed:
+            self._told = "Not remembered, and not answered."
+            self._begin()
+            return
+        always = pending.inquiry.asked.questions[0].always
+        self._send(pending, Reply(self._kept, self._by(), always, self._grant))
+
+    def _send(self, pending: Pending, reply: Reply) -> None:
+        self._busy = True
+        digest = pending.inquiry.asked.digest
+
+        def run() -> None:
+            try:
+                self.terminal.engine.questions.answer(pending.id, digest, reply)
+            except AssentError as error:
+                self.app.call_from_thread(self._failed, error)
+            else:
+                self.app.call_from_thread(self._sent, pending)
+
+        self.run_worker(run, thread=True)
+
+    def _sent(self, pending: Pending) -> None:
+        """Goes on: the thread that asked notices; without one, the session is driven again."""
+        app = self.terminal
+        app.sitting.asker.look()
+        app.refresh_standing()
+        own = app.sitting.record
+        if own is not None and own.session == pending.root.session and not app.sitting.at_work:
+            app.sitting.go_on()
+        elif own is None or own.session != pending.root.session:
+            app.tell(f"Answered. Session {pending.root.slug} goes on with: /resume.")
+        if self.is_attached:
+            self._read()
+
+    def _failed(self, error: AssentError) -> None:
+        self._busy = False
+        if self.is_attached:
+            self._told = f"{error.message} {error.next}".strip()
+            self._paint(asked=True)
+
+    def _by(self) -> str:
+        return f"{self.terminal.engine.questions.user} (terminal)"
+
+    # Drawing.
+
+    def _paint(self, *, asked: bool = False) -> None:
+        if not self.is_attached:
+            return
+        if asked:
+            self._ready = inf
+            self.call_after_refresh(self._painted)
+        self.query_one("#panel-title", Static).update(self._title())
+        lines: list[Line] = [Line("said", self._told)] if self._told else []
+        if self._confirming is not None:
+            lines.append(Line("risk", visible_line(self._confirming.question)))
+        if self._questions:
+            lines += option_lines(self._questions[self._choice.part], self._choice)
+        theme = chosen_theme(self.app.theme)
+        texts = [Text(line.text, look(theme, line.style)) for line in lines]
+        self.query_one("#choices", Static).update(Text("\n").join(texts))
+        others = " · [ ] other questions" if len(self._waiting) > 1 else ""
+        self.query_one("#panel-keys", Static).update(f"{KEYS}{others}")
+
+    def _painted(self) -> None:
+        self._ready = Message().time
+
+    def _title(self) -> str:
+        pending = self._pending
+        if pending is None:
+            return "Reading…"
+        many = len(self._waiting)
+        count = f" · {self._place + 1} of {many} that wait" if many > 1 else ""
+        parts = len(pending.inquiry.asked.questions)
+        part = f" · part {self._choice.part + 1} of {parts}" if parts > 1 else ""
+        digest = pending.inquiry.asked.digest[:12]
+        return f"Question {digest} · session {visible_line(pending.root.slug)}{part}{count}"

@@ -1,0 +1,67 @@
+"""A question as sheets: where it comes from, all that a yes would do, and the rule that asks."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from assent.core.inquiry import Pending
+from assent.core.session_event import Question
+from assent.tui.panels.question_state import NO_ANSWER, Choice, key_of, takes_words
+from assent.tui.paper import Sheet
+from assent.views.lines import BLANK, Line, foreign, table
+from assent.views.pending import pending_row
+from assent.views.questions import question_lines
+from assent.views.visible import visible_line
+
+SIGNS = {(False, False): "( )", (False, True): "(•)", (True, False): "[ ]", (True, True): "[x]"}
+
+
+def question_sheets(pending: Pending, part: int, now: str) -> list[Sheet]:
+    """Returns one part of a question: what a yes would do first, then where it comes from."""
+    row = pending_row(pending, now)
+    question = msgspec.structs.replace(pending.inquiry.asked.questions[part], options=())
+    about = {
+        "for": f"{row['agent']}: {row['task']}" if row["task"] else None,
+        "tool": row["tool"],
+        "expires at": row["expires_at"],
+        "id": row["id"],
+    }
+    known = [(name, visible_line(str(value))) for name, value in about.items() if value]
+    # What a model asks is all there is to its call.
+    called = called_lines(row["args"]) if question.by == "gate" else []
+    return [
+        Sheet("question", tuple(question_lines(question, most=0))),
+        Sheet("call", (BLANK, *called) if called else ()),
+        Sheet("about", (BLANK, *table("dim", known))),
+    ]
+
+
+def called_lines(args: Mapping[str, object] | None) -> list[Line]:
+    """Renders what a model called a tool with, exactly."""
+    if args is None:
+        return []
+    text = msgspec.json.format(msgspec.json.encode(args)).decode()
+    return [Line("heading", "The model called it with:"), *foreign(text)]
+
+
+def option_lines(question: Question, choice: Choice) -> Iterator[Line]:
+    """Renders the choices with their keys; a sign says which is chosen."""
+    answer = choice.answers[choice.part]
+    for number, option in enumerate(question.options):
+        chosen = option.label in answer
+        sign = SIGNS[question.multiple, chosen]
+        about = f": {visible_line(option.description)}" if option.description else ""
+        text = f"{key_of(question, number)} {sign} {visible_line(option.label)}{about}"
+        yield Line("said" if chosen else "plain", text)
+    own = [each for each in answer if each and each not in _labels(question.options)]
+    if takes_words(question):
+        words = f": {visible_line(own[0])}" if own else ""
+        name = "no, with words" if question.by == "gate" else "words of your own"
+        yield Line("said" if own else "plain", f"w {SIGNS[False, bool(own)]} {name}{words}")
+    if question.by != "gate":
+        none = answer == NO_ANSWER
+        yield Line("said" if none else "plain", f"d {SIGNS[False, none]} give no answer")
+
+
+def _labels(options: Sequence[object]) -> list[str]:
+    return [getattr(option, "label", "") for option in options]

@@ -1,0 +1,112 @@
+"""What a key does while a question is read and answered: choosing is one key, answering another."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from assent.core.question import NO, PROJECT, SESSION, UNCONFINED, YES, Answers, is_permission
+from assent.core.session_event import Question
+
+NOTHING_YET: Final[tuple[str, ...]] = ()
+NO_ANSWER: Final = ("",)  # the person wants to give none, and says so
+LETTERS: Final = {"y": YES, "s": SESSION, "p": PROJECT, "u": UNCONFINED, "n": NO}
+SKIP, WORDS, NONE, ANSWER = "z", "w", "d", "enter"
+
+
+class Deed(StrEnum):
+    """What a key asks for."""
+
+    NOTHING = "nothing"
+    CHOSEN = "chosen"  # something else is marked now
+    UNREAD = "unread"  # say why it cannot be answered yet
+    EMPTY = "empty"  # say that nothing is chosen
+    WORDS = "words"  # ask for words of the person's own
+    NEXT_PART = "next part"
+    ANSWER = "answer"  # everything is chosen: send it
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """What the person has chosen so far, for each part of a question."""
+
+    answers: Answers  # labels or words; nothing: not chosen yet
+    part: int = 0
+    read: bool = False  # the end of it was on the screen, or the person skips it knowingly
+
+
+def beginning(questions: Sequence[Question]) -> Choice:
+    """Returns that nothing is chosen."""
+    return Choice((NOTHING_YET,) * len(questions))
+
+
+def press(choice: Choice, key: str, questions: Sequence[Question]) -> tuple[Choice, Deed]:
+    """Returns where a key leads, and what it asks for. What means nothing does nothing."""
+    question = questions[choice.part]
+    if key == SKIP and not choice.read:
+        return msgspec.structs.replace(choice, read=True), Deed.CHOSEN
+    if key == WORDS and takes_words(question):
+        return choice, Deed.WORDS
+    if key == ANSWER:
+        return _entered(choice, questions)
+    if key == NONE and question.by != "gate":
+        return choose(choice, NO_ANSWER), Deed.CHOSEN
+    label = _label(question, key)
+    if not label:
+        return choice, Deed.NOTHING
+    return choose(choice, _with(choice.answers[choice.part], label, question)), Deed.CHOSEN
+
+
+def choose(choice: Choice, answer: tuple[str, ...]) -> Choice:
+    """Returns the choice with this answer for the part that is being answered."""
+    answers = list(choice.answers)
+    answers[choice.part] = answer
+    return msgspec.structs.replace(choice, answers=tuple(answers))
+
+
+def takes_words(question: Question) -> bool:
+    """Tells whether free words are an answer; to a permission they are a no, with why."""
+    return question.custom or not question.options
+
+
+def key_of(question: Question, number: int) -> str:
+    """Returns the key that chooses an option."""
+    label = question.options[number].label
+    if is_permission(question) or question.by == "gate":
+        found = [key for key, each in LETTERS.items() if each == label]
+        return found[0] if found else str(number + 1)
+    return str(number + 1)
+
+
+def _entered(choice: Choice, questions: Sequence[Question]) -> tuple[Choice, Deed]:
+    answer = choice.answers[choice.part]
+    if not answer:
+        return choice, Deed.EMPTY
+    if not choice.read and answer != (NO,):
+        return choice, Deed.UNREAD
+    if choice.part + 1 < len(questions):
+        return msgspec.structs.replace(choice, part=choice.part + 1), Deed.NEXT_PART
+    return choice, Deed.ANSWER
+
+
+def _label(question: Question, key: str) -> str:
+    offered = [option.label for option in question.options]
+    if question.by == "gate" and LETTERS.get(key) in offered:
+        return LETTERS[key]
+    if len(key) == 1 and key.isascii() and key.isdigit() and 1 <= int(key) <= len(offered):
+        return offered[int(key) - 1]
+    return ""
+
+
+def _with(answer: tuple[str, ...], label: str, question: Question) -> tuple[str, ...]:
+    """Returns the answer with an option chosen; where several may be, chosen again it is not."""
+    if not question.multiple:
+        return (label,)
+    if label in answer:
+        return tuple(each for each in answer if each != label)
+    listed = [option.label for option in question.options]
+    return tuple(sorted((*answer, label), key=lambda each: _place(listed, each)))
+
+
+def _place(listed: Sequence[str], label: str) -> int:
+    return listed.index(label) if label in listed else len(listed)

@@ -1,0 +1,80 @@
+"""Going back: what the person said in a session, from which one is chosen to be said anew."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from assent.core.errors import NotFound
+from assent.core.masking import masked
+from assent.core.rewind import Spoken
+from assent.core.session import SessionRecord
+from assent.tui.panels.picker import Picker, Row
+from assent.tui.times import moment
+from assent.views.lines import BLANK, Line, foreign
+from assent.views.visible import visible_line
+
+if TYPE_CHECKING:
+    from assent.engine.session.rewinding import Since
+
+STAYS = "Plan and files stay as they are, and nothing is removed from the log."
+
+
+class RewindPanel(Picker):
+    """Enter goes back to before a message; its words stand in the prompt again (F148)."""
+
+    heading = "Go back to before something you said"
+    keys = "Enter go back: the model forgets this and all after it · PgUp PgDn page · Esc close"
+    nothing = "There is nothing here that the session could go back to."
+    previews = True
+
+    def __init__(self, record: SessionRecord) -> None:
+        super().__init__()
+        self._record = record
+
+    def rows(self) -> Sequence[Row]:
+        spoken = self.terminal.engine.sessions.messages(self._record)
+        return [_row(each) for each in reversed(spoken)]
+
+    def preview(self, row: Row) -> Sequence[Line]:
+        sessions = self.terminal.engine.sessions
+        spoken = sessions.spoken(self._record, row.key)
+        since = sessions.since(self._record, row.key)
+        return [*foreign(masked(spoken.text)), BLANK, *since_lines(since), Line("dim", STAYS)]
+
+    def chosen(self, row: Row) -> None:
+        app, sessions, record = self.terminal, self.terminal.engine.sessions, self._record
+
+        def back() -> object:
+            spoken = sessions.spoken(record, row.key)
+            since = sessions.since(record, row.key)
+            return sessions.rewind(record, spoken.id), spoken, since
+
+        def went(found: object) -> None:
+            left, spoken, since = cast("tuple[SessionRecord, Spoken, Since]", found)
+            self.dismiss(row.key)
+            app.open_session(left)
+            app.prompt.load(spoken.text)
+            app.after_load(Line("heading", "You went back."), *since_lines(since))
+
+        self.in_thread("Going back", back, went)
+
+
+def since_lines(since: "Since") -> list[Line]:
+    """Says what was done since a message, and what takes it back."""
+    count = len(since.turns)
+    lines = [Line("plain", f"{count} turn{'' if count == 1 else 's'} came since.")]
+    if not since.runs:
+        return [*lines, Line("plain", "No files were changed by runs since.")]
+    names = [Line("plain", f"  /undo {visible_line(run)}") for run in since.runs]
+    return [*lines, Line("risk", "Files were changed since; these take it back:"), *names]
+
+
+def _row(spoken: Spoken) -> Row:
+    words = visible_line(" ".join(masked(spoken.text).split()))
+    return Row(spoken.id, (moment(spoken.at), f"turn {spoken.turn}", words))
+
+
+def check_said(record: SessionRecord | None) -> SessionRecord:
+    """Returns the session, or says that there is none to go back in."""
+    if record is None:
+        raise NotFound("Nothing was said here yet, so there is nothing to go back to.")
+    return record

@@ -1,0 +1,170 @@
+"""The run view: progress, output of commands, how it ended, and the ways on where it halted."""
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, ClassVar, Final, cast
+
+from textual.binding import BindingType
+from textual.events import Key, Paste
+from textual.message import Message
+from textual.widget import Widget
+from textual.widgets import Static
+
+from assent.core.journal import Outcome, Way
+from assent.tui.letters import RunBegan, RunLive, RunOver
+from assent.tui.panels.panel import Panel
+from assent.tui.paper import Paper, Sheet
+
+if TYPE_CHECKING:
+    from assent.engine.run.runs import RunReport
+    from assent.tui.app import TerminalApp
+
+MOVES: Final = {
+    "up": "scroll_up", "k": "scroll_up", "down": "scroll_down", "j": "scroll_down",
+    "pageup": "page_up", "pagedown": "page_down", "home": "scroll_home", "end": "scroll_end",
+}  # fmt: skip
+# What is asked before each way on is taken, and the key that says yes to it.
+WAYS: Final[dict[str, tuple[Way, str]]] = {
+    "r": ("resume", "Go on where it stopped?"),
+    "b": ("roll_back", "Put everything back as it was before the run?"),
+    "a": ("accept", "Keep everything as it stands now, and end the run?"),
+}
+STOP: Final = "x"
+YES: Final = "y"
+AT_WORK: Final = "x stop the command · Esc close this view; the run goes on"
+HALTED: Final = "r resume · b roll back · a accept what stands · Esc decide later"
+ENDED: Final = "u undo · Esc close"
+CLOSED: Final = "Esc close"
+ENDS: Final[dict[Outcome, str]] = {
+    "done": "done",
+    "nothing": "nothing to do",
+    "rolled_back": "rolled back",
+    "needs_you": "halted, and needs you",
+}
+
+
+class RunPanel(Panel[str]):
+    """Watches the run that is at work, or shows the last one. A way on takes two keys."""
+
+    DEFAULT_CSS = """
+    RunPanel #all { height: 1fr; margin: 1 0 0 0; }
+    RunPanel #question { height: auto; text-style: bold; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = []
+    AUTO_FOCUS = "#all"
+    heading = "Run"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked = ""  # the key whose question is open
+        self._asked_at = 0.0
+
+    @property
+    def terminal(self) -> "TerminalApp":
+        return cast("TerminalApp", self.app)
+
+    @property
+    def _halted(self) -> bool:
+        report = self.terminal.running.report
+        return report is not None and report.outcome == "needs_you"
+
+    def body(self) -> list[Widget]:
+        return [Paper(following=True, id="all"), Static(id="question", markup=False)]
+
+    def on_mount(self) -> None:
+        if self.terminal.running.watched is None:
+            self.terminal.running.recover()  # which only says where an unfinished run stands
+        self._paint()
+
+    def hear(self, letter: object) -> None:
+        """Hears of the run."""
+        if isinstance(letter, RunBegan | RunLive | RunOver):
+            if isinstance(letter, RunOver):
+                self._asked = ""
+            self._paint()
+
+    def on_key(self, event: Key) -> None:
+        event.stop()
+        event.prevent_default()
+        if event.key in MOVES:
+            getattr(self.query_one("#all", Paper), f"action_{MOVES[event.key]}")()
+        elif self._asked:
+            self._answered(event)
+        else:
+            self._press(event.key)
+
+    def on_paste(self, event: Paste) -> None:
+        event.stop()  # what is pasted decides nothing
+
+    def _press(self, key: str) -> None:
+        if key == "escape":
+            self.dismiss(None)
+        elif key in self._ways():
+            self._ask(key)
+        elif key == "u" and self._can_undo():
+            self.dismiss("undo")
+            self._open_undo()
+
+    def _open_undo(self) -> None:
+        from assent.tui.panels.undo import UndoPanel
+
+        report = self.terminal.running.report
+        self.terminal.open_panel(UndoPanel(report.run if report else ""))
+
+    def _ways(self) -> Collection[str]:
+        """Returns the keys that ask for something now."""
+        if self.terminal.running.at_work:
+            return (STOP,)
+        return WAYS if self._halted else ()
+
+    def _ask(self, key: str) -> None:
+        self._asked, self._asked_at = key, Message().time
+        self._paint()
+
+    def _answered(self, event: Key) -> None:
+        """Takes the answer to the open question: `y`, or anything else, which is a no."""
+        if event.key == self._asked or event.time <= self._asked_at:
+            return  # held down, the key that asked is no answer
+        asked, self._asked = self._asked, ""
+        if event.key == YES and asked == STOP:
+            self.terminal.running.interrupt()
+        elif event.key == YES and not self.terminal.running.at_work:
+            with self.terminal.failing():
+                self.terminal.running.recover(WAYS[asked][0])
+        self._paint()
+
+    def _can_undo(self) -> bool:
+        running = self.terminal.running
+        report = running.report
+        built = running.watched is not None and running.watched.verb in ("build", "recover")
+        return not running.at_work and built and report is not None and report.outcome == "done"
+
+    def _paint(self) -> None:
+        if not self.is_attached:
+            return
+        running = self.terminal.running
+        watched = running.watched
+        if watched is None:
+            return
+        state = "at work" if running.at_work else _ended(running.report)
+        self.query_one("#panel-title", Static).update(f"{watched.verb.capitalize()}: {state}")
+        self.query_one("#all", Paper).put(Sheet("run", watched.lines()))
+        self.query_one("#question", Static).update(self._question())
+        self.query_one("#panel-keys", Static).update(self._keys())
+
+    def _question(self) -> str:
+        if not self._asked:
+            return ""
+        words = "Stop the command? The run halts, and you decide how it goes on."
+        asked = words if self._asked == STOP else WAYS[self._asked][1]
+        return f"{asked} y yes · any other key: no"
+
+    def _keys(self) -> str:
+        if self.terminal.running.at_work:
+            return AT_WORK
+        if self._halted:
+            return HALTED
+        return ENDED if self._can_undo() else CLOSED
+
+
+def _ended(report: "RunReport | None") -> str:
+    return ENDS[report.outcome] if report else "did not go on"

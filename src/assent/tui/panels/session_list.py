@@ -1,0 +1,117 @@
+"""The list of sessions: go on with one, fork, rename or delete it (F147)."""
+
+from collections.abc import Sequence
+from typing import ClassVar, cast
+
+from assent.core.session import SessionRecord
+from assent.tui.panels.confirm import ConfirmPanel
+from assent.tui.panels.picker import Picker, Row
+from assent.tui.panels.words import WordsPanel
+from assent.tui.times import moment
+from assent.views.lines import BLANK, Line
+from assent.views.masks import masked_row
+from assent.views.sessions import in_families, said_lines, session_lines, session_row, session_state
+from assent.views.visible import visible_line
+
+STAYS = "Its plans stay, and what its runs did can still be undone."
+
+
+class SessionList(Picker):
+    """Ends with the id of the session to go on with."""
+
+    heading = "Sessions"
+    keys = (
+        "Enter go on with it · Ctrl+F fork · Ctrl+E rename · Del delete · PgUp PgDn page · "
+        "Esc close"
+    )
+    nothing = "There are no sessions here yet. Say what should be done."
+    previews = True
+    does: ClassVar[dict[str, str]] = {
+        "ctrl+f": "fork",
+        "ctrl+e": "rename",
+        "delete": "delete",
+        "ctrl+d": "delete",
+    }
+
+    def rows(self) -> Sequence[Row]:
+        records = in_families(self.terminal.engine.sessions.all())
+        here = self.terminal.sitting.record
+        return [_row(record, here.session if here else "") for record in records]
+
+    def preview(self, row: Row) -> Sequence[Line]:
+        sessions = self.terminal.engine.sessions
+        record = sessions.load(row.key)
+        about = session_row(record, sessions.failure(record))
+        return [*session_lines(about), BLANK, *said_lines(sessions.events(record))]
+
+    def chosen(self, row: Row) -> None:
+        app, sessions = self.terminal, self.terminal.engine.sessions
+
+        def found(record: object) -> None:
+            self.dismiss(row.key)
+            app.open_session(cast("SessionRecord", record))
+
+        self.in_thread("Opening", lambda: sessions.load(row.key), found)
+
+    def fork(self) -> None:
+        """Copies a session into a new one, and lists it; no consent goes with it."""
+        row, sessions = self.row, self.terminal.engine.sessions
+        if row is None:
+            return
+
+        def done(record: object) -> None:
+            slug = visible_line(cast("SessionRecord", record).slug)
+            self.load(f"{slug} is a fork: its words and todos, no plan and no approval.")
+
+        self.in_thread("Forking", lambda: sessions.fork(sessions.load(row.key)), done)
+
+    def rename(self) -> None:
+        """Asks for another title."""
+        row = self.row
+        if row is not None:
+            panel = WordsPanel(f"A title for session {row.cells[0].strip()}", (), row.cells[-1])
+            self.terminal.open_panel(panel, lambda words: self._renamed(row, words))
+
+    def _renamed(self, row: Row, words: str | None) -> None:
+        sessions = self.terminal.engine.sessions
+        if words and words.strip():
+            self.in_thread(
+                "Renaming",
+                lambda: sessions.retitle(sessions.load(row.key), words),
+                lambda _: self.load("It has another title."),
+            )
+
+    def delete(self) -> None:
+        """Asks once more, and takes a session off the lists then."""
+        row = self.row
+        if row is None:
+            return
+        here = self.terminal.sitting.record
+        if here is not None and here.session == row.key:
+            self.tell("This is the session on the screen; /new begins another one first.")
+            return
+        slug = row.cells[0].strip()
+        about = [Line("plain", f"Session {slug} is taken off the lists."), Line("plain", STAYS)]
+        panel = ConfirmPanel(f"Delete session {slug}?", about, "delete it")
+        self.terminal.open_panel(panel, lambda yes: self._deleted(row) if yes else None)
+
+    def _deleted(self, row: Row) -> None:
+        sessions = self.terminal.engine.sessions
+        self.in_thread(
+            "Deleting",
+            lambda: sessions.delete(sessions.load(row.key)),
+            lambda _: self.load("It is deleted."),
+        )
+
+
+def _row(record: SessionRecord, here: str) -> Row:
+    sign = "* " if record.session == here else "  "
+    row = masked_row({"title": record.title or record.goal})
+    cells = (
+        sign + "  " * record.depth + visible_line(record.slug),
+        visible_line(record.custom or record.mode),
+        session_state(record),
+        moment(record.updated_at),
+        visible_line(str(row["title"])),
+    )
+    return Row(record.session, cells)

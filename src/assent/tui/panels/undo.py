@@ -1,0 +1,174 @@
+"""Undo and redo: the plan that takes a run back, or does it again, with its own digest."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from assent.tui.panels.approval_pages import number_of, pages, title_lines
+from assent.tui.panels.approval_state import Act, Stage, Standing
+from assent.tui.panels.approval_verbs import TERMINAL
+from assent.tui.panels.deciding import DecidingPanel
+from assent.tui.panels.runs import RunsPanel
+from assent.tui.paper import Sheet
+from assent.views.lines import BLANK, Line, wrapped
+from assent.views.undo import gap_lines
+from assent.views.visible import visible_line
+
+if TYPE_CHECKING:
+    from assent.engine.engine import Engine
+    from assent.engine.run.undoing import Undo
+    from assent.views.review import Review
+
+NOTHING: Final = "There is nothing left to take back."
+MOVED: Final = "Files changed while you read; nothing was taken back. This is how it would be now."
+ONE_ONLY: Final = "Put the cursor on an operation first ([ and ] jump to one)."
+NOT_ONE: Final = "A command's own undo goes with its whole run."
+
+
+class Preview(msgspec.Struct, frozen=True):
+    """What would be taken back, as it is shown: a yes is a yes to exactly this."""
+
+    undo: "Undo"
+    review: "Review"
+    sheets: tuple[Sheet, ...]
+
+
+def preview(engine: "Engine", reference: str, operation: str, *, again: bool) -> Preview:
+    """Works out what takes a run, a turn or one operation back, or an undo; records nothing."""
+    engine.runs.reckon()
+    undoing = engine.undoing
+    undo = undoing.redo(reference) if again else undoing.preview(reference, operation=operation)
+    review = engine.reviews.undo_review(undo)
+    return Preview(undo, review, (*_left_alone(undo), *pages(review)))
+
+
+class UndoPanel(DecidingPanel):
+    """Ends with "undone" or "redone" when the run has begun; else with None."""
+
+    def __init__(self, reference: str = "", operation: str = "", *, again: bool = False) -> None:
+        super().__init__()
+        self.standing = Standing(undo=True)
+        self._reference = reference
+        self._operation = operation
+        self._again = again
+        self._preview: Preview | None = None
+
+    def load(self, told: str = "") -> None:
+        """Works out what there is to take back now."""
+        engine, names = self.terminal.engine, (self._reference, self._operation)
+        again = self._again
+        self.work(
+            lambda: preview(engine, *names, again=again),
+            lambda p: self._show(p, told),
+            Stage.LOADING,
+        )
+
+    def titles(self, width: int) -> Sequence[Line]:
+        if self._preview is None:
+            return [Line("heading", "Redo" if self._again else "Undo")]
+        undo = self._preview.undo
+        named = f"{self._what.capitalize()} of run {visible_line(undo.run)}"
+        only = f", only operation {undo.extent.only}" if undo.extent.only else ""
+        head = Line("heading", f"{named}{only} · plan {visible_line(undo.source.name)}")
+        return [head, *title_lines(self._preview.review, width)[1:]]
+
+    def context(self, width: int) -> Sequence[Line]:
+        if self._preview is None:
+            return []
+        undo = self._preview.undo
+        count = len(undo.plan.operations)
+        rows = [("takes back", count, "operation" if count == 1 else "operations")]
+        rows += [("left alone", len(undo.inversion.conflicts), "because files changed since")]
+        rows += [("not covered", len(undo.extent.gaps), "as said above")]
+        lines = [f"{name:<11}  {count} {why}".rstrip() for name, count, why in rows if count]
+        return [Line("plain", line[:width]) for line in lines]
+
+    def digest(self) -> str:
+        return self._preview.review.digest if self._preview else ""
+
+    def do(self, act: Act) -> None:
+        """Does what a key asks for."""
+        if act in _ACTS:
+            _ACTS[act](self)
+
+    @property
+    def _what(self) -> str:
+        return "redo" if self._again else "undo"
+
+    def _show(self, found: Preview, told: str) -> None:
+        self._preview = found
+        some = bool(found.undo.plan.operations)
+        one = bool(self._operation)
+        standing = Standing(Stage.READING, open=True, awaited=some, undo=True, marked=one, part=one)
+        self.show(found.sheets, standing, told or ("" if some else NOTHING))
+
+    def _take_back(self) -> None:
+        """Works it out once more: what was shown must still be what would happen."""
+        shown, engine, again = self._preview, self.terminal.engine, self._again
+        names = (self._reference or (shown.undo.run if shown else ""), self._operation)
+
+        def act() -> Preview:
+            return preview(engine, *names, again=again)
+
+        def done(found: Preview) -> None:
+            if shown is None or found.undo.plan.digest != shown.undo.plan.digest:
+                self._show(found, MOVED)
+                return
+            app = self.terminal
+            self.dismiss("redone" if again else "undone")
+            with app.failing():
+                app.running.undo(found.undo, TERMINAL)
+                app.show_run()
+
+        self.work(act, done, Stage.RECORDING)
+
+    def _only(self) -> None:
+        """Shows what takes only the operation under the cursor back."""
+        spot, found = self.paper.spot, self._preview
+        number = number_of(spot.key) if spot else 0
+        if found is None or not number:
+            self.told = ONE_ONLY
+            return
+        index = number - 1 - len(found.undo.compensated)
+        if self._again or index < 0:
+            self.told = NOT_ONE
+            return
+        self._reference = found.undo.run
+        self._operation = found.undo.ids[found.undo.inversion.operations[index][0]]
+        self.load()
+
+    def _whole(self) -> None:
+        self._operation = ""
+        self.load()
+
+    def _choose(self) -> None:
+        self.terminal.open_panel(RunsPanel(), self._chosen)
+
+    def _chosen(self, run: str | None) -> None:
+        if run:
+            self._reference, self._operation, self._again = run, "", False
+            self.load()
+
+    def _nothing(self) -> None:
+        self.told = NOTHING
+
+
+_ACTS: Final[dict[Act, Callable[[UndoPanel], None]]] = {
+    Act.BUILD: UndoPanel._take_back,
+    Act.MARK: UndoPanel._only,
+    Act.WHOLE: UndoPanel._whole,
+    Act.HISTORY: UndoPanel._choose,
+    Act.CLOSED: UndoPanel._nothing,
+}
+
+
+def _left_alone(undo: "Undo") -> Sequence[Sheet]:
+    """Returns what is not taken back, before everything that is."""
+    lines: list[Line] = []
+    for _, reason in undo.inversion.conflicts:
+        lines += wrapped("risk", f"left alone: {visible_line(reason)}")
+    lines += gap_lines(undo.extent.gaps)
+    return (
+        [Sheet("left alone", (Line("heading", "Not taken back"), *lines, BLANK))] if lines else []
+    )

@@ -1,0 +1,66 @@
+"""Everything that waits for the person, over all sessions, from which they decide one (F150)."""
+
+from collections.abc import Sequence
+
+from assent.tui.panels.picker import Picker, Row
+from assent.tui.times import moment
+from assent.views.lines import GUTTER, Line
+from assent.views.masks import masked_row
+from assent.views.visible import visible_line
+from assent.views.waits import Waits
+
+SHORT = 12  # letters of a digest
+
+
+class WaitingList(Picker):
+    """Enter opens the panel in which it is decided."""
+
+    heading = "What waits for you"
+    keys = "Enter look at it and decide · PgUp PgDn page · Esc close"
+    nothing = "Nothing waits for you."
+    previews = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waits: dict[str, Waits] = {}
+
+    def rows(self) -> Sequence[Row]:
+        waits = masked_row(self.terminal.engine.waiting())
+        self._waits = {f"{one.kind}:{one.id}": one for one in waits}
+        return [_row(key, one) for key, one in self._waits.items()]
+
+    def preview(self, row: Row) -> Sequence[Line]:
+        one = self._waits[row.key]
+        facts = [f"session {one.session}" if one.session else "", _risks(one), _digest(one)]
+        told = [Line("dim", visible_line(fact)) for fact in facts if fact]
+        text = [Line("plain", f"{GUTTER}{visible_line(line)}") for line in one.preview]
+        return [Line("heading", visible_line(one.title)), *told, *text]
+
+    def chosen(self, row: Row) -> None:
+        from assent.tui.panels.question import QuestionPanel
+
+        app, one = self.terminal, self._waits[row.key]
+        self.dismiss(row.key)
+        match one.kind:
+            case "question":
+                app.open_panel(QuestionPanel(one.id))
+            case "run":
+                app.show_run()
+            case "plan" | "build":
+                app.review_plan(one.plan_id)
+
+
+def _row(key: str, one: Waits) -> Row:
+    cells = (one.kind, moment(one.at), visible_line(one.session), visible_line(one.title))
+    return Row(key, cells, also=" ".join(map(visible_line, one.preview)))
+
+
+def _risks(one: Waits) -> str:
+    if one.operations is None:
+        return ""
+    risks = f"{one.risks} with risks" if one.risks else "no risks found"
+    return f"{one.operations} operation{'' if one.operations == 1 else 's'}, {risks}"
+
+
+def _digest(one: Waits) -> str:
+    return f"digest {one.digest[:SHORT]}" if one.digest else ""

@@ -1,0 +1,229 @@
+"""The postman: hands letters from worker threads to the screen, in handfuls that it can draw."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from assent.core.errors import AssentError, Interrupted
+from assent.core.event import Recorded
+from assent.core.journal import Outcome
+from assent.core.model import Delta
+from assent.core.session_event import TurnEnded
+from assent.tui.conversation import Opened
+from assent.tui.host import Start
+from assent.tui.letters import (
+    Asked,
+    Done,
+    Heard,
+    NoModel,
+    Ready,
+    RunBegan,
+    RunOver,
+    ShellOver,
+    ShellSaid,
+    Trouble,
+    TurnBegan,
+    TurnOver,
+)
+from assent.tui.lookout import Stood
+from assent.tui.mailbox import PAUSE_S
+from assent.tui.recall import said_before
+from assent.tui.standing import Standing, read_standing
+from assent.views.first_start import first_start_lines
+from assent.views.lines import Line, Style
+from assent.views.notice import HALTED, Notices
+from assent.views.visible import visible_line
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+
+OUTCOMES: Final[dict[Outcome, tuple[Style, str]]] = {
+    "done": ("heading", "done."),
+    "nothing": ("heading", "there was nothing to do."),
+    "rolled_back": ("risk", "rolled back; every file is as it was before."),
+    "needs_you": ("risk", "needs you, because only a person can decide how to go on: /recover."),
+}
+
+
+class Postman:
+    """Delivers at most thirty times a second, whatever comes in between in one go."""
+
+    def __init__(self, app: "TerminalApp") -> None:
+        self.home: asyncio.AbstractEventLoop | None = None
+        self._app = app
+        self._delivered = 0.0
+        self._presented = False
+        self._notices = Notices("")
+        self._began = monotonic()  # the turn or run that was begun last
+        self._fresh = False  # whether what waits in the session was not asked yet
+
+    def wake(self) -> None:
+        """Has letters delivered soon; called from whichever thread left the first one."""
+        if self.home is not None:
+            with suppress(RuntimeError):  # the screen is gone
+                self.home.call_soon_threadsafe(self._soon)
+
+    def _soon(self) -> None:
+        wait = PAUSE_S - (monotonic() - self._delivered)
+        if wait <= 0 or self.home is None:
+            self._app.call_later(self.deliver)
+        else:
+            self.home.call_later(wait, self._app.call_later, self.deliver)
+
+    def deliver(self) -> None:
+        """Hands everything over that came since the last time."""
+        self._delivered = monotonic()
+        if not self._app.is_there:
+            return
+        heard: list[Recorded | Delta] = []
+        for letter in self._app.mailbox.take():
+            if isinstance(letter, Heard):
+                heard.append(letter.what)
+                continue
+            self._hear(heard)
+            heard = []
+            self._hand(letter)
+        self._hear(heard)
+
+    def _hear(self, heard: Sequence[Recorded | Delta]) -> None:
+        if not heard:
+            return
+        app = self._app
+        app.conversation.hear(heard)
+        stored = [one for one in heard if isinstance(one, Recorded)]
+        events = [one.event for one in stored]
+        if events:
+            app.refresh_standing()
+        for words in filter(None, map(self._notices.take, stored)):
+            app.notice(words, monotonic() - self._began)
+        ends = [event.why for event in events if isinstance(event, TurnEnded)]
+        self._presented = "presented" in ends or (self._presented and not ends)
+
+    def _hand(self, letter: object) -> None:
+        app = self._app
+        match letter:
+            case Stood(standing):
+                app.lookout.take(letter)
+                self._look_for_questions(standing)
+            case TurnBegan(record):
+                app.conversation.begin(record.session)
+                self._notices = Notices(record.session, app.host.notify_after)
+                self._began = monotonic()
+                app.draw_status()
+            case TurnOver(error=error):
+                self._turn_over(error)
+            case Asked():
+                app.refresh_standing()
+                app.ask_next()
+            case Trouble(error):
+                app.fail(error)
+            case _:
+                self._hand_other(letter)
+
+    def _hand_other(self, letter: object) -> None:
+        app = self._app
+        match letter:
+            case Ready(warnings):
+                self._ready(warnings)
+            case Opened():
+                app.conversation.open(letter)
+                self._open()
+            case NoModel(found):
+                app.after_load(*first_start_lines(found))
+            case Done():
+                with app.failing():
+                    app.errands.take(letter)
+                app.draw_activity()
+            case ShellSaid(text):
+                app.conversation.print(text)
+            case ShellOver(words):
+                app.tell(Line("dim", visible_line(words)))
+                self._rest()
+            case _:
+                self._tell_panels(letter)
+
+    def _tell_panels(self, letter: object) -> None:
+        """Hands a letter to every panel that wants to hear of it."""
+        for screen in self._app.screen_stack:
+            hear = getattr(screen, "hear", None)
+            if hear is not None:
+                hear(letter)
+        if isinstance(letter, RunBegan):
+            self._began = monotonic()
+        if isinstance(letter, RunOver):
+            self._run_over(letter)
+
+    def _run_over(self, letter: RunOver) -> None:
+        if letter.error is not None:
+            self._app.fail(letter.error)
+        elif letter.report is not None:
+            if letter.report.outcome == "needs_you":
+                self._app.notice(HALTED, monotonic() - self._began)
+            style, words = OUTCOMES[letter.report.outcome]
+            self._app.tell(Line(style, f"{letter.verb.capitalize()}: {words}"))
+        self._rest()
+
+    def _rest(self) -> None:
+        """Looks where things stand, after something came to its end."""
+        self._app.refresh_standing()
+        self._app.draw_status()
+
+    def _ready(self, warnings: Sequence[str]) -> None:
+        app = self._app
+        for words in warnings:
+            app.tell(Line("risk", visible_line(words)))
+        app.mailbox.work(self._settle)
+        if app.sitting.record is not None:
+            app.load(app.sitting.record)
+        else:
+            self._open()
+
+    def _settle(self) -> None:
+        """Finds out what a new session would begin with, in a thread."""
+        app = self._app
+        app.sitting.settle()
+        record = app.sitting.record
+        if not (app.sitting.shown_model or (record and record.model)):
+            app.mailbox.post(NoModel(app.host.findings()))
+        app.mailbox.post(Stood(read_standing(app.sitting, app.conversation.feed.seq)))
+
+    def _open(self) -> None:
+        """Goes on once the session that the person wanted is on the screen."""
+        app = self._app
+        app.ready = self._fresh = True
+        app.tell_held_back()
+        app.refresh_standing()
+        app.prompt.recollect(partial(said_before, app.engine, app.sitting.record))
+        start, app.beginning = app.beginning, Start()
+        if start.told:
+            app.tell(*start.told)
+        if start.draft:
+            app.prompt.load(start.draft)
+        if start.words:
+            app.say(start.words)
+
+    def _look_for_questions(self, standing: Standing | None) -> None:
+        """Asks what the session that was just opened waits for; what others wait for is told."""
+        app = self._app
+        if standing is None or not self._fresh or not app.ready:
+            return
+        self._fresh = False
+        record = standing.record
+        own = [one for one in standing.waiting if record and one.root.session == record.session]
+        if own and not app.at_work:
+            app.ask_next()
+        elif standing.waiting:
+            app.tell(Line("risk", f"{len(standing.waiting)} to answer, of other sessions."))
+
+    def _turn_over(self, error: AssentError | None) -> None:
+        app = self._app
+        presented, self._presented = self._presented, False
+        if error is not None and not isinstance(error, Interrupted):
+            app.fail(error)
+        self._rest()
+        if presented and len(app.screen_stack) == 1 and not app.prompt.text:
+            app.review_plan()

@@ -1,0 +1,119 @@
+"""Running: drives builds, recoveries, undo and redo in a thread, and reports them by letters."""
+
+from collections.abc import Callable, Generator
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from assent.core.errors import AssentError, Busy
+from assent.core.journal import Live, Way
+from assent.core.masking import masked
+from assent.tui.host import Host
+from assent.tui.letters import RunBegan, RunLive, RunOver
+from assent.tui.mailbox import Mailbox
+from assent.views.lines import Line
+from assent.views.watched import WatchedRun
+
+if TYPE_CHECKING:
+    from assent.core.operation import Operation
+    from assent.engine.engine import Engine
+    from assent.engine.run.runs import RunReport
+    from assent.engine.run.undoing import Undo
+
+BUSY = "A run is at work; wait for its end, or interrupt its command with Esc."
+
+
+class Running:
+    """One run at a time. The files themselves change only in the executor."""
+
+    def __init__(self, host: Host, mailbox: Mailbox) -> None:
+        self._host = host
+        self._mailbox = mailbox
+        self.at_work = False  # cleared before the end is reported, so that who hears it sees it
+        self.watched: WatchedRun | None = None  # the run at work, or the last one
+        self.report: RunReport | None = None  # how that one ended
+
+    def build(self, plan_id: str) -> None:
+        """Applies a plan of operations that was approved."""
+        self._start("build", plan_id, lambda: self._host.engine().runs.build(plan_id))
+
+    def recover(self, way: Way = "auto") -> None:
+        """Takes up the unfinished run, the way the person chose."""
+        self._start("recover", "", lambda: self._host.engine().runs.recover(way))
+
+    def undo(self, preview: "Undo", channel: str) -> None:
+        """Takes back what the person saw and agreed to."""
+        verb = "redo" if preview.extent.again else "undo"
+        engine = self._host.engine()
+        self._start(verb, "", lambda: _taken_back(engine, preview, channel))
+
+    def interrupt(self) -> bool:
+        """Ends the command that a run is in; files are never left halfway."""
+        return self.at_work and self._host.engine().runs.interrupt()
+
+    def _start(
+        self, verb: str, plan_id: str, work: "Callable[[], Generator[Live, None, RunReport]]"
+    ) -> None:
+        if self.at_work:
+            raise Busy(BUSY)
+        self.watched, self.report = WatchedRun(verb), None
+        self.at_work = True
+        Thread(target=self._drive, args=(verb, plan_id, work), name="run").start()
+
+    def _drive(
+        self, verb: str, plan_id: str, work: "Callable[[], Generator[Live, None, RunReport]]"
+    ) -> None:
+        self._mailbox.post(RunBegan(verb, plan_id))
+        error: AssentError | None = None
+        try:
+            self.watched = WatchedRun(verb, self._operations(plan_id))
+            self.report = report = self._driven(work(), self.watched)
+            self.watched.end(report_lines(report))
+            self._host.engine().keeping.retain()
+        except AssentError as failure:
+            error = failure
+        except Exception as failure:
+            error = self._mailbox.mishap(failure)
+        finally:
+            if error is not None and self.watched is not None:
+                self.watched.fail(error)
+            self.at_work = False
+            self._mailbox.post(RunOver(verb, self.report, error))
+
+    def _operations(self, plan_id: str) -> "tuple[Operation, ...]":
+        """Returns what a plan is about to do; an undo says it in the preview."""
+        if not plan_id:
+            return ()
+        ledger = self._host.engine().plans.ledger()
+        return ledger.plan(ledger.load(plan_id)).operations
+
+    def _driven(self, work: "Generator[Live, None, RunReport]", watched: WatchedRun) -> "RunReport":
+        while True:
+            try:
+                live = next(work)
+            except StopIteration as end:
+                report: RunReport = end.value
+                return report
+            watched.take(live)
+            self._mailbox.post(RunLive(live))
+
+
+def _taken_back(
+    engine: "Engine", preview: "Undo", channel: str
+) -> "Generator[Live, None, RunReport]":
+    """Applies an undo or redo; with a whole run, the todos of its session go back, too (F128)."""
+    report = yield from engine.undoing.apply(preview, channel)
+    whole = preview.source.plan_id and not preview.target.only and not preview.extent.again
+    if whole and report.outcome == "done":
+        engine.sessions.restore_todos(preview.source, preview.target.runs[0])
+    return report
+
+
+def report_lines(report: "RunReport") -> list[Line]:
+    """Renders how a run ended, operation by operation; the panel says what can be done next."""
+    from assent.views.status import run_lines
+
+    pairs = zip(report.operations, report.about, strict=True)
+    results = [(result, op) for (_, result), op in pairs]
+    notes = tuple(map(masked, report.notes))
+    *lines, _ = run_lines(report.run, report.outcome, results, notes, report.exits)
+    return lines

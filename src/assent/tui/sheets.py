@@ -1,0 +1,146 @@
+"""Sheets: lines that belong together, wrapped to a width, and which row shows which of them."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from assent.tui.finding import Spot
+from assent.tui.wrapping import wrapped_line
+from assent.views.lines import Line
+
+NOWHERE: Final = -1
+
+
+class Sheet(msgspec.Struct, frozen=True):
+    """Lines that belong together under a key: a message, a call, a diff, a file."""
+
+    key: str
+    lines: tuple[Line, ...]
+
+
+class Piece(msgspec.Struct, frozen=True, gc=False):
+    """What one row shows: a line or a piece of one, the line it comes from, and if it begins it."""
+
+    line: Line
+    spot: Spot
+    first: bool
+
+
+class _Wrapped(msgspec.Struct, gc=False):
+    """A sheet as it fits the width, with the line that each piece comes from."""
+
+    pieces: list[Line]
+    origins: list[int] | None  # None: each line is one piece
+
+
+class Sheets:
+    """Sheets in order, at one width. Only what changed is wrapped anew; at width 0 nothing is."""
+
+    def __init__(self) -> None:
+        self._sheets: list[Sheet] = []
+        self._places: dict[str, int] = {}
+        self._wrapped: list[_Wrapped | None] = []
+        self._starts: list[int] = [0]  # the row at which each sheet begins, as far as known
+        self.width = 0
+
+    @property
+    def all(self) -> Sequence[Sheet]:
+        return self._sheets
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are at this width."""
+        if not self.width:
+            return 0
+        for place in range(len(self._starts) - 1, len(self._sheets)):
+            self._starts.append(self._starts[place] + len(self._fit(place).pieces))
+        return self._starts[-1]
+
+    def fit(self, width: int) -> None:
+        """Wraps everything for another width, when it is next looked at."""
+        self.width = width
+        self._wrapped = [None] * len(self._sheets)
+        self._starts = [0]
+
+    def show(self, sheets: Iterable[Sheet]) -> bool:
+        """Holds these sheets and no others, and tells whether anything is new.
+
+        The very sheets that were there before stay wrapped.
+        """
+        before = self._sheets
+        known = dict(zip(map(id, before), self._wrapped, strict=True))
+        self._sheets = list(sheets)
+        self._wrapped = [known.get(id(sheet)) for sheet in self._sheets]
+        self._places = {sheet.key: at for at, sheet in enumerate(self._sheets)}
+        self._starts = [0]
+        return self._sheets != before
+
+    def put(self, sheets: Iterable[Sheet]) -> bool:
+        """Adds sheets at the end, or in the place of their keys; tells whether any is new."""
+        changed = False
+        for sheet in sheets:
+            at = self._places.setdefault(sheet.key, len(self._sheets))
+            if at == len(self._sheets):
+                self._sheets.append(sheet)
+                self._wrapped.append(None)
+            elif self._sheets[at] != sheet:
+                self._sheets[at], self._wrapped[at] = sheet, None
+                del self._starts[at + 1 :]
+            else:
+                continue
+            changed = True
+        return changed
+
+    def piece(self, row: int) -> Piece | None:
+        """Returns what a row shows."""
+        if not 0 <= row < self.rows:
+            return None
+        place = bisect_right(self._starts, row) - 1
+        wrapped, inside = self._fit(place), row - self._starts[place]
+        origins = wrapped.origins
+        origin = inside if origins is None else origins[inside]
+        first = origins is None or not inside or origins[inside - 1] != origin
+        return Piece(wrapped.pieces[inside], Spot(self._sheets[place].key, origin), first)
+
+    def row_of(self, spot: Spot) -> int:
+        """Returns the first row that shows a line; the last of its sheet if it has fewer lines."""
+        place = self._places.get(spot.key, NOWHERE)
+        if place == NOWHERE or not self.rows:
+            return NOWHERE
+        wrapped = self._fit(place)
+        last = max(len(wrapped.pieces) - 1, 0)
+        if wrapped.origins is None:
+            return self._starts[place] + min(spot.line, last)
+        inside = wrapped.origins.index(spot.line) if spot.line in wrapped.origins else last
+        return self._starts[place] + inside
+
+    def matching(self, wanted: str) -> Iterator[Spot]:
+        """Returns the lines that have some letters in them, small or capital."""
+        wanted = wanted.lower()
+        for sheet in self._sheets:
+            for at, line in enumerate(sheet.lines):
+                if wanted in line.text.lower():
+                    yield Spot(sheet.key, at)
+
+    def _fit(self, place: int) -> _Wrapped:
+        found = self._wrapped[place]
+        if found is None:
+            found = self._wrapped[place] = _wrap(self._sheets[place], self.width)
+        return found
+
+
+def _wrap(sheet: Sheet, width: int) -> _Wrapped:
+    pieces: list[Line] = []
+    origins: list[int] = []
+    for origin, line in enumerate(sheet.lines):
+        text = line.text
+        if len(text) <= width and text.isascii() and "\t" not in text:
+            pieces.append(line)
+            origins.append(origin)
+            continue
+        fitting = wrapped_line(line, width)
+        pieces += fitting
+        origins += [origin] * len(fitting)
+    return _Wrapped(pieces, origins if len(pieces) > len(sheet.lines) else None)

@@ -1,0 +1,67 @@
+"""Shelling: runs the person's own commands in a thread, and reports what they print by letters."""
+
+from codecs import getincrementaldecoder
+from collections.abc import Mapping
+from threading import Thread
+from typing import Any
+
+from assent.core.errors import AssentError, Busy
+from assent.tui.host import Host
+from assent.tui.letters import ShellOver, ShellSaid, Trouble
+from assent.tui.mailbox import Mailbox
+from assent.tui.sitting import Sitting
+
+BUSY = "A command of yours is running. Press Esc to end it first."
+
+
+class Shelling:
+    """One command at a time, on record like every other; see `engine.commands.own`."""
+
+    def __init__(self, host: Host, sitting: Sitting, mailbox: Mailbox) -> None:
+        self._host = host
+        self._sitting = sitting
+        self._mailbox = mailbox
+        self._thread: Thread | None = None
+
+    @property
+    def at_work(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    def run(self, line: str) -> None:
+        """Runs a line that the person typed."""
+        if self.at_work:
+            raise Busy(BUSY)
+        self._thread = Thread(target=self._drive, args=(line,), name="shell")
+        self._thread.start()
+
+    def interrupt(self) -> bool:
+        """Ends the command; tells whether there was one."""
+        return self.at_work and self._host.engine().commands.interrupt()
+
+    def _drive(self, line: str) -> None:
+        words = "It did not run."
+        try:
+            words = self._ran(line)
+        except AssentError as error:
+            self._mailbox.post(Trouble(error))
+        except Exception as error:
+            self._mailbox.post(Trouble(self._mailbox.mishap(error)))
+        finally:
+            self._mailbox.post(ShellOver(words))
+
+    def _ran(self, line: str) -> str:
+        decoder = getincrementaldecoder("utf-8")("backslashreplace")
+        running = self._host.engine().commands.own(self._sitting.record, line, self._host.process())
+        while True:
+            try:
+                self._mailbox.post(ShellSaid(decoder.decode(next(running).content)))
+            except StopIteration as end:
+                self._mailbox.post(ShellSaid(decoder.decode(b"", final=True)))
+                return _ended(end.value.metadata)
+
+
+def _ended(facts: Mapping[str, Any]) -> str:
+    """Says how a command ended, and what it changed as far as that is on record."""
+    changed: list[str] | None = facts.get("changed")
+    files = f" Changed: {', '.join(changed)}." if changed else ""
+    return f"Exit code {facts.get('exit', 0)}.{files}"

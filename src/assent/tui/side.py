@@ -1,0 +1,296 @@
+"""The side area: the plan as its file changes, its operations, the todos, context and cost.
+
+    SideArea()                                  one widget for the right side of the screen
+    side.look(engine, record, allowance)        reads all of it in a thread and shows it
+    side.show(values)                           shows values of `beside.read_beside`
+    side.recolor(theme)                         "dark", "light" or "plain"
+    side.turn("plan")                           shows a part: plan, operations, todos, context
+
+Keys in it: 1 to 4 or Left and Right choose a part, Enter opens an operation's diff, Tab goes back
+to the prompt. Where there is height for it, all parts stand below each other. Whatever changes the
+plan's file, the text follows within half a second, with a sign before the lines that changed.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, get_args
+
+import msgspec
+from textual.actions import SkipAction
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.events import Resize
+from textual.message import Message
+from textual.timer import Timer
+
+from assent.core.errors import AssentError
+from assent.core.session import SessionRecord
+from assent.tui.beside import Allowing, Beside, LiveText, read_beside, unknown
+from assent.tui.following import Following
+from assent.tui.paper import Paper, Sheet, Spot
+from assent.tui.tabs import Tabs
+from assent.views.context import context_lines, count
+from assent.views.lines import BLANK, Line
+from assent.views.live import GONE, NO_PLAN, changed_lines, plan_about, text_lines
+from assent.views.staged import staged_lines
+from assent.views.todos import todo_count, todo_lines
+from assent.views.visible import visible_line
+
+if TYPE_CHECKING:
+    from assent.engine.engine import Engine
+
+Part: TypeAlias = Literal["plan", "operations", "todos", "context"]
+
+PARTS: Final[tuple[Part, ...]] = get_args(Part)
+ALL_ROWS: Final = 40  # from this height on all parts are shown at once
+MOMENT_S: Final = 4.0  # for which changed lines are marked
+CHANGED: Final = "*"
+TITLE, ABOUT, TEXT, LIST = "title", "about", "text", "list"  # keys of sheets
+TITLES: Final[dict[Part, str]] = {
+    "plan": "Plan",
+    "operations": "Operations",
+    "todos": "Todos",
+    "context": "Context",
+}
+
+
+class SideArea(Vertical):
+    """Four parts, by tabs or all at once."""
+
+    DEFAULT_CSS = """
+    SideArea { width: 1fr; height: 1fr; padding: 0 0 0 1; border-left: solid $panel; }
+    SideArea > Paper { height: 1fr; display: none; }
+    SideArea > Paper.shown { display: block; }
+    SideArea.all > #side-plan { min-height: 8; }
+    SideArea.all > #side-operations, SideArea.all > #side-todos {
+        height: auto; max-height: 20%; margin-top: 1;
+    }
+    SideArea.all > #side-context { height: auto; max-height: 15; margin-top: 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *[
+            Binding(str(at), f"turn('{part}')", part, show=False)
+            for at, part in enumerate(PARTS, 1)
+        ],
+        Binding("left", "step(-1)", "Part before", show=False),
+        Binding("right", "step(1)", "Part after", show=False),
+        Binding("enter", "open", "Open", show=False),
+        Binding("tab", "leave", "Back to the prompt", show=False),
+    ]
+
+    class Gathered(Message):
+        """Everything was read anew."""
+
+        def __init__(self, values: Beside) -> None:
+            super().__init__()
+            self.values = values
+
+    class TextChanged(Message):
+        """The file of a plan changed on disk."""
+
+        def __init__(self, plan_id: str, live: LiveText) -> None:
+            super().__init__()
+            self.plan_id = plan_id
+            self.live = live
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.values = Beside()
+        self.part: Part = "plan"
+        self.moment = MOMENT_S
+        self._papers = {
+            part: Paper(pointing=part == "operations", gutter=True, id=f"side-{part}")
+            for part in PARTS
+        }
+        self._papers["operations"].calm = True
+        self._following = Following(self._heard)
+        self._engine: Engine | None = None
+        self._marked: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        yield Tabs(id="side-tabs")
+        yield from self._papers.values()
+
+    def on_mount(self) -> None:
+        self._arrange()
+        self._draw()
+
+    def on_unmount(self) -> None:
+        self._following.stop()
+
+    def look(
+        self,
+        engine: "Engine",
+        record: SessionRecord | None,
+        allowance: Allowing = unknown,
+    ) -> None:
+        """Reads everything anew in a thread, and shows it."""
+        self._engine = engine
+        work = partial(self._read, engine, record, allowance)
+        self.run_worker(work, thread=True, exclusive=True, group="side")
+
+    def show(self, values: Beside) -> None:
+        """Shows values; lines of the same plan that changed are marked for a moment."""
+        before, self.values = self.values, values
+        self._draw()
+        if before.plan and values.plan and before.plan.plan_id == values.plan.plan_id:
+            self._mark(before.live, values.live)
+        if self._engine is not None:
+            self._following.follow(self._engine, values.plan, values.live)
+
+    def turn(self, part: Part) -> None:
+        """Shows a part, with the keys in it if the side area has them."""
+        self.part = part
+        self._arrange()
+        if self.has_focus_within:
+            self._papers[part].focus()
+
+    def recolor(self, theme: str) -> None:
+        for paper in self._papers.values():
+            paper.recolor(theme)
+
+    def focus_part(self) -> None:
+        """Gives the keys to the part that is shown."""
+        self._papers[self.part].focus()
+
+    def on_resize(self, event: Resize) -> None:
+        self._arrange()
+
+    def on_tabs_turned(self, event: Tabs.Turned) -> None:
+        event.stop()
+        self.turn(PARTS[event.at])
+
+    def on_side_area_gathered(self, event: Gathered) -> None:
+        event.stop()
+        self.show(event.values)
+
+    def on_side_area_text_changed(self, event: TextChanged) -> None:
+        event.stop()
+        plan, before = self.values.plan, self.values.live
+        if plan is None or plan.plan_id != event.plan_id:
+            return
+        self.values = msgspec.structs.replace(self.values, live=event.live)
+        self._draw_plan()
+        self._mark(before, event.live)
+
+    def action_turn(self, part: Part) -> None:
+        self.turn(part)
+
+    def action_step(self, by: int) -> None:
+        self.turn(PARTS[(PARTS.index(self.part) + by) % len(PARTS)])
+
+    def action_leave(self) -> None:
+        """Gives the keys to whatever comes after all parts: the prompt."""
+        for _ in self._papers:
+            if self.has_focus_within:
+                self.screen.focus_next()
+
+    def action_open(self) -> None:
+        """Opens the operation that the cursor is on."""
+        paper = self._papers["operations"]
+        spot = paper.spot
+        if not paper.has_focus or spot is None or spot.key != LIST:
+            raise SkipAction
+        if spot.line < len(self.values.operations):
+            operation = self.values.operations[spot.line]
+            from assent.tui.panels.operation import OperationPanel
+
+            self.app.push_screen(OperationPanel(spot.line + 1, operation, paper.theme_name))
+
+    def _read(self, engine: "Engine", record: SessionRecord | None, allowance: Allowing) -> None:
+        try:
+            values = read_beside(engine, record, allowance, self.values)
+        except AssentError as error:
+            values = msgspec.structs.replace(self.values, trouble=error.message)
+        self._post(self.Gathered(values))
+
+    def _heard(self, plan_id: str, live: LiveText) -> None:
+        self._post(self.TextChanged(plan_id, live))
+
+    def _post(self, message: Message) -> None:
+        """Leaves a message from a thread, which waits for nobody."""
+        with suppress(RuntimeError):  # the screen has just been closed
+            self.post_message(message)
+
+    def _arrange(self) -> None:
+        """Shows one part or all of them, as the height allows."""
+        whole = self.size.height >= ALL_ROWS
+        turned = whole != self.has_class("all")
+        self.set_class(whole, "all")
+        self.query_one(Tabs).display = not whole
+        for part, paper in self._papers.items():
+            paper.set_class(whole or part == self.part, "shown")
+        if turned:
+            self._draw()
+        else:
+            self._draw_tabs()
+
+    def _draw(self) -> None:
+        self._draw_tabs()
+        self._draw_plan()
+        values = self.values
+        trouble = [Sheet(ABOUT, (Line("risk", visible_line(values.trouble)),))]
+        staged = Sheet(LIST, tuple(staged_lines(values.operations)))
+        self._put("operations", *(trouble if values.trouble else ()), staged)
+        self._put("todos", Sheet(LIST, tuple(todo_lines(values.todos))))
+        took = context_lines(values.took, values.total, values.cost, values.allowance)
+        self._put("context", Sheet(LIST, tuple(took)))
+
+    def _draw_tabs(self) -> None:
+        names = [(TITLES[part], self._told(part)) for part in PARTS]
+        self.query_one(Tabs).show(names, PARTS.index(self.part))
+
+    def _told(self, part: Part) -> str:
+        values = self.values
+        match part:
+            case "operations":
+                return str(len(values.operations) or "")
+            case "todos":
+                return todo_count(values.todos)
+            case "context":
+                return count(values.took.used) if values.took.used else ""
+            case "plan":
+                return ""
+
+    def _draw_plan(self) -> None:
+        plan, live = self.values.plan, self.values.live
+        if plan is None:
+            self._put("plan", Sheet(ABOUT, (Line("dim", NO_PLAN),)))
+            return
+        about = tuple(plan_about(plan, live.text, approved=self.values.approved))
+        text = text_lines(live.text) if live.text is not None else [[Line("risk", GONE)]]
+        lines = tuple(piece for pieces in text for piece in pieces)
+        self._put("plan", Sheet(ABOUT, (*about, BLANK)), Sheet(TEXT, lines))
+
+    def _put(self, part: Part, *sheets: Sheet) -> None:
+        told = self._told(part)
+        named = f"{TITLES[part]} ({told})" if told else TITLES[part]
+        title = [Sheet(TITLE, (Line("heading", named),))] if self.has_class("all") else []
+        paper = self._papers[part]
+        paper.renew([*title, *sheets])
+        if paper.spot is not None and paper.spot.key == TITLE:
+            paper.cursor += 1  # nothing can be done with a title
+
+    def _mark(self, before: LiveText, after: LiveText) -> None:
+        """Marks the lines that changed, for a moment; the first of them comes into sight."""
+        if before.text is None or after.text is None or before.text == after.text:
+            return
+        spots = list(_spots(after.text, changed_lines(before.text, after.text)))
+        paper = self._papers["plan"]
+        paper.mark(dict.fromkeys(spots, CHANGED))
+        if self._marked is not None:
+            self._marked.stop()
+        self._marked = self.set_timer(self.moment, lambda: paper.mark({}))
+        if spots and not paper.has_focus:
+            paper.bring(spots[0])
+
+
+def _spots(text: bytes, changed: frozenset[int]) -> Iterator[Spot]:
+    """Returns where changed lines of a text stand on its sheet: a very long one is several."""
+    at = 0
+    for number, pieces in enumerate(text_lines(text)):
+        if number in changed:
+            yield Spot(TEXT, at)
+        at += len(pieces)

@@ -1,0 +1,231 @@
+"""A sitting: the session that the screen shows, and the one thread that drives its turns."""
+
+from collections.abc import Callable, Iterator
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from assent.core.errors import AssentError, Busy, UsageError
+from assent.core.mode import resolved
+from assent.core.session import SessionRecord
+from assent.tui.asker import PanelAsker
+from assent.tui.host import Host, Start
+from assent.tui.letters import Heard, Ready, Trouble, TurnBegan, TurnOver
+from assent.tui.mailbox import Mailbox
+
+if TYPE_CHECKING:
+    from assent.app.session import Work
+    from assent.core.event import Recorded
+    from assent.core.model import Delta
+    from assent.engine.engine import Engine
+
+BUSY = "The model is at work. Press Esc to interrupt it first."
+BUILT = "The build stopped before its end. What was done so far is kept, and needs no second yes."
+
+UNFINISHED = "An earlier run has not come to its end: /build goes on with it."
+TRIES, PAUSE_S = 100, 0.05
+
+Events = Iterator["Recorded | Delta"]
+
+
+class Sitting:
+    """Says, drives and interrupts. What it does in its thread it reports by letters alone."""
+
+    def __init__(self, host: Host, mailbox: Mailbox, start: Start) -> None:
+        self.host = host
+        self.asker = PanelAsker(mailbox)
+        self.record: SessionRecord | None = None
+        self.mode = start.mode  # of the session that is not begun yet
+        self.model = start.model
+        self.agent = start.agent
+        self.shown_model = start.model  # that is asked where nobody names another
+        self.chosen_plan = ""  # by the person, of which the model is told with the next turn
+        self.seen: Callable[[str], int] = lambda session: 0  # the last event on screen
+        self._mailbox = mailbox
+        self._work: Work | None = None
+        self._thread: Thread | None = None
+
+    @property
+    def engine(self) -> "Engine":
+        return self.host.engine()
+
+    @property
+    def at_work(self) -> bool:
+        return self._thread is not None and self._thread.is_alive()
+
+    @property
+    def plan_id(self) -> str:
+        """The plan that is worked on; empty: the current one of the workspace, if there is one."""
+        return self.chosen_plan or (self.record.plan_id if self.record else "")
+
+    @property
+    def work(self) -> "Work | None":
+        """What turns are driven with, once one was."""
+        return self._work
+
+    def begin(self, start: Start) -> None:
+        """Opens the engine, and the session that the person wants to go on with; in a thread."""
+        try:
+            engine = self.engine
+            self.record = self._wanted(start)
+            if self.record is not None and start.mode:
+                self.record = engine.sessions.set_mode(self.record, start.mode)
+        except AssentError as error:
+            self._mailbox.post(Trouble(error))
+        self._mailbox.post(Ready(self._warnings()))
+
+    def settle(self) -> None:
+        """Finds out which mode and model a new session has; slow, where servers are asked."""
+        found = self.host.defaults()
+        self.mode = self.mode or found.mode
+        self.shown_model = self.model or found.model
+
+    def base(self, name: str) -> str:
+        """Returns which of the four modes a mode of that name is, or narrows."""
+        modes = self.engine.sessions.modes
+        return modes[name].base if name in modes else name or "plan"
+
+    def say(self, words: str) -> None:
+        """Says something and drives the turn that follows; what fails is reported."""
+        self._start(lambda: self._turn(self._said(words, self.agent, self.model)))
+
+    def say_own(self, name: str, arguments: str) -> None:
+        """Says what a command of the person's own stands for, as `say` does."""
+        self._start(lambda: self._turn(self._said_own(name, arguments)))
+
+    def go_on(self) -> None:
+        """Drives the session without saying anything: answers wait, or something was cut off."""
+        record = self.record
+        if record is not None:
+            self._start(lambda: self._turn(record))
+
+    def build(self, plan_id: str) -> None:
+        """Has a model carry out a plan of prose that was approved, in the plan's session."""
+        self._start(lambda: self._built(plan_id))
+
+    def interrupt(self) -> bool:
+        """Ends the turn that this screen drives; tells whether there is one.
+
+        It may not have come as far as to be ended, so this waits for it a while: in a thread.
+        """
+        for _ in range(TRIES):
+            if not self.at_work:
+                return False
+            if self.record is not None and self.engine.sessions.interrupt(self.record):
+                self.asker.look()
+                return True
+            self.join(PAUSE_S)
+        return False
+
+    def set_mode(self, name: str) -> None:
+        """Changes the mode of the session, or of the one that is about to begin; in a thread."""
+        if self.record is not None:
+            self.record = self.engine.sessions.set_mode(self.record, name)
+        else:
+            resolved(name, self.engine.sessions.modes)
+        self.mode = name
+
+    def switch(self, record: SessionRecord | None) -> None:
+        """Shows another session, or none yet; refused while one is driven."""
+        if self.at_work:
+            raise Busy(BUSY)
+        self.record, self.chosen_plan = record, ""
+
+    def choose(self, model: str) -> None:
+        """Asks another model from now on; it is opened at once, in a thread, or nothing changes."""
+        if self.at_work:
+            raise Busy(BUSY)
+        work = self.host.work(self.asker, model, self.agent)
+        self._work, self.model = work, model
+
+    def forget(self) -> None:
+        """Has model and tools opened anew by the next turn."""
+        self._work = None
+
+    def join(self, seconds: float) -> bool:
+        """Waits for the turn's end as long as that; tells whether it came."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+        return not self.at_work
+
+    def _wanted(self, start: Start) -> SessionRecord | None:
+        engine = self.engine
+        if start.resume:
+            return engine.sessions.find(start.resume)
+        if start.plan:
+            return engine.sessions.of_plan(engine.plans.find(start.plan))
+        return engine.sessions.last() if start.going_on else None
+
+    def _warnings(self) -> tuple[str, ...]:
+        try:
+            left = self.engine.runs.unfinished()
+            return (*self.engine.warnings, *((UNFINISHED,) if left else ()))
+        except AssentError:
+            return ()
+
+    def _said(self, words: str, agent: str, model: str) -> SessionRecord:
+        work, sessions = self._opened(), self.engine.sessions
+        if self.record is not None:
+            return sessions.say(self.record, words, agent, model)
+        return sessions.start(words, self.mode or work.mode, agent, model)
+
+    def _said_own(self, name: str, arguments: str) -> SessionRecord:
+        own = next((each for each in self.host.own_commands() if each.name == name), None)
+        if own is None:
+            raise UsageError(f"There is no /{name} any more.", "/help")
+        words = self.host.written(own, arguments, self._opened(own.model).tooling)
+        return self._said(words, self.agent or own.agent, self.model or own.model)
+
+    def _turn(self, record: SessionRecord) -> Events:
+        self._began(record)
+        work = self._opened()
+        return self.engine.sessions.work(record, work.driver, work.tooling)
+
+    def _built(self, plan_id: str) -> Events:
+        engine, work = self.engine, self._opened()
+        plan = engine.plans.find(plan_id)
+        engine.building.check(plan)
+        with engine.building.held(plan) as current:
+            self._began(engine.building.start(current, self.model))
+            plan = engine.plans.find(plan_id)
+            if not engine.building.is_over(plan):
+                yield from engine.building.work(plan, work.driver, work.tooling)
+            if not engine.building.is_over(plan):
+                raise AssentError(BUILT, "/build")
+            engine.building.finish(plan, engine.building.report(plan).outcome)
+
+    def _began(self, record: SessionRecord) -> None:
+        self.record = record
+        self._mailbox.post(TurnBegan(record))
+        for recorded in self.engine.sessions.events(record, self.seen(record.session)):
+            self._mailbox.post(Heard(record.session, recorded))
+
+    def _start(self, prepare: Callable[[], Events]) -> None:
+        if self.at_work:
+            raise Busy(BUSY)
+        # A daemon: a question that nobody answered must not keep the process alive.
+        self._thread = Thread(target=self._drive, args=(prepare,), name="turn", daemon=True)
+        self._thread.start()
+
+    def _drive(self, prepare: Callable[[], Events]) -> None:
+        error: AssentError | None = None
+        try:
+            for heard in prepare():
+                self._mailbox.post(Heard(self._session, heard))
+        except AssentError as failure:
+            error = failure
+        except Exception as failure:
+            error = self._mailbox.mishap(failure)
+        finally:
+            self.chosen_plan = ""
+            self._mailbox.post(TurnOver(self._session, error))
+
+    @property
+    def _session(self) -> str:
+        return self.record.session if self.record else ""
+
+    def _opened(self, model: str = "") -> "Work":
+        """Opens model and tools, once, or again where the person chose another model."""
+        if self._work is None:
+            known = self.model or model or (self.record.model if self.record else "")
+            self._work = self.host.work(self.asker, known, self.agent)
+        return self._work

@@ -1,0 +1,66 @@
+"""Standing: where session, plan and questions are, read in one go for status line and side area."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from assent.core.event import Recorded
+from assent.core.model import Usage
+from assent.core.record import PlanRecord
+from assent.core.session import SessionRecord
+
+if TYPE_CHECKING:
+    from assent.core.inquiry import Pending
+    from assent.tui.sitting import Sitting
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """What holds at one moment. Without a session, mode, agent and model are those of a new one."""
+
+    mode: str = "plan"  # a custom one by its own name
+    base: str = "plan"  # one of the four
+    agent: str = "plan"
+    model: str = ""
+    record: SessionRecord | None = None
+    plan: PlanRecord | None = None
+    approved: bool = False
+    waiting: "tuple[Pending, ...]" = ()
+    news: tuple[Recorded, ...] = ()  # events of the session that nobody has told the screen of
+
+    @property
+    def usage(self) -> Usage:
+        return self.record.usage if self.record else Usage()
+
+    @property
+    def cost(self) -> float | None:
+        return self.record.cost if self.record else 0.0
+
+
+def read_standing(sitting: "Sitting", after: int) -> Standing:
+    """Reads where things stand, and what happened after an event of the session; in a thread."""
+    engine, known = sitting.engine, sitting.record
+    waiting = tuple(engine.questions.pending())
+    if known is None:
+        base = sitting.base(sitting.mode)
+        return Standing(
+            sitting.mode or base, base, sitting.agent or _agent(base), sitting.shown_model,
+            waiting=waiting,
+        )  # fmt: skip
+    record = engine.sessions.load(known.session)
+    plan_id = sitting.chosen_plan or record.plan_id
+    plan = engine.plans.ledger().load(plan_id) if plan_id else None
+    return Standing(
+        record.custom or record.mode,
+        record.mode,
+        sitting.agent or record.agent,
+        sitting.model or record.model or sitting.shown_model,
+        record,
+        plan,
+        approved=plan is not None and engine.consents.is_approved(plan),
+        waiting=waiting,
+        news=tuple(engine.sessions.events(record, after)),
+    )
+
+
+def _agent(mode: str) -> str:
+    return "plan" if mode == "plan" else "build"

@@ -1,0 +1,121 @@
+"""The status line: mode, agent, model, plan, tokens and money, always, however narrow it is."""
+
+from typing import Final
+
+import msgspec
+from rich.cells import cell_len
+from rich.style import Style as Look
+from rich.text import Text
+from textual.widgets import Static
+
+from assent.core.lifecycle import State
+from assent.core.mode import MODES
+from assent.core.record import PlanRecord
+from assent.tui.standing import Standing
+from assent.tui.talk import amount, money
+from assent.tui.theme import PLAIN
+from assent.views.visible import visible_line
+
+DIGEST: Final = 8
+LEAST: Final = 8  # letters that are left of a model's name
+GAP: Final = " │ "
+_STATES: Final = {
+    State.DRAFTING: "drafting",
+    State.AWAITING_APPROVAL: "awaits you",
+    State.EXECUTING: "executing",
+    State.COMPLETED: "completed",
+    State.HALTED: "halted",
+    State.DISCARDED: "discarded",
+}
+# Colour only repeats the word: reversed, so that the mode is seen in the corner of the eye.
+_MODES: Final = {
+    "dark": {"plan": "black on #90caf9", "ask": "black on #a5d6a7", "auto-edit": "black on #ffd54f",
+             "yolo": "bold black on #ff8a80"},
+    "light": {"plan": "white on #0d47a1", "ask": "white on #1b5e20",
+              "auto-edit": "black on #ffb300", "yolo": "bold white on #b71c1c"},
+}  # fmt: skip
+
+
+class Pieces(msgspec.Struct, frozen=True):
+    """The status line in its parts, each as short as it has to be."""
+
+    mode: str
+    rest: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return f" {self.mode} {GAP.join(('', *self.rest))[1:]}"
+
+
+def status(standing: Standing, width: int, *, working: bool = False) -> Pieces:
+    """Returns the parts of the status line; what is long is shortened, and nothing is left out."""
+    mode = standing.mode if standing.mode in MODES else f"{standing.mode} ({standing.base})"
+    shown = visible_line(mode)
+    agent, model = visible_line(standing.agent), visible_line(standing.model) or "no model"
+    usage = standing.usage
+    tokens = f"{amount(usage.input)} in {amount(usage.output)} out"
+    sparse = f"{amount(usage.input + usage.output)} tok"
+    asked = len(standing.waiting)
+    waiting = f"{asked} to answer" if asked else ""
+    work = "working" if working else ""
+    ways = (
+        (f"agent {agent}", _model(model, 40), tokens),
+        (agent, _model(model, 24), tokens),
+        (agent, _model(model, 20), sparse),
+        (agent, _model(model, 14), sparse),
+        (agent[:10], _model(model, LEAST), sparse),
+    )
+    paid = money(standing.cost) if standing.cost is not None else "$?"
+    for of_agent, of_model, of_tokens in ways:
+        rest = (work, waiting, of_agent, of_model, _plan(standing.plan, standing), of_tokens, paid)
+        pieces = Pieces(shown, tuple(filter(None, rest)))
+        if cell_len(pieces.text) <= width:
+            return pieces
+    return pieces
+
+
+def _model(name: str, room: int) -> str:
+    """Returns the end of a model's name, which tells it from others, in so many letters."""
+    if len(name) <= room:
+        return name
+    last = name.rpartition("/")[2]
+    return last if len(last) <= room else f"…{last[-(room - 1) :]}"
+
+
+def _plan(plan: PlanRecord | None, standing: Standing) -> str:
+    if plan is None:
+        return "no plan"
+    state = "approved" if standing.approved else _STATES[plan.state]
+    return f"{state} {plan.digest[:DIGEST]}" if plan.digest else state
+
+
+class StatusLine(Static):
+    """One line at the bottom of the screen."""
+
+    DEFAULT_CSS = """
+    StatusLine { height: 1; dock: bottom; background: $panel; color: $text; }
+    """
+
+    def __init__(self, id: str | None = None) -> None:
+        super().__init__("", id=id, markup=False)
+        self._standing = Standing()
+        self._theme = "dark"
+        self._working = False
+
+    def tell(self, standing: Standing, *, working: bool, theme: str) -> None:
+        """Shows where things stand."""
+        self._standing, self._working, self._theme = standing, working, theme
+        self._draw()
+
+    def on_resize(self) -> None:
+        self._draw()
+
+    def on_mount(self) -> None:
+        self._draw()
+
+    def _draw(self) -> None:
+        pieces = status(self._standing, self.size.width or 80, working=self._working)
+        look = "reverse" if self._theme == PLAIN else _MODES[self._theme][self._standing.base]
+        text = Text(f" {pieces.mode} ", Look.parse(look), no_wrap=True, end="")
+        text.append(pieces.text[len(pieces.mode) + 2 :], Look())
+        self.update(text)

@@ -1,0 +1,263 @@
+"""Talk: how the blocks of a conversation look, as sheets of lines. Nothing that was said is hidden.
+
+What the model wrote is indented, so that nothing of it can pass for a line of ours.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeAlias
+
+from assent.core.model import Usage
+from assent.tui.paper import Sheet
+from assent.views.blocks import (
+    Asked,
+    Block,
+    Called,
+    CallState,
+    Child,
+    Ended,
+    Gone,
+    Note,
+    Said,
+    Spoken,
+    Thought,
+)
+from assent.views.lines import BLANK, Line, Style
+from assent.views.visible import fold_long, visible_line, visible_speech
+
+Full: TypeAlias = Callable[[str], str]
+
+INDENT: Final = "  "
+INNER: Final = "    "
+TAIL: Final = 3  # lines of a thought that is being thought
+UNFOLD: Final = "Ctrl+O"
+CENT: Final = 0.01
+THOUSAND, MILLION = 1_000, 1_000_000
+MINUTE: Final = 60
+EXACTLY: Final = 10  # seconds up to which tenths are told
+INSTANT: Final = 0.1
+_SIGNS: Final[dict[CallState, tuple[str, Style]]] = {
+    "pending": ("○", "dim"),
+    "running": ("▸", "plain"),
+    "completed": ("✓", "plain"),
+    "error": ("✗", "risk"),
+}
+_ENDS: Final = {
+    "presented": "The plan is ready for your review: Ctrl+T or /review.",
+    "limit": "The turn ended: it made as many requests as it may.",
+    "budget": "The turn ended: its budget is used up.",
+    "interrupted": "The turn was interrupted.",
+    "failed": "The turn failed.",
+    "declined": "The turn ended with your no.",
+    "waiting": "The turn waits for an answer.",
+    "paused": "The work is paused.",
+    "cancelled": "The work is cancelled.",
+}
+_HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s")
+_FENCE: Final = re.compile(r"\s*(```+|~~~+)")
+_QUOTE: Final = re.compile(r"\s{0,3}>")
+
+
+def sheet_of(block: Block, full: Full, *, unfolded: bool = False) -> Sheet:
+    """Returns a block as a sheet; folded, unless its whole text is wanted."""
+    return Sheet(block.key, tuple(_lines(block, full, unfolded)))
+
+
+def is_foldable(block: Block) -> bool:
+    """Tells whether a block has more to show than it does when folded."""
+    match block:
+        case Thought(lines=lines) | Called(lines=lines) | Note(lines=lines):
+            return lines > 0
+        case Child(deeds=deeds):
+            return len(deeds) > 1
+        case _:
+            return False
+
+
+def told_sheet(key: str, lines: Iterable[Line]) -> Sheet:
+    """Returns what the screen itself tells, between what others said."""
+    return Sheet(key, (BLANK, *(Line(line.style, INDENT + line.text) for line in lines)))
+
+
+def _lines(block: Block, full: Full, unfolded: bool) -> Iterator[Line]:
+    match block:
+        case Said():
+            yield BLANK
+            yield from _said(block)
+        case Spoken(text=text, live=live):
+            yield BLANK
+            yield from markdown(text)
+            if live:
+                yield Line("dim", f"{INDENT}…")
+        case Thought():
+            yield BLANK
+            yield from _thought(block, full, unfolded)
+        case Called():
+            yield from _called(block, full, unfolded)
+        case Asked():
+            yield BLANK
+            yield from _asked(block)
+        case _:
+            yield from _others(block, full, unfolded)
+
+
+def _others(block: Block, full: Full, unfolded: bool) -> Iterator[Line]:
+    match block:
+        case Child():
+            yield from _child(block, unfolded)
+        case Note():
+            yield from _note(block, full, unfolded)
+        case Ended():
+            yield from _ended(block)
+        case Gone():
+            pass
+        case _:
+            raise TypeError(f"nobody shows a {type(block).__name__}")
+
+
+def markdown(text: str, indent: str = INDENT) -> Iterator[Line]:
+    """Renders a text with a style for each line; every character of it stays."""
+    fence = ""
+    for line in visible_speech(text).strip("\n").split("\n"):
+        found = _FENCE.match(line)
+        style: Style = "plain"
+        if found and (not fence or line.strip().startswith(fence)):
+            fence = "" if fence else found[1]
+            style = "dim"
+        elif fence:
+            style = "code"
+        elif _HEADING.match(line):
+            style = "heading"
+        elif _QUOTE.match(line):
+            style = "dim"
+        for piece in fold_long(line):
+            yield Line(style, indent + piece)
+
+
+def _said(block: Said) -> Iterator[Line]:
+    sign = "> "
+    for line in visible_speech(block.text).strip("\n").split("\n"):
+        for piece in fold_long(line):
+            yield Line("said", sign + piece)
+            sign = INDENT
+    if block.pictures:
+        yield Line("dim", f"{INDENT}[{_count(block.pictures, 'picture')}]")
+
+
+def _thought(block: Thought, full: Full, unfolded: bool) -> Iterator[Line]:
+    took = f" for {seconds(block.seconds)}" if block.seconds else ""
+    if unfolded:
+        yield Line("dim", f"{INDENT}~ {'thinking' if block.live else 'thought'}{took}:")
+        yield from _quoted(full(block.key))
+    elif block.live:
+        yield Line("dim", f"{INDENT}~ thinking…")
+        tail = full(block.key).strip("\n").split("\n")[-TAIL:]
+        yield from _quoted("\n".join(tail))
+    else:
+        more = f" ({_count(block.lines, 'line')}, {UNFOLD})" if block.lines > 1 else ""
+        yield Line("dim", f"{INDENT}~ thought{took}: {visible_line(block.brief)}{more}")
+
+
+def _called(block: Called, full: Full, unfolded: bool) -> Iterator[Line]:
+    sign, style = _SIGNS[block.state]
+    about = f" {visible_line(block.about)}" if block.about else ""
+    state = "failed" if block.state == "error" else block.state
+    word = "" if block.state == "completed" else f" · {state}"
+    staged = " · staged" if block.state == "completed" and block.verdict == "stage" else ""
+    took = f" · {seconds(block.seconds)}" if block.seconds >= INSTANT else ""
+    yield Line(style, f"{INDENT}{sign} {visible_line(block.tool)}{about}{word}{staged}{took}")
+    if unfolded:
+        if block.decided:
+            yield Line("dim", f"{INNER}└ decided by {visible_line(block.decided)}")
+        yield from _quoted(full(block.key))
+    elif block.brief:
+        more = f" ({_count(block.lines, 'line')}, {UNFOLD})" if block.lines > 1 else ""
+        yield Line("dim", f"{INNER}└ {visible_line(block.brief)}{more}")
+
+
+def _asked(block: Asked) -> Iterator[Line]:
+    who = f"{visible_line(block.child)} asks: " if block.child else ""
+    for question in block.questions:
+        text = visible_line(question.question)
+        yield Line("heading", f"{INDENT}? {who}{visible_line(question.header)}: {text}")
+    match block.state:
+        case "open":
+            yield Line("risk", f"{INNER}waits for your answer")
+        case "unanswered":
+            yield Line("dim", f"{INNER}nobody answered, which is a no")
+        case "answered":
+            words = "; ".join([", ".join(answer) for answer in block.answers])
+            by = f" ({visible_line(block.by)})" if block.by else ""
+            yield Line("said", f"{INNER}{visible_line(words) or 'no'}{by}")
+
+
+def _child(block: Child, unfolded: bool) -> Iterator[Line]:
+    state = f"came to rest ({block.ended})" if block.ended else "working"
+    behind = ", in the background" if block.background else ""
+    calls = f", {_count(len(block.deeds), 'call')}" if block.deeds else ""
+    title = visible_line(block.title)
+    yield Line("plain", f"{INDENT}◆ {visible_line(block.name)}: {title} · {state}{behind}{calls}")
+    for deed in block.deeds if unfolded else block.deeds[-1:]:
+        yield Line("dim", f"{INNER}· {visible_line(deed)}")
+    if block.ended and block.words:
+        yield Line("dim", f"{INNER}└ {visible_line(block.words)}")
+
+
+def _note(block: Note, full: Full, unfolded: bool) -> Iterator[Line]:
+    more = f" ({UNFOLD})" if block.lines and not unfolded else ""
+    yield Line("dim", f"{INDENT}· {visible_line(block.words)}{more}")
+    if unfolded and block.lines:
+        yield from _quoted(full(block.key))
+
+
+def _ended(block: Ended) -> Iterator[Line]:
+    if block.why in _ENDS:
+        style: Style = "heading" if block.why == "presented" else "plain"
+        words = visible_line(block.words)
+        own = "" if words and block.why == "interrupted" else f"{_ENDS[block.why]} "
+        yield BLANK
+        yield Line(style, f"{INDENT}{own}{words}".rstrip())
+    if told := taken_words(block.usage, block.cost, block.seconds):
+        yield Line("dim", f"{INDENT}{told}")
+
+
+def _quoted(text: str) -> Iterator[Line]:
+    for line in visible_speech(text).strip("\n").split("\n"):
+        for piece in fold_long(line):
+            yield Line("dim", f"{INNER}│ {piece}")
+
+
+def taken_words(usage: Usage, cost: float | None, took: float) -> str:
+    """Returns what something took: tokens in and out, money as far as it is known, time."""
+    if not usage.input and not usage.output:
+        return ""
+    cached = f" ({amount(usage.cache_read)} cached)" if usage.cache_read else ""
+    thought = f" ({amount(usage.reasoning)} thinking)" if usage.reasoning else ""
+    tokens = f"{amount(usage.input)} in{cached}, {amount(usage.output)} out{thought}"
+    paid = money(cost)
+    return " · ".join(filter(None, [tokens, paid, seconds(took) if took else ""]))
+
+
+def amount(tokens: int) -> str:
+    """Returns a number of tokens in a few letters."""
+    if tokens < THOUSAND:
+        return str(tokens)
+    return f"{tokens / THOUSAND:.1f}k" if tokens < MILLION else f"{tokens / MILLION:.1f}M"
+
+
+def money(cost: float | None) -> str:
+    """Returns dollars; nothing that is not known passes for free."""
+    if cost is None:
+        return "cost unknown"
+    return f"${cost:.4f}" if 0 < cost < CENT else f"${cost:.2f}"
+
+
+def seconds(took: float) -> str:
+    """Returns a time as people say it."""
+    if took < MINUTE:
+        return f"{took:.1f} s" if took < EXACTLY else f"{took:.0f} s"
+    return f"{took // MINUTE:.0f} min {took % MINUTE:.0f} s"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,96 @@
+"""Wrapping: how a line that is wider than the screen is broken, so that no piece passes for more.
+
+A piece that goes on behind our sign for it, `↪`, or deeper than its line began, is no line of its
+own; what others wrote cannot bring that sign along, because it is written out (views.visible).
+"""
+
+from typing import Final
+
+from rich.cells import cell_len, split_graphemes
+
+from assent.views.lines import GUTTER, Line, Style
+from assent.views.visible import CONTINUED
+
+# Of what others wrote, a piece that began with a sign could pass for a line of its own.
+MARKED: Final[frozenset[Style]] = frozenset({"added", "removed", "hunk", "code"})
+TAB: Final = 4
+HANG: Final = 2  # columns that a continued line of prose is deeper than it began
+MOST_HANG: Final = 12  # a line that begins deeper is continued behind the sign
+NARROW: Final = 4  # columns; with fewer, the sign gets a row of its own
+
+_SIGN: Final = CONTINUED[0]
+_BEHIND: Final = GUTTER[0] + _SIGN  # a gutter in which something goes on
+
+
+def wrapped_line(line: Line, width: int) -> list[Line]:
+    """Returns a line as pieces that fit; nothing of it is left out."""
+    text = line.text.expandtabs(TAB) if "\t" in line.text else line.text
+    if (text.isascii() and len(text) <= width) or cell_len(text) <= width:
+        return [line] if text is line.text else [Line(line.style, text)]
+    lead = len(text) - len(text.lstrip(" "))
+    if width < NARROW:
+        pieces = _narrow(text, width)
+    elif text.startswith(GUTTER):
+        pieces = _between_words(text, width, _BEHIND)
+    elif line.style in MARKED or lead + HANG > min(MOST_HANG, width // 2):
+        pieces = _cut(text, width)
+    else:
+        pieces = _between_words(text, width, " " * (lead + HANG))
+    return [Line(line.style, piece) for piece in pieces]
+
+
+def _cut(text: str, width: int) -> list[str]:
+    """Breaks wherever the width ends, and marks what goes on."""
+    head, rest = _split(text, width)
+    found = [head]
+    while rest:
+        head, rest = _split(rest, width - len(CONTINUED))
+        found.append(CONTINUED + head)
+    return found
+
+
+def _between_words(text: str, width: int, hang: str) -> list[str]:
+    """Breaks between words where there are any, and goes on behind what hangs there."""
+    found: list[str] = []
+    before, rest = "", text
+    while rest:
+        head, tail = _split(rest, width - len(before))
+        if tail and not tail.startswith(" "):
+            blank = head.rfind(" ", len(head) // 2)  # a long word is cut: little room is wasted
+            if blank > 0:
+                head, tail = rest[:blank], rest[blank:]
+        found.append(before + head)
+        before, rest = hang, tail.removeprefix(" ")
+    return found
+
+
+def _narrow(text: str, width: int) -> list[str]:
+    head, rest = _split(text, width)
+    found = [head]
+    while rest:
+        head, rest = _split(rest, width)
+        found += [_SIGN, head]
+    return found
+
+
+def _split(text: str, width: int) -> tuple[str, str]:
+    """Returns as much of a text as fits, at least one character, and the rest."""
+    if text.isascii():
+        return text[:width], text[width:]
+    cells = 0
+    spans, _ = split_graphemes(text[: 4 * width + NARROW])  # more of it never fits
+    for start, _, size in spans:
+        cells += size
+        if cells > width and start:
+            return text[:start], text[start:]
+    return _split_long(text, width)
+
+
+def _split_long(text: str, width: int) -> tuple[str, str]:
+    """Splits a text that has many characters of no width."""
+    cells = 0
+    for start, _, size in split_graphemes(text)[0]:
+        cells += size
+        if cells > width and start:
+            return text[:start], text[start:]
+    return text, ""

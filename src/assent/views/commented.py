@@ -1,0 +1,46 @@
+"""Commented: what of a reviewed plan comments can be tied to, and where those that wait are now."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from assent.core.comment import Comment, Part, Placed, place
+from assent.core.operation import RunCommand
+from assent.core.paths import shown
+from assent.views.commands import brief, command_lines
+from assent.views.comments import part
+from assent.views.lines import foreign
+from assent.views.patch import diff_lines
+from assent.views.review import OperationReview, Review
+from assent.views.rows import kind
+
+
+def text_part(text: bytes) -> Part:
+    """Returns a plan's text, line by line."""
+    return part(foreign(shown(text)))
+
+
+def operation_part(number: int, operation: OperationReview) -> Part:
+    """Returns an operation as a review shows it: its diff, or its command; else it has no lines."""
+    op = operation.op
+    lines = command_lines(op) if isinstance(op, RunCommand) else diff_lines(operation.diff or "")
+    return part(lines, operation.id, _about(operation), number)
+
+
+def placed_in(review: Review, comments: Sequence[Comment]) -> tuple[Placed, ...]:
+    """Returns comments with where their lines are in a review; parts they do not name stay out."""
+    if not comments:
+        return ()
+    parts = [*_parts(review, [comment.anchor.about for comment in comments])]
+    return tuple([place(comment, parts) for comment in comments])
+
+
+def _parts(review: Review, about: Iterable[str]) -> Iterator[Part]:
+    wanted = set(about)
+    if "" in wanted:
+        yield text_part(review.text)
+    for number, operation in enumerate(review.operations, 1):
+        if _about(operation) in wanted:
+            yield operation_part(number, operation)
+
+
+def _about(operation: OperationReview) -> str:
+    return f"{kind(operation.op)} {brief(operation.op)}"

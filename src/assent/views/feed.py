@@ -1,0 +1,346 @@
+"""The feed: what happened in a session and its children, folded into blocks as faces show them."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from assent.core.event import Event, Recorded
+from assent.core.masking import masked
+from assent.core.message import Call, Reasoning, Text
+from assent.core.model import Delta, Usage
+from assent.core.session import added
+from assent.core.session_event import (
+    BatchPlanned,
+    CallEnded,
+    CallStarted,
+    ChildEnded,
+    ChildStarted,
+    Compacted,
+    MessageAdded,
+    PartSaid,
+    PlannedCall,
+    QuestionAnswered,
+    QuestionAsked,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from assent.views.blocks import (
+    Asked,
+    Block,
+    Called,
+    Child,
+    Ended,
+    Gone,
+    Note,
+    Said,
+    Spoken,
+    Thought,
+)
+from assent.views.feed_words import (
+    brief,
+    called_about,
+    count_lines,
+    deed_of,
+    note_of,
+    seconds_between,
+    touched,
+)
+from assent.views.kin import Kin
+from assent.views.speech import LiveSpeech
+
+_with = msgspec.structs.replace
+
+
+class _Heard:
+    """Which events of a stream were heard: all up to one, and some behind it."""
+
+    def __init__(self) -> None:
+        self.all_to = 0
+        self._ahead: set[int] = set()
+
+    def add(self, seq: int) -> bool:
+        """Tells whether an event is another than those before."""
+        if seq <= self.all_to or seq in self._ahead:
+            return False
+        self._ahead.add(seq)
+        while self.all_to + 1 in self._ahead:
+            self.all_to += 1
+            self._ahead.remove(self.all_to)
+        return True
+
+
+class Feed:
+    """Takes events and pieces in order, and tells which blocks they made or changed.
+
+    An event that was heard before is ignored, so that what is read from the log and what is heard
+    live may overlap.
+    """
+
+    def __init__(self, session: str = "") -> None:
+        self.session = session
+        self.blocks: dict[str, Block] = {}
+        self._full: dict[str, str] = {}  # long texts, as they came
+        self._heard: dict[str, _Heard] = {}  # by session
+        self._fresh: dict[str, None] = {}
+        self._live: dict[str, tuple[str, LiveSpeech]] = {}  # kind and pieces by key
+        self._step: list[str] = []  # keys of what the step said, void if it is tried again
+        self._calls: dict[str, str] = {}  # keys by call,
+        self._children: dict[str, str] = {}  # by child,
+        self._asked: dict[str, str] = {}  # and by question
+        self._kin = Kin(session)
+        self._began = ""
+        self._usage = Usage()
+        self._cost: float | None = 0.0
+        self._count = 0
+
+    @property
+    def seq(self) -> int:
+        """The event of the session itself up to which nothing is missing."""
+        return self._heard[self.session].all_to if self.session in self._heard else 0
+
+    def full(self, key: str) -> str:
+        """Returns all of what a block only begins to tell."""
+        return masked(self._full.get(key, ""))
+
+    def fresh(self) -> list[Block]:
+        """Returns the blocks that were made or changed since the last time, in their order."""
+        for key, (kind, speech) in self._live.items():
+            if key in self._fresh:
+                self._show_live(key, kind, speech)
+        found = [self.blocks[key] for key in self._fresh]
+        self._fresh = {}
+        return found
+
+    def hear_all(self, heard: Iterable[Recorded | Delta]) -> list[Block]:
+        """Takes many at once, and returns what they made or changed."""
+        for one in heard:
+            self.hear(one)
+        return self.fresh()
+
+    def hear(self, heard: Recorded | Delta) -> None:
+        """Takes one event, or one piece of what is being said."""
+        if isinstance(heard, Delta):
+            self._piece(heard.kind, heard.text)
+            return
+        session = heard.stream.rpartition("/")[2]
+        if not self._heard.setdefault(session, _Heard()).add(heard.seq):
+            return
+        self._kin.hear(heard)
+        if session == self.session:
+            self._take(heard.event, heard.at)
+        else:
+            self._take_child(session, heard.event)
+
+    def _piece(self, kind: str, text: str) -> None:
+        match kind:
+            case "text" | "reasoning":
+                key = next((k for k, (live, _) in self._live.items() if live == kind), "")
+                if not key:
+                    key = self._new()
+                    self._live[key] = (kind, LiveSpeech())
+                    self._step.append(key)
+                    self.blocks[key] = Gone(key)
+                self._live[key][1].take(text)
+                self._fresh[key] = None
+            case "output":
+                self._output(text)
+            case _:
+                pass  # arguments of a call are shown with the call
+
+    def _show_live(self, key: str, kind: str, speech: LiveSpeech) -> None:
+        text = speech.shown()
+        if kind == "text":
+            self.blocks[key] = Spoken(key, text, live=True)
+        else:
+            self._full[key] = text
+            self.blocks[key] = Thought(key, brief(text), count_lines(text), live=True)
+
+    def _output(self, text: str) -> None:
+        """Adds what a command prints to the call that is running."""
+        running = [key for key in self._calls.values() if self._is_running(key)]
+        if running:
+            key = running[-1]
+            self._full[key] = self._full.get(key, "") + text
+            lines = self._full[key].rstrip("\n").rpartition("\n")[2]
+            block = self.blocks[key]
+            assert isinstance(block, Called)
+            count = count_lines(self._full[key])
+            self._put(_with(block, brief=brief(lines), lines=count))
+
+    def _is_running(self, key: str) -> bool:
+        block = self.blocks[key]
+        return isinstance(block, Called) and block.state == "running"
+
+    def _take(self, event: Event, at: str) -> None:
+        match event:
+            case MessageAdded(id=id, parts=parts, synthetic=""):
+                texts = [part.text for part in parts if isinstance(part, Text)]
+                pictures = len(parts) - len(texts)
+                self._put(Said(self._new(), masked("\n\n".join(texts)), pictures, id))
+            case PartSaid(part=part, seconds=seconds):
+                self._part(part, seconds)
+            case TurnStarted():
+                self._began, self._usage, self._cost, self._calls = at, Usage(), 0.0, {}
+            case TurnEnded(why, words):
+                self._let_go()
+                took = seconds_between(self._began, at)
+                ended = Ended(self._new(), why, masked(words), took, self._usage, self._cost)
+                self._put(ended)
+            case _:
+                self._take_step(event)
+
+    def _take_step(self, event: Event) -> None:
+        match event:
+            case StepStarted():
+                self._let_go()
+                self._step = []
+            case StepRetried():
+                self._void()
+                self._note(event)
+            case StepEnded(usage=usage, cost=cost) | Compacted(usage=usage, cost=cost):
+                self._usage = added(self._usage, usage)
+                known = self._cost is not None and cost is not None
+                self._cost = (self._cost or 0.0) + (cost or 0.0) if known else None
+                self._note(event)
+            case BatchPlanned(calls):
+                for call in calls:
+                    self._planned(call)
+            case _:
+                self._take_call(event)
+
+    def _take_call(self, event: Event) -> None:
+        match event:
+            case CallStarted(call, tool):
+                self._put(_with(self._call(call, tool), state="running"))
+            case CallEnded():
+                self._settled(event)
+            case QuestionAsked(id=id, questions=questions):
+                self._asked[id] = key = self._new()
+                self._put(Asked(key, id, questions))
+            case QuestionAnswered(id=id, answers=answers, by=by):
+                self._answered(id, answers, by)
+            case ChildStarted(child=child, title=title, background=background):
+                self._children[child] = key = self._new()
+                name = self._kin.name(child)
+                self._put(Child(key, child, name, brief(masked(title)), background))
+            case ChildEnded(child=child, why=why, words=words):
+                if block := self._child(child):
+                    self._put(_with(block, ended=why, words=brief(masked(words))))
+            case _:
+                self._note(event)
+
+    def _take_child(self, session: str, event: Event) -> None:
+        """Takes what a child does: its settled calls are lines of its block."""
+        match event:
+            case CallEnded():
+                if block := self._child(session):
+                    self._put(_with(block, deeds=(*block.deeds, deed_of(event))))
+            case QuestionAsked(id=id, questions=questions):
+                self._asked[id] = key = self._new()
+                self._put(Asked(key, id, questions, child=self._kin.name(session)))
+            case QuestionAnswered(id=id, answers=answers, by=by):
+                self._answered(id, answers, by)
+            case _:
+                pass
+
+    def _part(self, part: Text | Reasoning | Call, seconds: float) -> None:
+        match part:
+            case Text(text):
+                key = self._finished("text")
+                self._put(Spoken(key, masked(text)))
+            case Reasoning(text):
+                key = self._finished("reasoning")
+                self._full[key] = text
+                self._put(Thought(key, brief(masked(text)), count_lines(text), seconds))
+            case Call(id=id, tool=tool):
+                self._calls[id] = key = self._new()
+                self._step.append(key)
+                self._put(Called(key, masked(tool), about=called_about(part)))
+
+    def _finished(self, kind: str) -> str:
+        """Returns the key of the part whose pieces came first, or of one that had none."""
+        key = next((k for k, (live, _) in self._live.items() if live == kind), "")
+        if key:
+            del self._live[key]
+            return key
+        key = self._new()
+        self._step.append(key)
+        return key
+
+    def _planned(self, call: PlannedCall) -> None:
+        block = self._call(call.call, call.tool)
+        about = block.about or touched(call)
+        self._put(_with(block, about=about, verdict=call.verdict))
+
+    def _settled(self, event: CallEnded) -> None:
+        block, result = self._call(event.call, event.tool), event.result
+        self._full[block.key] = result.text
+        self._put(
+            _with(
+                block,
+                state="error" if result.failed else "completed",
+                about=masked(event.title) or block.about,
+                brief=brief(masked(result.text[:2000])),
+                lines=count_lines(result.text),
+                seconds=event.seconds,
+                verdict=event.verdict,
+                decided=masked(event.decided),
+            )
+        )
+
+    def _call(self, call: str, tool: str) -> Called:
+        block = self.blocks.get(self._calls.get(call, ""))
+        if isinstance(block, Called):
+            return block
+        self._calls[call] = key = self._new()
+        return Called(key, masked(tool))
+
+    def _child(self, session: str) -> Child | None:
+        block = self.blocks.get(self._children.get(session, ""))
+        return block if isinstance(block, Child) else None
+
+    def _answered(self, id: str, answers: tuple[tuple[str, ...], ...] | None, by: str) -> None:
+        block = self.blocks.get(self._asked.get(id, ""))
+        if isinstance(block, Asked):
+            state = "unanswered" if answers is None else "answered"
+            self._put(_with(block, state=state, answers=answers or (), by=by))
+
+    def _note(self, event: Event) -> None:
+        found = note_of(event)
+        if found is not None:
+            kind, words, text = found
+            key = self._new()
+            self._full[key] = text
+            self._put(Note(key, kind, masked(words), count_lines(text)))
+
+    def _void(self) -> None:
+        """Takes away what a failed attempt had said."""
+        for key in self._step:
+            self._put(Gone(key))
+        self._live, self._step = {}, []
+
+    def _let_go(self) -> None:
+        """Keeps what was said so far of parts that never came to their end."""
+        for key, (kind, speech) in self._live.items():
+            speech.take("\n")
+            self._show_live(key, kind, speech)
+            self._put(_with(self.blocks[key], live=False))
+        self._live = {}
+
+    def _new(self) -> str:
+        self._count += 1
+        return f"{self.session}:{self._count}"
+
+    def _put(self, block: Block) -> None:
+        self.blocks[block.key] = block
+        self._fresh[block.key] = None
+
+
+def folded(session: str, heard: Iterable[Recorded | Delta]) -> list[Block]:
+    """Returns the blocks that a whole stream makes."""
+    feed = Feed(session)
+    feed.hear_all(heard)
+    return list(feed.blocks.values())

@@ -1,0 +1,71 @@
+"""A plan as it stands now: its title, state and digest, and the text of its file."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from assent.core.digest import sha256
+from assent.core.masking import masked
+from assent.core.matching import changes
+from assent.core.paths import shown
+from assent.core.record import PlanRecord
+from assent.views.lines import GUTTER, Line, Style
+from assent.views.review import standing
+from assent.views.visible import fold_long, visible, visible_line, visible_path
+
+SHORT: Final = 12
+NO_PLAN: Final = "No plan yet. Say what should be done."
+GONE: Final = "The plan's file was deleted."
+DIFFERS: Final = "The text changed since it was proposed; propose it again before a yes."
+_FENCES: Final = ("```", "~~~")
+
+
+def plan_about(plan: PlanRecord, text: bytes | None, *, approved: bool) -> Iterator[Line]:
+    """Renders what a plan is called, its state, digest and file."""
+    yield Line("heading", plan_title(plan, text))
+    digest = plan.digest[:SHORT]
+    yield Line("digest" if digest else "plain", standing(plan.state, approved=approved))
+    if digest:
+        yield Line("digest", f"digest {digest}")
+    if plan.path:
+        yield Line("dim", visible_path(plan.path))
+    if plan.frozen and text is not None and sha256(text) != plan.content_hash:
+        yield Line("risk", DIFFERS)
+
+
+def plan_title(plan: PlanRecord, text: bytes | None) -> str:
+    """Returns the first heading of a plan's text, else its name."""
+    for line in shown(text or b"").split("\n"):
+        if line.startswith("# ") and line[2:].strip():
+            return visible_line(masked(line[2:].strip()))
+    return visible_line(plan.name)
+
+
+def text_lines(text: bytes) -> list[list[Line]]:
+    """Renders the lines of a Markdown text behind a gutter; a very long one is several."""
+    fenced, found = False, []
+    for line in visible(masked(shown(text))).removesuffix("\n").split("\n"):
+        fence = line.lstrip().startswith(_FENCES)
+        style = _style(line, fenced=fenced or fence)
+        fenced ^= fence
+        found.append([Line(style, GUTTER + piece) for piece in fold_long(line)])
+    return found
+
+
+def changed_lines(old: bytes, new: bytes) -> frozenset[int]:
+    """Returns which lines of a text are new, or come after lines that went, counted from 0."""
+    before, after = _split(old), _split(new)
+    last = len(after) - 1
+    found: set[int] = set()
+    for _, _, start, end in changes(before, after):
+        found |= set(range(start, end)) if end > start else {min(start, last)}
+    return frozenset(found)
+
+
+def _split(text: bytes) -> list[bytes]:
+    return text.removesuffix(b"\n").split(b"\n")
+
+
+def _style(line: str, *, fenced: bool) -> Style:
+    if fenced:
+        return "code"
+    return "heading" if line.startswith("#") else "plain"

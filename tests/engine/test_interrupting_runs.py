@@ -1,0 +1,75 @@
+"""F113 for builds: a command of a run is ended from another thread, and a person decides."""
+
+from pathlib import Path
+
+import pytest
+from tests.engine.test_runs_with_commands import WAYS, approved, files, results, script, write
+from tests.engine.threads import Worker
+from tests.sandbox.cell import left_over, long_time
+
+from assent.core.journal import Ran, Said, finished
+from assent.core.lifecycle import State
+from assent.engine.run.journal import StoreJournal
+from assent.testing.engines import Site, open_site
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    site = Site(tmp_path / "work", tmp_path / "state" / "assent")
+    site.root.mkdir()
+    return site
+
+
+def waits(mark: str) -> str:
+    return f"echo x > x.txt; echo begun; [ -e free ] || sleep {mark}; echo y > y.txt"
+
+
+def test_f113_the_command_of_a_build_is_ended_and_the_run_waits_for_a_person(site: Site) -> None:
+    engine, mark = open_site(site), long_time()
+    record = approved(engine, write("a.txt", "a\n"), script(waits(mark)), write("b.txt", "b\n"))
+    assert not engine.runs.interrupt()
+    worker = Worker(engine.runs.build(record.plan_id))
+    worker.until(lambda live: isinstance(live, Said) and b"begun" in live.content)
+    assert engine.runs.interrupt()
+    worker.ended()
+    report = worker.result
+    assert left_over(mark) == []
+    assert (report.outcome, results(report)) == ("needs_you", ["done", "failed", "not_started"])
+    assert [way for way in WAYS if any(way in note for note in report.notes)] == [*WAYS]
+    assert engine.plans.find(record.plan_id).state is State.HALTED
+    assert files(site) == {"a.txt": b"a\n", "x.txt": b"x\n"}
+    entries = StoreJournal(engine._doors, engine.runs.ledger()).read(report.run)
+    assert [(e.code, e.cut) for e in entries if isinstance(e, Ran)] == [(130, "interrupted")]
+    assert not engine.runs.interrupt()
+
+
+def test_f113_after_it_a_run_goes_on_or_back(site: Site) -> None:
+    engine, mark = open_site(site), long_time()
+    record = approved(engine, write("a.txt", "a\n"), script(waits(mark)), write("b.txt", "b\n"))
+    worker = Worker(engine.runs.build(record.plan_id))
+    worker.until(lambda live: isinstance(live, Said))
+    engine.runs.interrupt()
+    worker.ended()
+    report = finished(engine.runs.recover("roll_back"))
+    assert (report.outcome, files(site)) == ("rolled_back", {})
+
+
+def test_f113_an_interrupt_before_a_command_begins_keeps_it_from_running(site: Site) -> None:
+    engine = open_site(site)
+    record = approved(engine, script("echo x > x.txt"), script("echo y > y.txt"))
+    work = engine.runs.build(record.plan_id)
+    next(work)  # it is about to begin
+    assert engine.runs.interrupt()
+    report = finished(work)
+    assert (report.outcome, files(site)) == ("needs_you", {})
+    report = finished(engine.runs.recover("resume"))
+    assert (report.outcome, files(site)) == ("done", {"x.txt": b"x\n", "y.txt": b"y\n"})
+
+
+def test_f113_files_are_never_interrupted(site: Site) -> None:
+    engine = open_site(site)
+    record = approved(engine, write("a.txt", "a\n"), write("b.txt", "b\n"))
+    work = engine.runs.build(record.plan_id)
+    next(work)
+    assert engine.runs.interrupt()
+    assert (finished(work).outcome, files(site)) == ("done", {"a.txt": b"a\n", "b.txt": b"b\n"})

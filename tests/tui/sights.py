@@ -1,0 +1,77 @@
+"""A small app around one widget, and what is on its screen: for tests of widgets by themselves."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from textual.app import App, ComposeResult
+from textual.message import Message
+from textual.pilot import Pilot
+from textual.widget import Widget
+
+from assent.tui.themes import TEXTUAL, register_themes
+
+PATIENCE = 3000  # looks at a condition before a test gives up
+Act = Callable[["Sight"], Awaitable[None]]
+
+
+class Sight(App[int]):
+    """Shows one widget, and keeps the messages that came out of it."""
+
+    def __init__(self, widget: Widget, theme: str = "dark") -> None:
+        super().__init__()
+        self.widget = widget
+        self.heard: list[Message] = []
+        self.pilot: Pilot[int]
+        self._begin_with = theme
+
+    def compose(self) -> ComposeResult:
+        yield self.widget
+
+    def on_mount(self) -> None:
+        register_themes(self)
+        self.theme = TEXTUAL[self._begin_with]
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def spell(self, words: str) -> None:
+        await self.press(*["space" if char == " " else char for char in words])
+
+    async def resize(self, width: int, height: int) -> None:
+        await self.pilot.resize_terminal(width, height)
+        await self.pilot.pause()
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        for _ in range(PATIENCE):
+            if holds():
+                return
+            await self.pilot.pause(0.01)
+        raise AssertionError("it never came to hold:\n" + self.text())
+
+    def lines(self) -> list[str]:
+        """Returns the letters on the screen, line by line, without ends of scroll bars."""
+        strips = self.screen._compositor.render_strips()
+        return [strip.text.rstrip(" ▁▂▃▄▅▆▇") for strip in strips]
+
+    def text(self) -> str:
+        return "\n".join(self.lines())
+
+    def of(self, kind: type[Message]) -> list[Message]:
+        """Returns the messages of a kind, each once, however many heard it."""
+        found = {id(message): message for message in self.heard if isinstance(message, kind)}
+        return list(found.values())
+
+
+def shown(widget: Widget, act: Act, size: tuple[int, int] = (40, 10), theme: str = "dark") -> Sight:
+    """Shows a widget, has somebody act in front of it, and returns what was there."""
+    sight = Sight(widget, theme)
+
+    async def run() -> None:
+        async with sight.run_test(size=size, message_hook=sight.heard.append) as pilot:
+            sight.pilot = pilot
+            await pilot.pause()
+            await act(sight)
+
+    asyncio.run(run())
+    return sight

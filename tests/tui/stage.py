@@ -1,0 +1,130 @@
+"""A stage for the screen: a real workspace, a real engine, and a scripted model, all at hand."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from tests.cli.scripts import ALONE, QUICK, Turn
+from tests.cli.world import TRUSTING, World
+from textual.pilot import Pilot
+
+from assent.cli.host import LocalHost
+from assent.tui.app import TerminalApp
+from assent.tui.host import Start
+
+SIZE = (100, 30)
+PATIENCE = 3000  # looks at a condition before a test gives up
+
+Show = Callable[["Seat"], Awaitable[None]]
+
+
+class Seat:
+    """A person in front of the screen: types keys, waits, and reads what is there."""
+
+    def __init__(self, app: TerminalApp, pilot: "Pilot[int]") -> None:
+        self.app = app
+        self.pilot = pilot
+
+    async def press(self, *keys: str) -> None:
+        """Presses keys, one after the other, as Textual names them."""
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def type(self, words: str) -> None:
+        """Types words, letter by letter."""
+        await self.press(*["space" if char == " " else char for char in words])
+
+    async def say(self, words: str) -> None:
+        """Says something as if typed at the prompt, and waits until the model rests."""
+        self.app.say(words)
+        await self.until(lambda: self.app.sitting.at_work or self.app.sitting.record is not None)
+        await self.rest()
+
+    async def until(self, holds: Callable[[], object]) -> None:
+        """Waits until something holds; fails after a long while."""
+        for _ in range(PATIENCE):
+            if holds():
+                return
+            await self.pilot.pause(0.01)
+        raise AssertionError("it never came to hold:\n" + self.text())
+
+    async def rest(self) -> None:
+        """Waits until nobody works and everything that was reported is on screen."""
+        app = self.app
+        await self.until(lambda: not app.sitting.at_work and not app.running.at_work)
+        await self.until(lambda: app.quiet)
+        await self.pilot.pause()
+
+    async def shows(self, words: str) -> None:
+        """Waits until words are on the screen."""
+        await self.until(lambda: words in self.text())
+
+    def text(self) -> str:
+        """Returns the letters on the screen, line by line."""
+        app = self.app
+        width, height = app.size
+        lines = app.screen._compositor.render_strips()
+        return "\n".join([line.text.rstrip() for line in lines[:height]]) if width else ""
+
+    def svg(self) -> str:
+        """Returns a picture of the screen."""
+        return self.app.export_screenshot()
+
+
+class Stage(World):
+    """A world with a screen in it; `script` says what the model will answer."""
+
+    def __init__(self, base: Path, config: str = TRUSTING) -> None:
+        super().__init__(base, config + QUICK)
+        self.env |= ALONE
+        self.path = base / "script.json"
+
+    @property
+    def model(self) -> str:
+        return f"scripted:{self.path}"
+
+    def script(self, *turns: Turn, **children: list[Turn]) -> None:
+        """Says what the model will answer, from the first request of a session on."""
+        self.path.write_bytes(msgspec.json.encode({"turns": turns, "children": children}))
+
+    def show(
+        self,
+        act: Show,
+        start: Start | None = None,
+        size: tuple[int, int] = SIZE,
+        app: type[TerminalApp] = TerminalApp,
+    ) -> Any:
+        """Opens the screen, has a person act in front of it, closes it, returns its exit code."""
+        start = start or Start()
+        if not start.model and self.path.exists():
+            start = msgspec.structs.replace(start, model=self.model)
+        with self.here():
+            return asyncio.run(_acted(app(self.host(), start), act, size))
+
+    def host(self) -> LocalHost:
+        return LocalHost(str(self.root))
+
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """Makes this world the process's own for a while."""
+        before = dict(os.environ)
+        os.environ.clear()
+        os.environ.update(self.env)
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+
+async def _acted(app: TerminalApp, act: Show, size: tuple[int, int]) -> Any:
+    async with app.run_test(size=size) as pilot:
+        seat = Seat(app, pilot)
+        await seat.until(lambda: app.ready)
+        await act(seat)
+    app.leave()
+    return app.return_value

@@ -1,0 +1,175 @@
+"""A plan's file on the screen: the person's own editor, what others wrote, and revisions."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from tests.tui.reading import Reader, proposed
+from tests.tui.stage import Seat, Stage
+
+from assent.core.lifecycle import State
+from assent.tui.panels.approval_state import Stage as At
+from assent.tui.panels.history import HistoryPanel
+
+Act = Callable[[Reader], Awaitable[None]]
+
+
+def read_by(act: Act) -> Callable[[Seat], Awaitable[None]]:
+    async def sit(seat: Seat) -> None:
+        await act(Reader(seat))
+
+    return sit
+
+
+@pytest.mark.parametrize("key", ["e", "ctrl+g"])
+def test_f2_the_editor_opens_and_what_was_written_is_a_new_plan(stage: Stage, key: str) -> None:
+    stage.env["VISUAL"] = """sh -c 'echo "- one more" >> "$0"'"""
+    before = proposed(stage)["digest"]
+    stage.ok("approve", "--digest", before)
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        await reader.to_the_end()
+        assert reader.panel.standing.approved
+        await reader.press(key)
+        await reader.seat.until(lambda: reader.panel.digest() != before)
+        await reader.reads()
+        assert not reader.panel.standing.approved, "the yes was to another digest"
+        assert not reader.panel.standing.read
+        assert reader.panel.digest() == reader.record.digest
+        assert "nobody approved it" in reader.seat.text()
+        await reader.to_the_end()
+        await reader.press("1", "o")
+        await reader.closed()
+        assert reader.approvals[-1][0] == reader.record.digest
+
+    stage.show(read_by(act))
+
+
+def test_an_editor_that_changes_nothing_leaves_the_plan(stage: Stage) -> None:
+    stage.env["VISUAL"] = "true"
+    digest = proposed(stage)["digest"]
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        await reader.press("e")
+        await reader.reads()
+        assert reader.panel.digest() == reader.record.digest == digest
+
+    stage.show(read_by(act))
+
+
+@pytest.mark.parametrize("editor", ["false", "'", "/no/such/editor"])
+def test_an_editor_that_fails_is_said(stage: Stage, editor: str) -> None:
+    stage.env["VISUAL"] = editor
+    digest = proposed(stage)["digest"]
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        await reader.press("e")
+        await reader.reads()
+        assert reader.panel.told
+        assert reader.panel.digest() == reader.record.digest == digest
+
+    stage.show(read_by(act))
+
+
+def test_a_file_that_somebody_else_wrote_stands_in_the_way_until_it_is_taken_in(
+    stage: Stage,
+) -> None:
+    before = proposed(stage)
+    path = stage.root / before["path"]
+    path.write_text("# Other\n", encoding="utf-8")
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        assert "changed since the plan was proposed" in reader.seat.text()
+        await reader.to_the_end()
+        await reader.press("1")
+        assert "p takes it in as a new plan" in reader.seat.text()
+        assert reader.at() is At.READING
+        await reader.press("p")
+        await reader.seat.until(lambda: reader.panel.digest() != before["digest"])
+        await reader.reads()
+        texts = {sheet.key: sheet.lines[1].text for sheet in reader.panel.paper.sheets}
+        assert texts["text"] == "│ # Other"
+        assert reader.approvals == []
+
+    stage.show(read_by(act))
+
+
+def test_without_a_plan_that_is_said_and_no_key_does_anything(stage: Stage) -> None:
+    async def act(reader: Reader) -> None:
+        reader.app.review_plan()
+        await reader.seat.shows("There is no current plan here.")
+        await reader.seat.until(lambda: reader.panel.listening)
+        await reader.press("1", "2", "3", "x", "s", "space", "w", "c", "e", "p", "h", "end", "n")
+        assert reader.at() is At.LOADING
+        await reader.press("escape")
+        await reader.closed()
+
+    stage.show(read_by(act))
+
+
+def test_a_draft_is_read_and_proposed(stage: Stage) -> None:
+    stage.plan("work", "Do the work")
+    stage.write("a.txt", b"a\n")
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        assert "no digest: it is a draft" in reader.seat.text()
+        await reader.press("1")
+        assert "p proposes it" in reader.seat.text()
+        await reader.press("2")
+        assert "say at the prompt" in reader.seat.text()
+        await reader.press("p")
+        await reader.seat.until(lambda: bool(reader.panel.digest()))
+        await reader.reads()
+        assert reader.record.state is State.AWAITING_APPROVAL
+
+    stage.show(read_by(act))
+
+
+def test_files_that_changed_since_are_named_and_the_plan_is_made_to_fit(stage: Stage) -> None:
+    lines = [f"{n}\n" for n in range(20)]
+    file = stage.root / "short.txt"
+    file.write_text("".join(lines), encoding="utf-8")
+    before = proposed(stage, short="".join([*lines[:-1], "end\n"]).encode())["digest"]
+    file.write_text("".join(["start\n", *lines[1:]]), encoding="utf-8")
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        assert "Changed since it was proposed" in reader.seat.text()
+        await reader.to_the_end()
+        await reader.press("1")
+        assert "b makes the plan fit them" in reader.seat.text()
+        await reader.press("b")
+        await reader.seat.until(lambda: reader.panel.digest() not in ("", before))
+        await reader.reads()
+        assert reader.panel.standing.awaited
+        assert reader.approvals == []
+
+    stage.show(read_by(act))
+
+
+def test_f20_revisions_are_listed_with_their_times_and_any_two_compared(stage: Stage) -> None:
+    stage.plan("work")
+    for words in ("first", "second", "third"):
+        stage.ok("plan", "write", "-", stdin=f"# Plan\n\n{words}\n".encode())
+    stage.ok("propose")
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        await reader.press("h")
+        await reader.seat.until(lambda: isinstance(reader.app.screen, HistoryPanel))
+        await reader.seat.shows("From revision 3 to revision 4")
+        await reader.seat.shows("+third")
+        assert "-second" in reader.seat.text()
+        times = [one.at[:19].replace("T", " ") for one in reader.record.revisions]
+        assert all(f"  {at}  " in reader.seat.text() for at in times)
+        await reader.seat.press("up", "up", "space", "down", "down")
+        await reader.seat.shows("From revision 2 to revision 4")
+        await reader.seat.shows("-first")
+        await reader.seat.press("escape")
+        await reader.reads()
+
+    stage.show(read_by(act))

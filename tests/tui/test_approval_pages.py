@@ -1,0 +1,150 @@
+"""The pages of a review: nothing is left out, risks come first, and comments find their lines."""
+
+import msgspec
+import pytest
+
+from assent.core.comment import Anchor
+from assent.core.digest import sha256
+from assent.core.lifecycle import State
+from assent.core.operation import FileState, RunCommand, WriteFile
+from assent.tui.panels.approval_pages import (
+    Context,
+    anchor_at,
+    context_lines,
+    hard_to_undo,
+    number_of,
+    operation_page,
+    pages,
+    title_lines,
+    unseen_words,
+)
+from assent.tui.paper import Sheet, Spot
+from assent.views.changes import Since
+from assent.views.lines import Line
+from assent.views.review import OperationReview, Review
+
+DIGEST = "0123456789abcdef" * 4
+TEXT = b"# Plan\n\nfirst\nsecond " + b"x" * 1500 + b"\nthird\n"
+DIFF = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-old\n+new\n"
+WRITE = OperationReview(
+    "a" * 64,
+    WriteFile(b"a", None, FileState("b" * 64, 4, 0o644)),
+    "reversible",
+    ("any_file",),
+    DIFF,
+)
+RUN = OperationReview("c" * 64, RunCommand((b"curl", b"x"), network=True), "irreversible")
+TIDY = OperationReview("d" * 64, RunCommand((b"touch", b"y")), "compensated")
+
+
+def review(**changes: object) -> Review:
+    plain = Review(
+        "p1", "session", "work", b".opencode/plans/session/PLAN_work.md",
+        State.AWAITING_APPROVAL, DIGEST, False, TEXT, sha256(TEXT), "o" * 64,
+        operations=(WRITE, RUN, TIDY),
+    )  # fmt: skip
+    return msgspec.structs.replace(plain, **changes)
+
+
+def keys(found: Review) -> list[str]:
+    return [sheet.key for sheet in pages(found)]
+
+
+def test_risks_come_first_and_the_end_says_so() -> None:
+    since = Since("e" * 64, text_diff=None)
+    assert keys(review(since=since)) == [
+        "risks", "since", "text", "operation 1", "operation 2", "operation 3", "end",
+    ]  # fmt: skip
+    *_, end = pages(review())
+    assert end.lines[-1] == Line("digest", DIGEST)
+
+
+def test_a_file_that_differs_is_said_before_everything() -> None:
+    first, *_ = pages(review(), (), "It changed.")
+    assert first == Sheet("live", (Line("risk", "It changed."),))
+
+
+@pytest.mark.parametrize("width", [71, 76, 200])
+def test_the_whole_digest_stands_on_one_line_where_it_fits(width: int) -> None:
+    assert title_lines(review(), width) == [
+        Line("heading", "Plan work · AWAITING_APPROVAL, not approved"),
+        Line("digest", f"digest {DIGEST}"),
+    ]
+
+
+@pytest.mark.parametrize("width", [20, 40, 70])
+def test_where_it_does_not_fit_its_start_comes_first_and_then_all_the_rest(width: int) -> None:
+    head, first, *rest = title_lines(review(), width)
+    assert head.style == "heading"
+    assert first == Line("digest", f"digest {DIGEST[:12]}")
+    assert "".join(line.text for line in rest) == DIGEST[12:]
+    assert all(len(line.text) <= width for line in rest)
+
+
+def test_the_context_names_what_cannot_be_undone_and_what_is_left_out() -> None:
+    found = review()
+    undo = tuple(hard_to_undo(found.operations))
+    assert undo == ("1 irreversible: 2. run curl x", "1 compensated: 3. run touch y")
+    lines = context_lines(found, Context(undo, "a note", (WRITE.id,)), 200)
+    assert [line.text for line in lines] == [
+        "file       .opencode/plans/session/PLAN_work.md",
+        "undo       1 irreversible: 2. run curl x",
+        "undo       1 compensated: 3. run touch y",
+        "changed    You have not read this plan before, so all of it is new to you.",
+        "left out   1. write a",
+        "note       a note",
+    ]
+    assert all(len(line.text) <= 40 for line in context_lines(found, Context(undo), 40))
+
+
+def test_g10_a_marked_operation_says_so_in_words() -> None:
+    plain, marked = operation_page(review(), 1), operation_page(review(), 1, {WRITE.id})
+    assert marked.lines[0] == Line("risk", f"[left out] {plain.lines[0].text}")
+    assert marked.lines[1:] == plain.lines[1:]
+
+
+def test_what_was_not_shown_is_counted() -> None:
+    sheets = tuple(pages(review()))
+    whole = sum(len(sheet.lines) for sheet in sheets)
+    assert unseen_words(sheets, Spot("risks", 0)) == (
+        f"{whole - 1} lines, among them operations 1 to 3"
+    )
+    assert unseen_words(sheets, Spot("operation 3", 0)).endswith("among them operation 3")
+    assert unseen_words(sheets, Spot("end", 0)) == "2 lines"
+
+
+def at(found: Review, key: str, words: str) -> Anchor | None:
+    """Returns what a comment is tied to on the line of a page that begins with some words."""
+    sheet = next(sheet for sheet in pages(found) if sheet.key == key)
+    line = next(n for n, each in enumerate(sheet.lines) if each.text.startswith(words))
+    return anchor_at(found, sheet, Spot(key, line))
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [("│ # Plan", 1), ("│ first", 3), ("│ second", 4), ("│ ↪ xxx", 4), ("│ third", 5)],
+)
+def test_f57_a_comment_is_tied_to_the_line_of_the_text_however_it_is_folded(
+    words: str, number: int
+) -> None:
+    anchor = at(review(), "text", words)
+    assert anchor is not None
+    assert (anchor.operation, anchor.first, anchor.last) == ("", number, number)
+
+
+@pytest.mark.parametrize(
+    ("words", "number"), [("1. write", 0), ("id ", 0), ("diff", 1), ("-old", 5), ("+new", 6)]
+)
+def test_g18_a_comment_is_tied_to_the_line_of_the_diff_or_to_the_operation(
+    words: str, number: int
+) -> None:
+    anchor = at(review(), "operation 1", words)
+    assert anchor is not None
+    quote = (words,) if number > 1 else anchor.quote
+    assert (anchor.operation, anchor.first, anchor.quote) == (WRITE.id, number, quote)
+
+
+def test_nothing_else_can_be_commented_on() -> None:
+    assert at(review(), "risks", "Risks") is None
+    assert at(review(), "end", "3 operations") is None
+    assert [number_of(key) for key in ("text", "operation 12")] == [0, 12]

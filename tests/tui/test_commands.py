@@ -1,0 +1,132 @@
+"""Slash commands: each of the table does what it says, and an unknown one names the nearest."""
+
+from math import inf
+from typing import Any
+
+import pytest
+from tests.cli.scripts import PLANS
+from tests.tui.reading import Reader
+from tests.tui.stage import Seat, Stage
+
+from assent.tui.commands.table import COMMANDS, GROUPS
+from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.panels.confirm import ConfirmPanel
+from assent.tui.panels.help import HelpPanel
+from assent.tui.panels.history import HistoryPanel
+from assent.tui.panels.model_list import AgentList, ModelList
+from assent.tui.panels.palette import Palette
+from assent.tui.panels.panel import Panel
+from assent.tui.panels.plan_list import PlanList
+from assent.tui.panels.rewind import RewindPanel
+from assent.tui.panels.run import RunPanel
+from assent.tui.panels.runs import RunsPanel
+from assent.tui.panels.session_list import SessionList
+from assent.tui.panels.theme_list import ThemeList
+from assent.tui.panels.undo import UndoPanel
+from assent.tui.panels.waiting_list import WaitingList
+
+# What each command of the table shows: a panel, or words on the screen.
+PANELS: dict[str, type[Panel[Any]]] = {
+    "/review": ApprovalPanel,
+    "/approve": ApprovalPanel,
+    "/plans": PlanList,
+    "/history": HistoryPanel,
+    "/undo": UndoPanel,
+    "/redo": UndoPanel,
+    "/run": RunPanel,
+    "/runs": RunsPanel,
+    "/sessions": SessionList,
+    "/resume": SessionList,
+    "/rewind": RewindPanel,
+    "/model": ModelList,
+    "/agent": AgentList,
+    "/theme": ThemeList,
+    "/waiting": WaitingList,
+    "/help": HelpPanel,
+    "/palette": Palette,
+    "/mode yolo": ConfirmPanel,
+}
+WORDS = {
+    "/plan off": " ask ",
+    "/mode auto-edit": " auto-edit ",
+    "/diff": "hello.txt",
+    "/diff turns": "No turn of this session",
+    "/build": "is not approved; nothing was built.",
+    "/recover": "No run is unfinished.",
+    "/fork": "no plan and no approval.",
+    "/rename A better title": "This session is called: A better title",
+    "/export": "# Greet somebody",
+    "/rules": "Remembered answers",
+    "/theme light": "",
+    "/status": "hello",
+    "/questions": "Nobody asks you anything.",
+    "/cost": "tokens in",
+    "/context": "tokens",
+    "/memory": "",
+    "/remember Tests run with make test": "is told: Tests run with make test",
+    "/init": "Ready.",
+    "/agent build": "From now on the agent is build.",
+    "/new": "",
+    "/clear": "",
+}
+ELSEWHERE = {"/edit", "/doctor", "/demo", "/exit"}  # have tests of their own
+
+
+async def greeted(seat: Seat) -> None:
+    """Has a model present a plan, and closes the review of it."""
+    await seat.say("Greet somebody")
+    await opened(seat, ApprovalPanel)
+    await closed(seat)
+
+
+async def opened(seat: Seat, kind: type[Panel[Any]]) -> None:
+    """Waits until a panel is on the screen, and keys reach it."""
+    await seat.until(lambda: isinstance(seat.app.screen, kind) and seat.app.screen.ready_at < inf)
+    await seat.until(lambda: seat.app.quiet)
+
+
+async def closed(seat: Seat) -> None:
+    """Closes the panel on top with Escape."""
+    depth = len(seat.app.screen_stack)
+    await Reader(seat).press("escape")
+    await seat.until(lambda: len(seat.app.screen_stack) < depth)
+
+
+def test_every_command_of_the_table_is_run_by_a_test() -> None:
+    run = {line.split()[0] for line in (*PANELS, *WORDS, *ELSEWHERE)}
+    assert {one.name for one in COMMANDS} == run
+
+
+@pytest.mark.parametrize("line", PANELS)
+def test_f3_a_command_opens_its_panel_and_escape_closes_it(stage: Stage, line: str) -> None:
+    stage.script(*PLANS)
+
+    async def act(seat: Seat) -> None:
+        await greeted(seat)
+        seat.app.run_slash(line)
+        await opened(seat, PANELS[line])
+        await closed(seat)
+        assert seat.app.mailbox.mishaps == []
+
+    stage.show(act)
+
+
+@pytest.mark.parametrize("line", WORDS)
+def test_f3_a_command_says_what_it_did(stage: Stage, line: str) -> None:
+    stage.script(*PLANS)
+
+    async def act(seat: Seat) -> None:
+        await greeted(seat)
+        seat.app.run_slash(line)
+        await seat.until(lambda: seat.app.quiet)
+        await seat.shows(WORDS[line])
+        assert seat.app.mailbox.mishaps == []
+
+    stage.show(act)
+
+
+def test_what_the_table_says_is_whole() -> None:
+    names = [name for one in COMMANDS for name in (one.name, *one.aliases)]
+    assert len(names) == len(set(names))
+    assert all(name.startswith("/") and one.about for one in COMMANDS for name in one.aliases)
+    assert {one.group for one in COMMANDS} == set(GROUPS)

@@ -1,0 +1,381 @@
+"""Slash commands with care: yolo, words of one's own, editors, doctors, and what rings."""
+
+from math import inf
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.cli.scripts import PLANS, turn
+from tests.cli.world import TRUSTING
+from tests.tui.reading import Reader, proposed
+from tests.tui.stage import Seat, Stage
+from textual.events import AppBlur, AppFocus
+
+from assent.tui.app import TerminalApp
+from assent.tui.commands.table import COMMANDS
+from assent.tui.host import Host, Start
+from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.panels.confirm import ConfirmPanel
+from assent.tui.panels.lines import LinesPanel
+from assent.tui.panels.model_list import AgentList, ModelList
+from assent.tui.panels.palette import Palette
+from assent.tui.panels.panel import Panel
+from assent.tui.panels.question import QuestionPanel
+from assent.tui.panels.theme_list import ThemeList
+from assent.tui.panels.waiting_list import WaitingList
+
+ASKS = (
+    "question",
+    {
+        "questions": [
+            {"header": "Colour", "question": "Which colour?", "options": [{"label": "Red"}]}
+        ]
+    },
+)
+
+
+async def opened(seat: Seat, kind: type[Panel[Any]]) -> Any:
+    """Waits until a panel is on the screen and keys reach it, and returns it."""
+    await seat.until(lambda: isinstance(seat.app.screen, kind) and seat.app.screen.ready_at < inf)
+    await seat.until(lambda: seat.app.quiet)
+    return seat.app.screen
+
+
+def mode(seat: Seat) -> str:
+    return seat.text().splitlines()[-1].split()[0]
+
+
+async def typed(seat: Seat, line: str) -> None:
+    """Types a command and sends it, whatever is offered for it."""
+    await seat.type(line)
+    await seat.press("escape", "enter")
+
+
+@pytest.mark.parametrize("name", ["yolo", "wild"])
+def test_f3_yolo_takes_words_and_a_key_that_is_not_enter(tmp_path: Path, name: str) -> None:
+    stage = Stage(tmp_path, TRUSTING + '\n[modes.wild]\nbase = "yolo"\n')
+
+    async def act(seat: Seat) -> None:
+        await typed(seat, f"/mode {name}")
+        await opened(seat, ConfirmPanel)
+        await seat.shows("nobody asks you")
+        await seat.press("enter", "space", "n")
+        assert isinstance(seat.app.screen, ConfirmPanel)
+        await seat.press("escape")
+        await seat.until(lambda: len(seat.app.screen_stack) == 1)
+        assert mode(seat) == "plan"
+        await typed(seat, f"/mode {name}")
+        await opened(seat, ConfirmPanel)
+        await seat.press("y")
+        await seat.until(lambda: mode(seat) == name)
+        await seat.press("shift+tab")
+        await seat.until(lambda: mode(seat) == "plan")
+
+    stage.show(act)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("/moed plan", "There is no /moed. Did you mean /mode?"),
+        ("/zzzzzz", "There is no /zzzzzz."),
+        ("/mode", "Which mode? There are: plan, ask, auto-edit, yolo."),
+        ("/mode wilder", "There is no mode 'wilder'."),
+        ("/plan maybe", "/plan is on or off"),
+        ("/rename", "What should the session be called?"),
+        ("/rename A title", "There is no session on the screen yet."),
+        ("/rewind", "Nothing was said here yet"),
+        ("/export", "There is no session on the screen yet."),
+        ("/remember", "What should be remembered?"),
+        ("/theme neon", "There is no theme 'neon'."),
+        ("/agent nobody", "There is no agent 'nobody'."),
+        ("/model nobody/nothing", "nobody"),
+        ("/resume nowhere", "There is no session 'nowhere'."),
+        ("/history nothing", "nothing"),
+        ("/build nothing", "nothing"),
+        ("/rules 'x", "This line cannot be read"),
+        ("/diff 3", "There is no session on the screen"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_words(stage: Stage, line: str, said: str) -> None:
+    async def act(seat: Seat) -> None:
+        seat.app.run_slash("/clear")
+        await typed(seat, line)
+        await seat.shows(said)
+        assert seat.app.mailbox.mishaps == []
+
+    stage.show(act, size=(110, 40))
+
+
+def test_commands_of_ones_own_are_offered_and_said(stage: Stage) -> None:
+    own = stage.config.parent / "commands" / "greet.md"
+    own.parent.mkdir()
+    own.write_text("---\ndescription: Greets\n---\nGreet $ARGUMENTS politely.\n", encoding="utf-8")
+    stage.script(turn("Good evening."))
+
+    async def act(seat: Seat) -> None:
+        await seat.until(lambda: seat.app.own_commands)
+        await seat.type("/gre")
+        await seat.shows("Greets")
+        await seat.press("tab")
+        await seat.type("the baker")
+        await seat.press("enter")
+        await seat.shows("Good evening.")
+        await seat.shows("> Greet the baker politely.")
+
+    stage.show(act)
+
+
+def test_the_palette_finds_by_letters_and_runs_or_fills_the_prompt(stage: Stage) -> None:
+    async def act(seat: Seat) -> None:
+        await seat.press("ctrl+p")
+        await opened(seat, Palette)
+        await seat.type("theme")
+        await seat.press("enter")
+        await opened(seat, ThemeList)
+        await seat.press("escape")
+        await seat.until(lambda: len(seat.app.screen_stack) == 1)
+        await seat.press("ctrl+p")
+        await opened(seat, Palette)
+        await seat.type("remember")
+        await seat.press("enter")
+        await seat.until(lambda: seat.app.prompt.text == "/remember ")
+
+    stage.show(act)
+
+
+def test_themes_are_seen_at_once_and_escape_brings_the_old_one_back(stage: Stage) -> None:
+    async def act(seat: Seat) -> None:
+        seat.app.run_slash("/theme")
+        await opened(seat, ThemeList)
+        await seat.press("down")
+        assert seat.app.theme_name == "light"
+        await seat.press("escape")
+        await seat.until(lambda: seat.app.theme_name == "dark")
+        seat.app.run_slash("/theme")
+        await opened(seat, ThemeList)
+        await seat.type("plain")
+        await seat.press("enter")
+        await seat.until(lambda: seat.app.theme_name == "plain")
+
+    stage.show(act)
+
+
+def test_f95_f150_whatever_waits_is_listed_and_decided_from_the_list(stage: Stage) -> None:
+    stage.script(turn("", ASKS), turn("Red it is."))
+    proposed(stage, greeting=b"hello\n")
+
+    async def act(seat: Seat) -> None:
+        seat.app.say("Paint it")
+        await opened(seat, QuestionPanel)
+        await seat.press("escape")
+        await seat.until(lambda: len(seat.app.screen_stack) == 1)
+        await typed(seat, "/waiting")
+        picker = await opened(seat, WaitingList)
+        assert [row.cells[0] for row in picker._shown] == ["plan", "question"]
+        await seat.press("enter")
+        await opened(seat, ApprovalPanel)
+        await Reader(seat).press("escape")
+        await seat.until(lambda: len(seat.app.screen_stack) == 1)
+        await typed(seat, "/waiting")
+        await opened(seat, WaitingList)
+        await seat.press("down", "enter")
+        await opened(seat, QuestionPanel)
+        await seat.shows("Which colour?")
+        panel = seat.app.screen
+        while seat.app.screen is panel:
+            await seat.press("1", "enter")
+        await seat.shows("Red it is.")
+
+    stage.show(act)
+
+
+def test_f95_questions_come_back_after_a_restart(stage: Stage) -> None:
+    stage.script(turn("", ASKS), turn("Red it is."))
+
+    async def asked(seat: Seat) -> None:
+        seat.app.say("Paint it")
+        await opened(seat, QuestionPanel)
+        await seat.press("escape")
+
+    async def again(seat: Seat) -> None:
+        await opened(seat, QuestionPanel)
+        await seat.press("escape")
+        await seat.until(lambda: len(seat.app.screen_stack) == 1)
+        await typed(seat, "/questions")
+        await opened(seat, QuestionPanel)
+        await seat.shows("Which colour?")
+
+    stage.show(asked)
+    stage.show(again, Start(going_on=True))
+
+
+def test_the_doctor_works_in_a_thread_and_says_so(stage: Stage) -> None:
+    async def act(seat: Seat) -> None:
+        seat.app.run_slash("/doctor")
+        await seat.shows("The doctor is trying")
+        await seat.until(lambda: seat.app.quiet)
+        await opened(seat, LinesPanel)
+        await seat.shows("held")
+        assert seat.app.mailbox.mishaps == []
+
+    stage.show(act, size=(120, 60))
+
+
+def test_a_session_is_exported_by_the_command_line_and_nothing_is_replaced(stage: Stage) -> None:
+    stage.script(turn("Hello."))
+
+    async def act(seat: Seat) -> None:
+        await seat.say("Say hello")
+        seat.app.run_slash("/export told.md")
+        await seat.shows("Wrote told.md")
+        seat.app.run_slash("/export told.md")
+        await seat.shows("Nothing was written.")
+
+    stage.show(act)
+    assert "Hello." in (stage.root / "told.md").read_text(encoding="utf-8")
+
+
+def test_edit_opens_the_plan_of_the_session_and_it_is_a_new_plan_then(stage: Stage) -> None:
+    stage.script(*PLANS)
+    stage.env["VISUAL"] = "sh -c 'echo Changed >> \"$1\"' editor"
+
+    async def act(seat: Seat) -> None:
+        await seat.say("Greet somebody")
+        panel = await opened(seat, ApprovalPanel)
+        before = panel.digest()
+        await Reader(seat).press("escape")
+        await seat.until(lambda: len(seat.app.screen_stack) == 1)
+        await seat.press("ctrl+g")
+        panel = await opened(seat, ApprovalPanel)
+        await seat.until(lambda: panel.digest() not in ("", before))
+
+    stage.show(act)
+
+
+def test_clear_empties_the_screen_and_the_session_goes_on(stage: Stage) -> None:
+    stage.script(turn("Hello."), turn("Again."))
+
+    async def act(seat: Seat) -> None:
+        await seat.say("Say hello")
+        slug = seat.app.slug
+        await typed(seat, "/clear")
+        await seat.until(lambda: "Hello." not in seat.text())
+        await seat.press("ctrl+o")
+        await seat.say("And again")
+        await seat.shows("Again.")
+        assert "Hello." not in seat.text()
+        assert seat.app.slug == slug
+
+    stage.show(act)
+
+
+def test_exit_leaves(stage: Stage) -> None:
+    async def act(seat: Seat) -> None:
+        await typed(seat, "/exit")
+        await seat.until(lambda: seat.app.return_value == 0)
+
+    assert stage.show(act) == 0
+
+
+def test_a_model_is_chosen_and_asked_from_then_on(stage: Stage) -> None:
+    stage.script(turn("First."), turn("Second."))
+    other = stage.base / "other.json"
+    other.write_bytes(stage.path.read_bytes().replace(b"Second", b"Another"))
+
+    async def act(seat: Seat) -> None:
+        await seat.say("Begin")
+        seat.app.run_slash(f"/model scripted:{other}")
+        await seat.shows("is asked.")
+        await seat.say("Go on")
+        await seat.shows("Another.")
+        assert "other.json" in seat.text().splitlines()[-1]
+
+    stage.show(act)
+
+
+def test_models_are_listed_with_the_reason_why_they_can_be_used(stage: Stage) -> None:
+    stage.env["OPENAI_API_KEY"] = "sk-0123456789abcdef0123456789"
+
+    async def act(seat: Seat) -> None:
+        seat.app.run_slash("/model")
+        picker = await opened(seat, ModelList)
+        assert {row.group for row in picker._shown} == {"openai: OPENAI_API_KEY is set"}
+        assert any("default" in row.cells for row in picker._shown)
+        await seat.shows("OPENAI_API_KEY is set")
+
+    stage.show(act)
+
+
+def test_an_agent_is_chosen_from_the_list(stage: Stage) -> None:
+    async def act(seat: Seat) -> None:
+        seat.app.run_slash("/agent")
+        await opened(seat, AgentList)
+        await seat.type("build")
+        await seat.press("enter")
+        await seat.shows("From now on the agent is build.")
+        await seat.until(lambda: seat.app.standing.agent == "build")
+
+    stage.show(act)
+
+
+def test_every_command_has_words_in_a_folder_where_nothing_was_done_yet(stage: Stage) -> None:
+    elsewhere = {"/demo", "/exit", "/doctor"}
+
+    async def act(seat: Seat) -> None:
+        for one in COMMANDS:
+            if one.name not in elsewhere:
+                seat.app.run_slash(one.name)
+                await seat.until(lambda: seat.app.quiet and not seat.app.at_work)
+                if len(seat.app.screen_stack) > 1:
+                    await opened(seat, Panel)
+                    await Reader(seat).press("escape")
+                await seat.until(lambda: len(seat.app.screen_stack) == 1)
+        assert seat.app.mailbox.mishaps == []
+
+    stage.show(act)
+
+
+class Ringing(TerminalApp):
+    """A screen that only writes down what it would ring with."""
+
+    def __init__(self, host: Host, start: Start | None = None) -> None:
+        super().__init__(host, start)
+        self.rung: list[str] = []
+
+    def ring(self, words: str) -> None:
+        self.rung.append(words)
+
+
+@pytest.mark.parametrize(
+    ("config", "looks", "rung"),
+    [
+        ("", True, []),
+        ("", False, ["A plan waits for your approval."]),
+        ("\n[notify]\nafter_s = 0\n", True, ["A plan waits for your approval."]),
+    ],
+)
+def test_f150_it_rings_only_where_nobody_looks_or_it_took_long(
+    tmp_path: Path, config: str, looks: bool, rung: list[str]
+) -> None:
+    stage = Stage(tmp_path, TRUSTING + config)
+    stage.script(*PLANS)
+
+    async def act(seat: Seat) -> None:
+        seat.app.post_message(AppFocus() if looks else AppBlur())
+        await seat.until(lambda: seat.app.app_focus is looks)
+        await seat.say("Greet somebody")
+        await opened(seat, ApprovalPanel)
+        assert isinstance(seat.app, Ringing)
+        assert seat.app.rung == rung
+
+    stage.show(act, app=Ringing)
+
+
+def test_the_signal_is_what_the_settings_want(stage: Stage) -> None:
+    stage.config.write_text('[notify]\nway = "bell"\n', encoding="utf-8")
+    with stage.here():
+        assert stage.host().signal("It is done") == "\x07"
+    stage.config.write_text('[notify]\nway = "off"\n', encoding="utf-8")
+    with stage.here():
+        assert stage.host().signal("It is done") == ""

@@ -1,0 +1,134 @@
+"""The demo: the whole story on a scratch project, with a model that is a script, and no key."""
+
+import os
+from pathlib import Path
+
+from tests.tui.reading import Reader
+from tests.tui.stage import Seat, Stage
+
+from assent.app.demo import FILES, GOAL, WELCOME
+from assent.cli.demo import DemoHost
+from assent.cli.host import LocalHost
+from assent.tui.host import Start
+from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.panels.feedback import FeedbackPanel
+from assent.tui.panels.question import QuestionPanel
+from assent.tui.panels.run import RunPanel
+from assent.tui.panels.undo import UndoPanel
+
+BEGIN = Start(draft=GOAL, told=WELCOME)
+DOWNLOAD = "curl -s"
+
+
+class DemoStage(Stage):
+    """A world whose screen shows the demo."""
+
+    def host(self) -> LocalHost:
+        self.shown = DemoHost()
+        return self.shown
+
+    @property
+    def menu(self) -> str:
+        return Path(self.shown.folder, "shop/menu.py").read_text(encoding="utf-8")
+
+
+async def answered(seat: Seat) -> None:
+    """Says the goal that stands in the prompt, and answers the question that follows."""
+    await seat.shows("This is the demo")
+    await seat.press("enter")
+    await seat.until(lambda: isinstance(seat.app.screen, QuestionPanel))
+    await seat.shows("Which sizes should a tea come in?")
+    panel = seat.app.screen
+    while seat.app.screen is panel:
+        await seat.press("1", "enter")
+
+
+async def reviewed(seat: Seat) -> Reader:
+    """Waits until the plan is on the screen."""
+    await seat.until(lambda: isinstance(seat.app.screen, ApprovalPanel))
+    reader = Reader(seat)
+    await reader.reads()
+    return reader
+
+
+def test_the_demo_plays_the_whole_story(tmp_path: Path) -> None:
+    stage = DemoStage(tmp_path)
+
+    async def act(seat: Seat) -> None:
+        await answered(seat)
+        reader = await reviewed(seat)
+        await seat.shows("Risks")
+        first = reader.panel.digest()
+        await reader.press("2")
+        await seat.until(lambda: isinstance(seat.app.screen, FeedbackPanel))
+        await seat.type("Download nothing")
+        await seat.press("ctrl+s")
+        await seat.until(lambda: isinstance(seat.app.screen, ApprovalPanel))
+        reader = await reviewed(seat)
+        assert reader.panel.digest() not in ("", first)
+        await reader.to_the_end()
+        assert stage.menu == FILES["shop/menu.py"]
+        await reader.press("1", "y")
+        await seat.until(lambda: isinstance(seat.app.screen, RunPanel))
+        await seat.rest()
+        assert "SIZES" in stage.menu
+        seat.app.pop_screen()
+        seat.app.run_slash("/undo")
+        await seat.until(lambda: isinstance(seat.app.screen, UndoPanel))
+        await reader.reads()
+        await reader.to_the_end()
+        await reader.press("1", "y")
+        await seat.until(lambda: isinstance(seat.app.screen, RunPanel))
+        await seat.rest()
+        assert stage.menu == FILES["shop/menu.py"]
+
+    stage.show(act, BEGIN)
+    assert not os.path.exists(stage.shown.folder)
+
+
+def test_the_demo_leaves_nothing_behind_and_touches_nothing(tmp_path: Path) -> None:
+    stage = DemoStage(tmp_path)
+    stage.config.write_text('mode = "ask"\n', encoding="utf-8")
+
+    async def act(seat: Seat) -> None:
+        assert os.environ["XDG_STATE_HOME"] != stage.env["XDG_STATE_HOME"]
+        await answered(seat)
+        reader = await reviewed(seat)
+        await reader.press("escape")
+        await seat.until(lambda: len(seat.app.screen_stack) == 1)
+
+    with stage.here():
+        before = dict(os.environ)
+    stage.show(act, BEGIN)
+    assert {name: before[name] for name in before if name.startswith("XDG")} == {
+        name: stage.env[name] for name in stage.env if name.startswith("XDG")
+    }
+    assert not os.path.exists(stage.shown.folder)
+    assert not stage.state.exists()
+    assert stage.files() == {}
+
+
+def test_whoever_leaves_the_demo_has_their_own_places_again(stage: Stage) -> None:
+    with stage.here():
+        before = dict(os.environ)
+        host = DemoHost()
+        assert os.environ["XDG_CONFIG_HOME"].startswith(os.path.dirname(host.folder))
+        assert host.defaults().model.endswith("/demo")
+        host.close()
+        assert dict(os.environ) == before
+
+
+def test_the_demo_says_that_it_needs_a_terminal(stage: Stage) -> None:
+    assert "no terminal" in stage.no(2, "demo")["message"]
+
+
+def test_a_key_and_a_command_lead_to_the_demo(stage: Stage) -> None:
+    wanted: list[bool] = []
+
+    async def act(seat: Seat) -> None:
+        await seat.press("f9")
+        await seat.until(lambda: seat.app.return_value == 0)
+        wanted.append(seat.app.wants_demo)
+
+    assert stage.show(act) == 0
+    assert wanted == [True]

@@ -1,0 +1,72 @@
+"""The first start without any model: what was found, the next steps, and a screen that works."""
+
+from tests.tui.reading import Reader, proposed
+from tests.tui.stage import Seat, Stage
+
+from assent.tui.panels.run import RunPanel
+from assent.views.first_start import Findings, Server, first_start_lines
+
+
+def test_without_any_key_the_screen_says_what_was_found_and_offers_the_demo(stage: Stage) -> None:
+    async def act(seat: Seat) -> None:
+        await seat.shows("No model can be used here yet.")
+        for words in (
+            "No key is set",
+            "ANTHROPIC_API_KEY",
+            "no answer",
+            "export ANTHROPIC_API_KEY=",
+            "F9 or /demo",
+        ):
+            await seat.shows(words)
+
+    stage.show(act, size=(100, 40))
+
+
+def test_without_a_model_words_are_refused_in_words_and_stay_in_the_history(stage: Stage) -> None:
+    async def act(seat: Seat) -> None:
+        await seat.shows("F9 or /demo")
+        await seat.type("Do it")
+        await seat.press("enter")
+        await seat.shows("No model can be used")
+        await seat.rest()
+        await seat.press("up")
+        assert seat.app.prompt.text == "Do it"
+        assert seat.app.mailbox.mishaps == []
+
+    stage.show(act, size=(100, 40))
+
+
+def test_without_a_model_a_plan_is_reviewed_approved_and_built(stage: Stage) -> None:
+    proposed(stage, greeting=b"hello\n")
+
+    async def act(seat: Seat) -> None:
+        await seat.shows("F9 or /demo")
+        reader = Reader(seat)
+        await reader.open()
+        await reader.to_the_end()
+        await reader.press("1", "y")
+        await seat.until(lambda: isinstance(seat.app.screen, RunPanel))
+        await seat.rest()
+
+    stage.show(act, size=(100, 40))
+    assert stage.files()[b"greeting.txt"][2] == b"hello\n"
+
+
+def test_a_key_that_is_set_is_told_by_its_name_and_never_by_its_value(stage: Stage) -> None:
+    stage.config.write_text('model = "nobody/nothing"\n', encoding="utf-8")
+    stage.env["OPENAI_API_KEY"] = "sk-very-secret-0123456789abcdef"
+
+    async def act(seat: Seat) -> None:
+        await seat.shows("Keys that are set: OPENAI_API_KEY")
+        assert "nobody" in seat.text()
+        assert "sk-very" not in seat.text()
+
+    stage.show(act, size=(100, 40))
+
+
+def test_what_was_found_is_told_by_signs_and_words() -> None:
+    found = Findings((), ("A_KEY",), (Server("ollama", "http://127.0.0.1:11434/v1", 1),
+                                      Server("lmstudio", "http://127.0.0.1:1234/v1")))  # fmt: skip
+    told = [line.text for line in first_start_lines(found)]
+    assert "ollama    http://127.0.0.1:11434/v1  answers, with 1 model" in told
+    assert "lmstudio  http://127.0.0.1:1234/v1   no answer" in told

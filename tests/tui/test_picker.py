@@ -1,0 +1,298 @@
+"""Lists to choose from: filtering, moving, previews; plans and sessions by them."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+import pytest
+from tests.cli.scripts import PLANS, turn
+from tests.tui.reading import Reader, proposed
+from tests.tui.stage import Seat, Stage
+
+from assent.core.message import Text
+from assent.core.session_event import MessageAdded
+from assent.tui.fuzzy import fitting
+from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.panels.confirm import ConfirmPanel
+from assent.tui.panels.history import HistoryPanel
+from assent.tui.panels.panel import Panel
+from assent.tui.panels.picker import Picker, Row, list_sheets
+from assent.tui.panels.plan_list import PlanList
+from assent.tui.panels.rewind import RewindPanel
+from assent.tui.panels.session_list import SessionList
+from assent.tui.panels.words import WordsPanel
+from assent.views.lines import Line
+
+
+class Fruit(Picker):
+    """A list that needs no engine."""
+
+    heading = "Fruit"
+    previews = True
+
+    def rows(self) -> Sequence[Row]:
+        return [
+            Row("apple", ("apple", "red"), "trees"),
+            Row("pear", ("pear", "green"), "trees"),
+            Row("melon", ("melon", "green"), "fields"),
+        ]
+
+    def preview(self, row: Row) -> Sequence[Line]:
+        return [Line("plain", f"All about the {row.key}")]
+
+
+async def opened(seat: Seat, kind: type[Panel[Any]]) -> Any:
+    """Waits until a panel is on the screen and keys reach it, and returns it."""
+    await seat.until(lambda: isinstance(seat.app.screen, kind) and seat.app.screen.ready_at < inf)
+    await seat.until(lambda: seat.app.quiet)
+    return seat.app.screen
+
+
+def names(picker: Picker) -> list[str]:
+    return [row.key for row in picker._shown]
+
+
+async def picked(seat: Seat, *keys: str) -> list[str | None]:
+    """Opens the list of fruit, presses keys, and returns what it ended with."""
+    ended: list[str | None] = []
+    seat.app.open_panel(Fruit(), ended.append)
+    await opened(seat, Fruit)
+    await seat.press(*keys)
+    await seat.until(lambda: ended)
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("keys", "found"),
+    [
+        (("enter",), "apple"),
+        (("down", "enter"), "pear"),
+        (("down", "down", "down", "enter"), "melon"),
+        (("end", "up", "enter"), "pear"),
+        (("end", "home", "enter"), "apple"),
+        (("pagedown", "enter"), "melon"),
+        (("g", "r", "e", "enter"), "pear"),
+        (("f", "i", "e", "l", "enter"), "melon"),
+        (("m", "l", "n", "enter"), "melon"),
+        (("z", "backspace", "enter"), "apple"),
+        (("z", "z", "ctrl+u", "down", "enter"), "pear"),
+        (("escape",), None),
+    ],
+)
+def test_keys_move_filter_and_choose(stage: Stage, keys: tuple[str, ...], found: str) -> None:
+    async def act(seat: Seat) -> None:
+        assert await picked(seat, *keys) == [found]
+
+    stage.show(act)
+
+
+@pytest.mark.parametrize(("width", "beside"), [(140, True), (80, False)])
+def test_a_preview_stands_beside_the_list_where_there_is_room(
+    stage: Stage, width: int, beside: bool
+) -> None:
+    async def act(seat: Seat) -> None:
+        seat.app.open_panel(Fruit())
+        await opened(seat, Fruit)
+        await seat.press("down")
+        await seat.until(lambda: seat.app.quiet)
+        await seat.until(lambda: ("All about the pear" in seat.text()) is beside)
+        for words in ("Fruit", "trees", "fields", "melon", "Esc close"):
+            await seat.shows(words)
+
+    stage.show(act, size=(width, 24))
+
+
+def test_nothing_is_chosen_where_nothing_fits(stage: Stage) -> None:
+    async def act(seat: Seat) -> None:
+        seat.app.open_panel(Fruit())
+        await opened(seat, Fruit)
+        await seat.press("q", "q", "enter")
+        await seat.shows("Nothing here has these letters.")
+        assert isinstance(seat.app.screen, Fruit)
+
+    stage.show(act)
+
+
+def test_rows_are_cut_to_their_room_and_say_so() -> None:
+    rows = [Row("a", ("one", "x" * 40), "group"), Row("b", ("another", "y"), "group")]
+    assert [(sheet.key, sheet.lines[0].text) for sheet in list_sheets(rows, 20)] == [
+        ("group:group", "group"),
+        ("a", "one      xxxxxxxxxx…"),
+        ("b", "another  y"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "ranked", "found"),
+    [
+        ("", False, [0, 1, 2]),
+        ("plan", False, [0, 1]),
+        ("plan", True, [0, 1]),
+        ("me", True, [2]),
+        ("pls", False, [1]),
+        ("plans choose", False, [1]),
+        ("zz", False, []),
+    ],
+)
+def test_a_few_letters_find_what_is_meant(query: str, ranked: bool, found: list[int]) -> None:
+    texts = ["/plan plan mode on", "/plans choose among plans", "/memory what is told"]
+    assert fitting(query, texts, ranked=ranked) == found
+
+
+def test_f29_plans_are_grouped_by_session_newest_first_with_state_and_time(stage: Stage) -> None:
+    stage.ok("plan", "new", "first", "--session", "bread")
+    stage.ok("plan", "new", "second", "--session", "tea")
+    proposed(stage, greeting=b"hello\n")
+    stage.ok("plan", "new", "third", "--session", "bread")
+
+    async def act(seat: Seat) -> None:
+        seat.app.run_slash("/plans")
+        picker = await opened(seat, PlanList)
+        rows = [(row.group, row.cells[0].strip(), row.cells[1]) for row in picker._shown]
+        assert rows[0] == ("bread", "* third", "drafting")
+        assert rows[1] == ("bread", "first", "drafting")
+        assert [group for group, _, _ in rows][:2] == ["bread", "bread"]
+        assert ("awaiting approval") in [state for _, _, state in rows]
+        assert all(row.cells[2].startswith("20") for row in picker._shown)
+        assert all(row.cells[3].endswith(".md") for row in picker._shown)
+        for words in ("bread", "tea", "awaiting approval"):
+            await seat.shows(words)
+
+    stage.show(act)
+
+
+def test_f29_f30_choosing_a_plan_makes_it_current_and_the_model_is_told(stage: Stage) -> None:
+    stage.script(turn("Hello."), turn("I see."))
+    other = stage.ok("plan", "new", "other", "--session", "tea")["plan_id"]
+    stage.ok("plan", "write", "-", stdin=b"# Tea\n\nBoil water.\n")
+
+    async def act(seat: Seat) -> None:
+        await seat.say("Say hello")
+        seat.app.run_slash("/plans")
+        picker = await opened(seat, PlanList)
+        await seat.type("other")
+        await seat.until(lambda: names(picker) == [other])
+        await seat.press("enter")
+        await seat.shows("Plan other is chosen.")
+        assert seat.app.engine.plans.find().plan_id == other
+        await seat.until(lambda: seat.app.standing.plan and seat.app.standing.plan.name == "other")
+        await seat.say("Go on")
+        record = seat.app.sitting.record
+        assert record is not None
+        events = [each.event for each in seat.app.engine.sessions.events(record)]
+        told = [
+            part.text
+            for event in events
+            if isinstance(event, MessageAdded) and event.synthetic
+            for part in event.parts
+            if isinstance(part, Text)
+        ]
+        assert any("PLAN_other.md" in text for text in told)
+        assert seat.app.engine.sessions.load(record.session).plan_id == other
+
+    stage.show(act)
+
+
+def test_f29_a_plan_is_reviewed_looked_back_at_and_deleted_from_the_list(stage: Stage) -> None:
+    proposed(stage, greeting=b"hello\n")
+    plan = stage.ok("plan", "show")
+
+    async def act(seat: Seat) -> None:
+        seat.app.run_slash("/plans")
+        picker = await opened(seat, PlanList)
+        await seat.press("ctrl+t")
+        await opened(seat, ApprovalPanel)
+        await Reader(seat).press("escape")
+        await opened(seat, PlanList)
+        await seat.press("ctrl+y")
+        await opened(seat, HistoryPanel)
+        await seat.press("escape")
+        await opened(seat, PlanList)
+        await seat.press("delete")
+        await opened(seat, ConfirmPanel)
+        await seat.press("enter", "escape")
+        await opened(seat, PlanList)
+        assert names(picker) == [plan["plan_id"]]
+        await seat.press("delete")
+        await opened(seat, ConfirmPanel)
+        await seat.press("y")
+        await opened(seat, PlanList)
+        await seat.until(lambda: names(picker) == [])
+        await seat.shows("is deleted.")
+
+    stage.show(act)
+    assert stage.ok("plan", "list")["plans"] == []
+
+
+def test_f29_ctrl_g_opens_the_editor_and_the_change_is_reviewed_anew(stage: Stage) -> None:
+    proposed(stage, greeting=b"hello\n")
+    before = stage.ok("plan", "show")["digest"]
+    stage.env["VISUAL"] = "sh -c 'echo Changed >> \"$1\"' editor"
+
+    async def act(seat: Seat) -> None:
+        seat.app.run_slash("/plans")
+        await opened(seat, PlanList)
+        await seat.press("ctrl+g")
+        panel = await opened(seat, ApprovalPanel)
+        await seat.until(lambda: panel.digest() not in ("", before))
+
+    stage.show(act)
+
+
+def test_f147_sessions_are_forked_renamed_deleted_and_gone_on_with(stage: Stage) -> None:
+    stage.script(turn("Hello."), turn("Hello again."))
+
+    async def act(seat: Seat) -> None:
+        await seat.say("Say hello")
+        seat.app.run_slash("/sessions")
+        picker = await opened(seat, SessionList)
+        await seat.press("ctrl+d")
+        await seat.shows("/new begins another one first")
+        await seat.press("ctrl+f")
+        await seat.until(lambda: len(names(picker)) == 2)
+        await seat.type("say-hello-2")
+        await seat.until(lambda: len(names(picker)) == 1)
+        await seat.press("ctrl+e")
+        await opened(seat, WordsPanel)
+        await seat.press("ctrl+a", *"Other", "ctrl+s")
+        await opened(seat, SessionList)
+        await seat.shows("Other")
+        await seat.press("enter")
+        await seat.until(lambda: seat.app.slug == "say-hello-2")
+        await seat.rest()
+        await seat.shows("Hello.")
+        seat.app.run_slash("/sessions")
+        picker = await opened(seat, SessionList)
+        await seat.press("end", "delete")
+        await opened(seat, ConfirmPanel)
+        await seat.press("y")
+        await opened(seat, SessionList)
+        await seat.until(lambda: len(names(picker)) == 1)
+
+    stage.show(act)
+    assert [row["slug"] for row in stage.ok("sessions", "list")["sessions"]] == ["say-hello-2"]
+
+
+def test_f148_going_back_puts_the_words_into_the_prompt_and_names_runs_since(stage: Stage) -> None:
+    stage.script(*PLANS, turn("Done."), turn("Something else."))
+
+    async def act(seat: Seat) -> None:
+        await seat.say("Greet somebody")
+        reader = Reader(seat)
+        await opened(seat, ApprovalPanel)
+        await reader.reads()
+        await reader.to_the_end()
+        await reader.press("1", "y")
+        await seat.until(lambda: seat.app.running.report is not None)
+        await seat.rest()
+        seat.app.pop_screen()
+        await seat.press("escape", "escape")
+        await opened(seat, RewindPanel)
+        await seat.press("enter")
+        await seat.shows("You went back.")
+        await seat.shows("/undo ")
+        assert seat.app.prompt.text == "Greet somebody"
+        assert seat.app.sitting.record is not None
+        assert seat.app.sitting.record.messages == 0
+
+    stage.show(act)

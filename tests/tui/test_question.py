@@ -1,0 +1,152 @@
+"""The question panel on a real engine: permissions, and what models ask."""
+
+from collections.abc import Awaitable, Callable
+
+from tests.cli.scripts import turn
+from tests.tui.stage import Seat, Stage
+from textual.events import Key, Paste
+
+from assent.core.session_event import QuestionAnswered
+from assent.tui.host import Start
+from assent.tui.panels.question import QuestionPanel
+
+Act = Callable[[Seat], Awaitable[None]]
+ASK = Start(mode="ask")
+TOUCH = ("shell", {"command": "touch made"})
+
+
+async def asked(seat: Seat, words: str = "") -> QuestionPanel:
+    """Says something, and waits until the question that follows can be answered."""
+    if words:
+        seat.app.say(words)
+    await seat.until(lambda: isinstance(seat.app.screen, QuestionPanel))
+    panel = seat.app.screen
+    assert isinstance(panel, QuestionPanel)
+    await seat.until(lambda: panel.listening)
+    return panel
+
+
+async def press(seat: Seat, *keys: str) -> None:
+    """Presses keys, each when the panel listens."""
+    for key in keys:
+        panel = seat.app.screen
+        if isinstance(panel, QuestionPanel):
+            await seat.until(lambda panel=panel: panel.listening)
+        await seat.press(key)
+
+
+def answers(seat: Seat) -> list[tuple[object, str]]:
+    """Returns what was answered, and by whom, in the shown session."""
+    record = seat.app.sitting.record
+    assert record is not None
+    events = [one.event for one in seat.app.engine.sessions.events(record)]
+    given = [event for event in events if isinstance(event, QuestionAnswered)]
+    return [(each.answers, each.by.partition(" ")[2]) for each in given]
+
+
+def test_a_permission_shows_everything_and_a_yes_takes_two_keys(stage: Stage) -> None:
+    stage.script(turn("", TOUCH), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        await asked(seat, "Make it")
+        text = seat.text()
+        for words in ("touch made", "Risk", "y ( ) Yes: once", "n ( ) No", "Enter answers"):
+            assert words in text, text
+        await press(seat, "end", "y")
+        assert "y (•) Yes" in seat.text()
+        assert not (stage.root / "made").exists()
+        await press(seat, "enter")
+        await seat.rest()
+        assert answers(seat) == [((("Yes",),), "(terminal)")]
+        await seat.shows("Done.")
+
+    stage.show(act, ASK)
+    assert (stage.root / "made").exists()
+
+
+def test_f85_a_no_with_words_reaches_the_model_and_it_goes_on(stage: Stage) -> None:
+    stage.script(turn("", TOUCH), turn("Then not."))
+
+    async def act(seat: Seat) -> None:
+        await asked(seat, "Make it")
+        await press(seat, "w")
+        await seat.shows("Your words")
+        await seat.type("Use the other one")
+        await seat.press("ctrl+s")
+        await seat.until(lambda: isinstance(seat.app.screen, QuestionPanel))
+        assert "Use the other one" in seat.text()
+        await press(seat, "end", "enter")
+        await seat.rest()
+        assert answers(seat) == [((("Use the other one",),), "(terminal)")]
+        await seat.shows("Then not.")
+
+    stage.show(act, ASK)
+    assert not (stage.root / "made").exists()
+
+
+def test_a_remembered_yes_says_what_it_covers_and_asks_again(stage: Stage) -> None:
+    stage.script(turn("", TOUCH), turn("", TOUCH), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        await asked(seat, "Make it")
+        await press(seat, "end", "s", "enter")
+        await seat.shows("From now on")
+        await press(seat, "escape")
+        await seat.shows("s ( ) Yes, for this session")
+        await press(seat, "end", "s", "enter")
+        await seat.shows("assent rules revoke")
+        await press(seat, "y", "enter")
+        await seat.rest()
+        assert answers(seat) == [((("Yes, for this session",),), "(terminal)")]
+
+    stage.show(act, ASK)
+    assert (stage.root / "made").exists()
+
+
+def test_f41_esc_pastes_and_keys_typed_ahead_answer_nothing(stage: Stage) -> None:
+    stage.script(turn("", TOUCH), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        seat.app.say("Make it")
+        for key in ("y", "enter"):
+            seat.app.post_message(Key(key, key if len(key) == 1 else None))
+        panel = await asked(seat)
+        panel.post_message(Paste("y\n"))
+        await press(seat, "y", "escape")
+        await seat.until(lambda: len(seat.app.screen_stack) == 1)
+        assert len(seat.app.engine.questions.pending()) == 1
+        assert answers(seat) == []
+        seat.app.sitting.interrupt()
+        await seat.rest()
+
+    stage.show(act, ASK)
+    assert not (stage.root / "made").exists()
+
+
+def test_f129_a_model_asks_in_parts_and_gets_labels_words_and_none(stage: Stage) -> None:
+    questions = [
+        {"header": "Colour", "question": "Which colour?",
+         "options": [{"label": "red", "description": "warm"}, {"label": "blue"}]},
+        {"header": "Name", "question": "Which name?"},
+        {"header": "Extra", "question": "Anything else?"},
+    ]  # fmt: skip
+    stage.script(turn("", ("question", {"questions": questions})), turn("Thanks."))
+
+    async def act(seat: Seat) -> None:
+        await asked(seat, "Ask me")
+        assert "part 1 of 3" in seat.text()
+        assert "1 ( ) red: warm" in seat.text()
+        await press(seat, "2", "enter")
+        await seat.shows("part 2 of 3")
+        await press(seat, "w")
+        await seat.shows("Your words")
+        await seat.type("Ada")
+        await seat.press("ctrl+s")
+        await seat.until(lambda: isinstance(seat.app.screen, QuestionPanel))
+        await press(seat, "enter")
+        await seat.shows("part 3 of 3")
+        await press(seat, "d", "enter")
+        await seat.rest()
+        assert answers(seat) == [((("blue",), ("Ada",), ()), "(terminal)")]
+
+    stage.show(act)

@@ -1,0 +1,94 @@
+"""What keys do to a question: every key in every position, and no yes but by two different ones."""
+
+from itertools import product
+
+import pytest
+
+from assent.core.grant import Pattern
+from assent.core.question import NO, PROJECT, SESSION, UNCONFINED, YES, choices
+from assent.core.session_event import Option, Question
+from assent.tui.panels.question_state import (
+    LETTERS,
+    NO_ANSWER,
+    Choice,
+    Deed,
+    beginning,
+    choose,
+    key_of,
+    press,
+)
+
+ALWAYS = (Pattern("bash", "git status *"),)
+ASKED = Question("Permission", "Run it?", choices(ALWAYS, command=True), by="gate", always=ALWAYS)
+PICK = Question("Colour", "Which?", (Option("red"), Option("green"), Option("blue")))
+SEVERAL = Question("Parts", "Which?", (Option("a"), Option("b")), multiple=True)
+FREE = Question("Name", "Which name?")
+KEYS = (*"abcdefghijklmnopqrstuvwxyz0123456789", "enter", "escape", "space", "tab", "up", "ctrl+c")
+
+
+def walk(keys: str | tuple[str, ...], *questions: Question) -> tuple[Choice, Deed]:
+    choice, deed = Choice(beginning(questions).answers, read=True), Deed.NOTHING
+    for key in keys:
+        choice, deed = press(choice, key, questions)
+    return choice, deed
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("question", [ASKED, PICK, SEVERAL, FREE])
+def test_no_single_key_answers(question: Question, key: str) -> None:
+    assert walk((key,), question)[1] is not Deed.ANSWER
+    assert walk((key, key, key), question)[1] is not Deed.ANSWER
+
+
+def test_f41_only_a_choice_and_then_enter_is_an_answer() -> None:
+    answering = {pair for pair in product(KEYS, KEYS) if walk(pair, ASKED)[1] is Deed.ANSWER}
+    chosen = {*LETTERS, *"12345"}
+    assert answering == {(key, "enter") for key in chosen}
+
+
+@pytest.mark.parametrize(
+    ("key", "label"),
+    [("y", YES), ("s", SESSION), ("p", PROJECT), ("u", UNCONFINED), ("n", NO), ("1", YES)],
+)
+def test_each_key_of_a_permission_chooses_its_answer(key: str, label: str) -> None:
+    choice, deed = walk((key, "enter"), ASKED)
+    assert (choice.answers, deed) == (((label,),), Deed.ANSWER)
+
+
+def test_letters_of_a_permission_mean_nothing_to_a_model() -> None:
+    assert walk("y", PICK) == (Choice(((),), read=True), Deed.NOTHING)
+    assert [key_of(PICK, number) for number in range(3)] == ["1", "2", "3"]
+    assert [key_of(ASKED, number) for number in range(5)] == ["y", "s", "p", "u", "n"]
+
+
+def test_the_last_choice_counts_and_several_can_be_made_where_they_may() -> None:
+    assert walk("12", PICK)[0].answers == (("green",),)
+    assert walk("21", SEVERAL)[0].answers == (("a", "b"),)
+    assert walk("211", SEVERAL)[0].answers == (("b",),)
+
+
+def test_what_was_not_read_gets_no_yes_but_may_get_a_no() -> None:
+    unread = beginning([ASKED])
+    for label, deed in ((YES, Deed.UNREAD), (SESSION, Deed.UNREAD), (NO, Deed.ANSWER)):
+        assert press(choose(unread, (label,)), "enter", [ASKED])[1] is deed
+    skipped, _ = press(unread, "z", [ASKED])
+    assert press(choose(skipped, (YES,)), "enter", [ASKED])[1] is Deed.ANSWER
+
+
+def test_enter_without_a_choice_says_so() -> None:
+    assert walk(("enter",), ASKED)[1] is Deed.EMPTY
+
+
+def test_f129_parts_are_answered_one_after_the_other() -> None:
+    choice, deed = walk(("1", "enter"), PICK, SEVERAL)
+    assert (choice.part, deed) == (1, Deed.NEXT_PART)
+    choice, deed = walk(("1", "enter", "2", "enter"), PICK, SEVERAL)
+    assert (choice.answers, deed) == ((("red",), ("b",)), Deed.ANSWER)
+
+
+def test_f129_no_answer_is_a_choice_of_its_own_and_words_are_asked_for() -> None:
+    assert walk(("d", "enter"), FREE)[0].answers == (NO_ANSWER,)
+    assert walk(("d",), ASKED)[1] is Deed.NOTHING
+    assert walk(("w",), FREE)[1] is Deed.WORDS
+    closed = Question("Colour", "Which?", (Option("red"),), custom=False)
+    assert walk(("w",), closed)[1] is Deed.NOTHING

@@ -1,0 +1,164 @@
+"""The run view on a real engine: progress, output, a halt and its three ways."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from tests.tui.stage import Seat, Stage
+
+from assent.core.journal import Doing, Progress, Said, Step
+from assent.core.operation import FileState, RunCommand, WriteFile
+from assent.tui.panels.run import RunPanel
+from assent.tui.panels.undo import UndoPanel
+from assent.views.lines import Line
+from assent.views.watched import MOST, WatchedRun
+
+Act = Callable[[Seat], Awaitable[None]]
+
+
+def approved(stage: Stage, *commands: str) -> str:
+    """Approves a plan that writes a file, and runs commands after it; returns its id."""
+    stage.plan("work")
+    stage.write("a.txt", b"a\n")
+    for command in commands:
+        stage.ok("stage", "run", "--script", command)
+    digest = stage.ok("propose")["digest"]
+    return str(stage.ok("approve", "--digest", digest)["plan_id"])
+
+
+async def built(seat: Seat, plan: str) -> None:
+    """Builds a plan, and waits until the run is at rest."""
+    seat.app.build_plan(plan)
+    await seat.until(lambda: isinstance(seat.app.screen, RunPanel))
+    await rested(seat)
+
+
+async def rested(seat: Seat) -> None:
+    await seat.until(lambda: not seat.app.running.at_work)
+    await seat.rest()
+
+
+def test_a_build_shows_what_its_command_says_and_what_became_of_each_operation(
+    stage: Stage,
+) -> None:
+    plan = approved(stage, "echo first; echo second")
+
+    async def act(seat: Seat) -> None:
+        await built(seat, plan)
+        text = seat.text()
+        for words in ("Build: done", "│ first", "│ second", "done         write", "u undo"):
+            assert words in text, text
+        await seat.press("u")
+        await seat.until(lambda: isinstance(seat.app.screen, UndoPanel))
+        await seat.press("escape")
+
+    stage.show(act)
+    assert (stage.root / "a.txt").read_bytes() == b"a\n"
+
+
+@pytest.mark.parametrize(
+    ("key", "title", "there"),
+    [
+        ("a", "Recover: done", True),
+        ("b", "Recover: rolled back", False),
+        ("r", "Recover: halted, and needs you", True),
+    ],
+)
+def test_a_halt_offers_three_ways_and_each_takes_two_keys(
+    stage: Stage, key: str, title: str, there: bool
+) -> None:
+    plan = approved(stage, "exit 3")
+
+    async def act(seat: Seat) -> None:
+        await built(seat, plan)
+        text = seat.text()
+        for words in ("Build: halted", "r resume", "b roll back", "a accept", "exit 3"):
+            assert words in text, text
+        await seat.press(key, key)
+        assert "y yes · any other key: no" in seat.text()
+        await seat.press("n")
+        assert "y yes" not in seat.text()
+        assert not seat.app.running.at_work
+        await seat.press(key, "y")
+        await rested(seat)
+        assert title in seat.text()
+
+    stage.show(act)
+    assert (stage.root / "a.txt").exists() is there
+
+
+def test_a_command_can_be_stopped_and_the_run_halts_in_good_order(stage: Stage) -> None:
+    plan = approved(stage, "echo begun; sleep 300")
+
+    async def act(seat: Seat) -> None:
+        seat.app.build_plan(plan)
+        await seat.shows("│ begun")
+        await seat.press("x", "y")
+        await rested(seat)
+        await seat.shows("halted, and needs you")
+        await seat.press("b", "y")
+        await rested(seat)
+
+    stage.show(act)
+    assert not (stage.root / "a.txt").exists()
+
+
+def test_esc_closes_the_view_and_the_run_goes_on(stage: Stage) -> None:
+    plan = approved(stage, "echo begun; while [ ! -e go ]; do sleep 0.05; done")
+
+    async def act(seat: Seat) -> None:
+        seat.app.build_plan(plan)
+        await seat.shows("│ begun")
+        await seat.press("escape")
+        assert len(seat.app.screen_stack) == 1
+        (stage.root / "go").touch()
+        await rested(seat)
+        seat.app.show_run()
+        await seat.shows("│ begun")
+        await seat.shows("Build: ")
+
+    stage.show(act)
+
+
+def test_a_run_that_another_process_left_is_shown_with_its_ways(stage: Stage) -> None:
+    approved(stage, "exit 3")
+    assert stage.run("build").code == 6
+
+    async def act(seat: Seat) -> None:
+        seat.app.show_run()
+        await seat.shows("halted, and needs you")
+        await seat.press("b", "y")
+        await rested(seat)
+        await seat.shows("rolled back")
+
+    stage.show(act)
+    assert not (stage.root / "a.txt").exists()
+
+
+def test_each_operation_says_where_it_is() -> None:
+    state = FileState("0" * 64, 1, 0o644)
+    files = [WriteFile(b"%d" % n, None, state) for n in range(3)]
+    command = RunCommand((b"true",))
+    watched = WatchedRun("build", (*files[:2], command, files[2]))
+
+    def states() -> list[str]:
+        return [line.text[2:9].rstrip() for line in watched.lines() if ". " in line.text[:14]]
+
+    assert states() == ["at work", "at work", "waits", "waits"]
+    watched.take(Doing("command", 2, 4, command))
+    assert states() == ["done", "done", "at work", "waits"]
+    watched.take(Progress(Step.FINISH, 0, 1))
+    assert states() == ["done", "done", "done", "at work"]
+    watched.end([Line("plain", "Done.")])
+    assert states() == []
+
+
+def test_very_much_output_is_kept_at_its_end_and_says_so() -> None:
+    watched = WatchedRun("build")
+    for number in range(MOST + 10):
+        watched.take(Said(0, b"%d\n" % number))
+    watched.take(Progress(Step.FINISH, 5, 10))
+    first, *rest = watched.lines()
+    assert first == Line("dim", "(10 lines before are not shown here.)")
+    assert rest[0] == Line("plain", "│ 10")
+    assert rest[-1].text.startswith("███████████████···············")
+    assert "5 of 10" in rest[-1].text

@@ -1,0 +1,127 @@
+"""Pictures of the screen and of every panel, at three sizes, from fixed words."""
+
+from pathlib import Path
+
+import pytest
+from tests.tui.picture import ACCEPT, FOLDER, compare
+from tests.tui.scenes import ASKING, PERMITTING, PLANNING, Opened, Play, Theatre, played, prepare
+from tests.tui.stage import Stage
+
+from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.panels.feedback import FeedbackPanel
+from assent.tui.panels.history import HistoryPanel
+from assent.tui.panels.run import RunPanel
+from assent.tui.panels.runs import RunsPanel
+from assent.tui.panels.undo import UndoPanel
+from assent.tui.panels.words import WordsPanel
+
+SIZES = ((80, 24), (120, 40), (200, 50))
+OVERRIDDEN = ("Picker", "DecidingPanel")  # of which others are made
+
+
+async def plans(theatre: Theatre) -> None:
+    """A plan is presented, and everything that can be opened about it."""
+    theatre.app.say("Greet politely")
+    await theatre.at(ApprovalPanel)
+    await theatre.seat.rest()
+    await theatre.keep("approval")
+    await theatre.press("end", "1")
+    await theatre.keep("approval-asked")
+    await theatre.press("q", "home", *["right_square_bracket"] * 2)
+    for key, kind, name in (
+        ("c", WordsPanel, "comment"),
+        ("2", FeedbackPanel, "feedback"),
+        ("h", HistoryPanel, "history"),
+    ):
+        await theatre.press(key)
+        await theatre.at(kind)
+        await theatre.keep(name)
+        await theatre.press("escape")
+        await theatre.at(ApprovalPanel)
+    await theatre.close()
+    await theatre.keep("main")
+    await lists(theatre)
+
+
+async def lists(theatre: Theatre) -> None:
+    """Every list that a command opens."""
+    for name, typed in (
+        ("plans", "/plans"),
+        ("sessions", "/sessions"),
+        ("rewind", "/rewind"),
+        ("waiting", "/waiting"),
+        ("agents", "/agent"),
+        ("models", "/model"),
+        ("themes", "/theme"),
+        ("palette", "/palette"),
+        ("help", "/help"),
+        ("confirm", "/mode yolo"),
+    ):
+        await theatre.open(name, typed)
+
+
+async def runs(theatre: Theatre) -> None:
+    """A build that halts, is kept as it stands, and is about to be taken back."""
+    record = theatre.app.engine.plans.find()
+    theatre.app.build_plan(record.plan_id)
+    await theatre.at(RunPanel)
+    await theatre.seat.rest()
+    await theatre.keep("run-halted")
+    await theatre.press("a", "y")
+    await theatre.seat.rest()
+    await theatre.keep("run")
+    await theatre.press("u")
+    await theatre.at(UndoPanel)
+    await theatre.keep("undo")
+    await theatre.press("h")
+    await theatre.at(RunsPanel)
+    await theatre.keep("runs")
+
+
+async def asks(theatre: Theatre) -> None:
+    """A model asks something."""
+    theatre.app.say("Greet politely")
+    await theatre.opened()
+    await theatre.press("2")
+    await theatre.keep("question")
+
+
+async def permits(theatre: Theatre) -> None:
+    """A command needs a yes."""
+    theatre.app.say("Make it")
+    await theatre.opened()
+    await theatre.keep("permission")
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_plans_and_lists(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+    prepare(stage, *PLANNING)
+    check(played(stage, plans, size), tmp_path)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_runs(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+    prepare(stage)
+    stage.plan("greet", "Greet politely")
+    stage.write("greet.py", b'name = "world"\nprint("Good day " + name)\n')
+    stage.ok("stage", "run", "--script", "echo first; echo second; exit 3")
+    stage.approve()
+    check(played(stage, runs, size), tmp_path)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_questions(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+    prepare(stage, *ASKING)
+    check(played(stage, asks, size), tmp_path)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_permissions(stage: Stage, size: tuple[int, int], tmp_path: Path) -> None:
+    prepare(stage, *PERMITTING)
+    check(played(stage, permits, size, "ask"), tmp_path)
+
+
+def check(pictures: Opened, beside: Path) -> None:
+    wrong = [compare(name, svg, beside) for name, (_, svg) in pictures.items()]
+    told = "\n".join(filter(None, wrong))
+    assert not told, f"{told}\nIf this is right, accept it: {ACCEPT}"

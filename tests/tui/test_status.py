@@ -1,0 +1,62 @@
+"""The status line as a function: everything that it always shows, at every width."""
+
+import pytest
+
+from assent.core.inquiry import Inquiry, Pending
+from assent.core.lifecycle import State
+from assent.core.model import Usage
+from assent.core.record import PlanRecord
+from assent.core.session import SessionRecord
+from assent.core.session_event import QuestionAsked
+from assent.tui.standing import Standing
+from assent.tui.status import status
+
+PLAN = PlanRecord("p", "w", "s", "greet", b"p.md", "", "", "then", 1, State.AWAITING_APPROVAL,
+                  digest="1a2b3c4d" * 8)  # fmt: skip
+RECORD = SessionRecord(
+    "s", "w", "greet", "plan", "then", "then", 1, usage=Usage(123_456, 7_890), cost=1.239
+)
+PENDING = Pending(Inquiry(QuestionAsked("q", "c", ()), "then", 1, None), RECORD, RECORD, "open")
+STANDING = Standing("plan", "plan", "plan", "anthropic/claude-sonnet-5-5", RECORD, PLAN)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_f4_f126_mode_agent_model_plan_digest_tokens_and_money_always_fit(width: int) -> None:
+    pieces = status(STANDING, width)
+    assert len(pieces.text) <= width
+    assert pieces.mode == "plan"
+    told = pieces.text
+    for words in ("plan", "claude-sonnet-5-5", "awaits you 1a2b3c4d", "$1.24"):
+        assert words in told, told
+    assert ("123.5k in 7.9k out" if width > 80 else "131.3k tok") in told
+
+
+def test_what_is_wide_tells_more() -> None:
+    assert status(STANDING, 120).text == (
+        " plan │ agent plan │ anthropic/claude-sonnet-5-5 │ awaits you 1a2b3c4d "
+        "│ 123.5k in 7.9k out │ $1.24"
+    )
+
+
+def test_nothing_is_left_out_where_everything_is_long() -> None:
+    standing = Standing(
+        "careful-with-secrets", "auto-edit", "reviewer-of-designs", "openai/a-very-long-name-o3",
+        RECORD, PLAN, waiting=(PENDING, PENDING),
+    )  # fmt: skip
+    told = status(standing, 80, working=True).text
+    for words in ("careful-with-secrets (auto-edit)", "working", "2 to answer", "reviewer-o",
+                  "name-o3", "awaits you 1a2b3c4d", "131.3k tok", "$1.24"):  # fmt: skip
+        assert words in told, told
+
+
+def test_what_is_not_known_is_not_said_to_be_free() -> None:
+    new = Standing()
+    assert status(new, 80).text == " plan │ agent plan │ no model │ no plan │ 0 in 0 out │ $0.00"
+    unknown = SessionRecord("s", "w", "greet", "plan", "then", "then", 1, cost=None)
+    assert status(Standing(record=unknown), 80).text.endswith("$?")
+
+
+@pytest.mark.parametrize("state", State)
+def test_every_state_of_a_plan_has_a_word(state: State) -> None:
+    plan = PlanRecord("p", "w", "s", "greet", b"p.md", "", "", "then", 1, state)
+    assert len(status(Standing(plan=plan), 80).rest) == 5

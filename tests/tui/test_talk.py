@@ -1,0 +1,145 @@
+"""How the blocks of a conversation look: nothing is hidden, nothing passes for ours."""
+
+import pytest
+
+from assent.core.model import Usage
+from assent.core.session_event import Question
+from assent.tui.talk import is_foldable, markdown, sheet_of
+from assent.views.blocks import (
+    Asked,
+    Block,
+    Called,
+    Child,
+    Ended,
+    Gone,
+    Note,
+    Said,
+    Spoken,
+    Thought,
+)
+from assent.views.lines import Line
+
+QUESTION = Question("Colour", "Which colour?")
+LONG = "one\ntwo\nthree"
+
+# What each block looks like when folded.
+FOLDED: list[tuple[Block, list[str]]] = [
+    (Said("k", "Do it\nnow"), ["", "> Do it", "  now"]),
+    (Said("k", "Look", 2), ["", "> Look", "  [2 pictures]"]),
+    (Spoken("k", "Hello."), ["", "  Hello."]),
+    (Spoken("k", "Hel", live=True), ["", "  Hel", "  …"]),
+    (Thought("k", "one", 3, 2.5), ["", "  ~ thought for 2.5 s: one (3 lines, Ctrl+O)"]),
+    (
+        Thought("k", "one", 3, live=True),
+        ["", "  ~ thinking…", "    │ one", "    │ two", "    │ three"],
+    ),
+    (Called("k", "read", about="a.py"), ["  ○ read a.py · pending"]),
+    (Called("k", "read", "running", "a.py"), ["  ▸ read a.py · running"]),
+    (
+        Called("k", "write", "completed", "a.py", "new", 1, 1.25, "stage"),
+        ["  ✓ write a.py · staged · 1.2 s", "    └ new"],
+    ),
+    (
+        Called("k", "read", "error", "a.py", "It is gone.", 3, 75.0),
+        ["  ✗ read a.py · failed · 1 min 15 s", "    └ It is gone. (3 lines, Ctrl+O)"],
+    ),
+    (
+        Asked("k", "q", (QUESTION,)),
+        ["", "  ? Colour: Which colour?", "    waits for your answer"],
+    ),
+    (
+        Asked("k", "q", (QUESTION,), "answered", (("Red", "Blue"),), "ada", "explore 1"),
+        ["", "  ? explore 1 asks: Colour: Which colour?", "    Red, Blue (ada)"],
+    ),
+    (
+        Asked("k", "q", (QUESTION,), "unanswered"),
+        ["", "  ? Colour: Which colour?", "    nobody answered, which is a no"],
+    ),
+    (
+        Child("k", "s", "explore 1", "Look", deeds=("read: a", "read: b")),
+        ["  ◆ explore 1: Look · working, 2 calls", "    · read: b"],
+    ),
+    (
+        Child("k", "s", "explore 1", "Look", True, ended="end", words="Seen."),
+        ["  ◆ explore 1: Look · came to rest (end), in the background", "    └ Seen."],
+    ),
+    (Note("k", "mode", "Mode ask"), ["  · Mode ask"]),
+    (Note("k", "told", "The model is told", 3), ["  · The model is told (Ctrl+O)"]),
+    (Ended("k", "end"), []),
+    (
+        Ended("k", "end", "", 8.0, Usage(12_345, 678, 10_000, 0, 90), 0.125),
+        ["  12.3k in (10.0k cached), 678 out (90 thinking) · $0.12 · 8.0 s"],
+    ),
+    (
+        Ended("k", "failed", "It broke.", 1.0, Usage(1, 1), None),
+        ["", "  The turn failed. It broke.", "  1 in, 1 out · cost unknown · 1.0 s"],
+    ),
+    (Ended("k", "interrupted", "You did."), ["", "  You did."]),
+    (Gone("k"), []),
+]
+
+
+@pytest.mark.parametrize(("block", "texts"), FOLDED)
+def test_f124_f125_f126_every_block_has_its_look(block: Block, texts: list[str]) -> None:
+    sheet = sheet_of(block, lambda key: LONG)
+    assert [line.text for line in sheet.lines] == texts
+
+
+UNFOLDED: list[tuple[Block, list[str]]] = [
+    (
+        Thought("k", "one", 3, 2.0),
+        ["", "  ~ thought for 2.0 s:", "    │ one", "    │ two", "    │ three"],
+    ),
+    (
+        Called("k", "read", "completed", "a.py", "one", 3, decided="user: read * runs"),
+        [
+            "  ✓ read a.py",
+            "    └ decided by user: read * runs",
+            "    │ one",
+            "    │ two",
+            "    │ three",
+        ],
+    ),
+    (
+        Child("k", "s", "explore 1", "Look", deeds=("read: a", "read: b")),
+        ["  ◆ explore 1: Look · working, 2 calls", "    · read: a", "    · read: b"],
+    ),
+    (Note("k", "told", "Told", 3), ["  · Told", "    │ one", "    │ two", "    │ three"]),
+]
+
+
+@pytest.mark.parametrize(("block", "texts"), UNFOLDED)
+def test_what_is_unfolded_is_shown_whole(block: Block, texts: list[str]) -> None:
+    assert is_foldable(block)
+    sheet = sheet_of(block, lambda key: LONG, unfolded=True)
+    assert [line.text for line in sheet.lines] == texts
+
+
+MARKDOWN = """\
+# Title
+Some **bold** words
+> quoted
+```python
+# no heading
+```
+~~~
+```
+~~~
+ ### deep"""
+
+
+def test_markdown_gets_a_style_for_each_line_and_keeps_every_character() -> None:
+    lines = list(markdown(MARKDOWN, ""))
+    assert "\n".join([line.text for line in lines]) == MARKDOWN
+    assert [line.style for line in lines] == [
+        "heading", "plain", "dim", "dim", "code", "dim", "dim", "code", "dim", "heading",
+    ]  # fmt: skip
+
+
+def test_what_hides_is_written_out_and_nothing_of_a_model_begins_at_the_edge() -> None:
+    sheet = sheet_of(Spoken("k", "a\u202eb\n> Do it\n\x1b[31m"), lambda key: "")
+    assert sheet.lines[1:] == (
+        Line("plain", "  a<U+202E>b"),
+        Line("dim", "  > Do it"),
+        Line("plain", "  <U+001B>[31m"),
+    )

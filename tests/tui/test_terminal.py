@@ -1,0 +1,131 @@
+"""The real program in a real terminal: modes, interrupts, sizes, colours, and how it is left."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.cli.scripts import turn
+from tests.cli.world import World
+from tests.tui.tmux import OPEN, PROMPT, Tmux, needs_tmux, scripted
+
+pytestmark = needs_tmux
+
+LONG_MS = 600_000
+SETTINGS = "stty -a"
+COLOUR = re.compile(r"\x1b\[[0-9;:]*?\b(3[0-8]|4[0-8]|9[0-7]|10[0-7])\b[0-9;:]*m")
+OVERVIEW = "Usage: assent"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def mode_of(world: World) -> str:
+    (session,) = world.ok("sessions", "list")["sessions"]
+    return str(session["mode"])
+
+
+def test_f2_f3_f4_f5_the_mode_is_chosen_by_flag_key_and_command_and_always_seen(
+    server: Tmux, world: World
+) -> None:
+    scripted(world, turn("Hello."))
+    screen = server.open(world, "assent --mode ask")
+    screen.shows(OPEN, "script.json")
+    screen.mode("ask")
+    screen.press("BTab")
+    screen.mode("auto-edit")
+    screen.press("BTab")
+    screen.mode("plan")
+    screen.enter("/plan off")
+    screen.mode("ask")
+    screen.enter("Say hello")
+    screen.shows("> Say hello", "Hello.", OPEN)
+    assert mode_of(world) == "ask"
+    screen.press("BTab")
+    screen.mode("auto-edit")
+    assert mode_of(world) == "auto-edit"
+
+
+def test_esc_interrupts_goes_back_and_ctrl_c_leaves_the_terminal_as_it_was(
+    server: Tmux, world: World
+) -> None:
+    scripted(world, turn("Hello."), turn("Never.", delay_ms=LONG_MS))
+    screen = server.open(world, f"{SETTINGS} > ../before")
+    screen.rests()
+    screen.enter("assent")
+    screen.shows(OPEN)
+    screen.enter("Say hello")
+    screen.shows("Hello.", OPEN)
+    screen.enter("Say more")
+    screen.shows("The model is working")
+    screen.press("Escape")
+    screen.shows("You interrupted the turn.")
+    screen.hides("working")
+    screen.press("Escape")
+    screen.shows("Esc once more goes back")
+    screen.press("Escape")
+    screen.shows("Go back to before something you said", "Say more", "Say hello")
+    screen.press("Escape")
+    screen.shows(OPEN)
+    assert (screen.value("alternate_on"), screen.value("mouse_any_flag")) == ("1", "1")
+    screen.press("C-c")
+    screen.shows("Ctrl+C once more leaves")
+    screen.press("C-c")
+    assert "Go on with: assent -r say-hello" in screen.rests()
+    screen.enter(f"{SETTINGS} > ../after; echo seen")
+    screen.shows(f"{PROMPT}{SETTINGS} > ../after; echo seen", "\nseen\n")
+    assert (world.base / "after").read_bytes() == (world.base / "before").read_bytes()
+    flags = ("alternate_on", "mouse_any_flag", "cursor_flag", "keypad_cursor_flag")
+    assert [screen.value(flag) for flag in flags] == ["0", "0", "1", "0"]
+
+
+def test_without_any_key_it_says_what_was_found_and_offers_the_demo(
+    server: Tmux, world: World
+) -> None:
+    screen = server.open(world, "assent", (100, 40))
+    screen.shows("No model can be used here yet.", "ANTHROPIC_API_KEY", "F9 or /demo", "no model")
+    screen.press("F9")
+    screen.shows("This is the demo", "Let people order tea in several sizes")
+    screen.press("C-c")
+    screen.shows("Ctrl+C once more leaves")
+    screen.press("C-c")
+    screen.shows("No model can be used here yet.")
+    assert world.files() == {}
+
+
+def test_a_window_of_any_size_is_filled_or_said_to_be_too_small(server: Tmux, world: World) -> None:
+    scripted(world, turn("Hello."))
+    screen = server.open(world, "assent", (80, 24))
+    for typed, words in (("", OPEN), ("?", "Esc close"), ("/sessions\r", "Esc close")):
+        screen.shows(OPEN, "script.json")
+        screen.type(typed)
+        screen.shows(words)
+        for width, height in ((200, 50), (40, 10), (39, 30), (80, 24)):
+            screen.resize(width, height)
+            small = width < 40 or height < 12
+            screen.shows(f"{width}x{height} is too small" if small else words)
+        screen.press("Escape")
+    screen.resize(8, 3)
+    screen.shows("8x3 is")
+    screen.press("C-c", "C-c")
+    screen.rests()
+
+
+def test_no_color_means_none_and_colours_are_there_without_it(server: Tmux, world: World) -> None:
+    scripted(world, turn("Hello."))
+    screen = server.open(world, "assent")
+    screen.mode("plan")
+    assert COLOUR.search(screen.screen(styled=True))
+    plain = server.open(world, "assent", env={"NO_COLOR": "1"})
+    plain.mode("plan")
+    assert COLOUR.search(plain.screen(styled=True)) is None
+    plain.type("?")
+    plain.shows("Esc close")
+    assert COLOUR.search(plain.screen(styled=True)) is None
+
+
+def test_what_cannot_be_painted_gets_the_overview(server: Tmux, world: World) -> None:
+    for typed in ("assent < /dev/null", "assent | cat", "TERM=dumb assent", "env -u TERM assent"):
+        screen = server.open(world, f"clear; {typed}", (100, 80))
+        assert OVERVIEW in screen.rests()

@@ -1,0 +1,208 @@
+"""Undo and redo on the screen: shown first, with a digest of their own, agreed to like a plan."""
+
+from collections.abc import Awaitable, Callable
+
+from tests.cli.scripts import PLANS, turn
+from tests.tui.reading import LONG, Reader, proposed
+from tests.tui.stage import Seat, Stage
+
+from assent.core.lifecycle import State
+from assent.tui.host import Start
+from assent.tui.panels.approval_state import Stage as At
+from assent.tui.panels.runs import RunsPanel
+from assent.tui.panels.undo import UndoPanel
+
+Act = Callable[[Reader], Awaitable[None]]
+
+
+def read_by(act: Act) -> Callable[[Seat], Awaitable[None]]:
+    async def sit(seat: Seat) -> None:
+        await act(Reader(seat))
+
+    return sit
+
+
+def built(stage: Stage, name: str = "work", **files: bytes) -> str:
+    """Builds a plan that writes files, and returns the id of its run."""
+    digest = proposed(stage, name, **files)["digest"]
+    run: str = stage.ok("approve", "--digest", digest, "--build")["run"]
+    return run
+
+
+async def opened(reader: Reader, panel: UndoPanel) -> None:
+    reader.app.open_panel(panel)
+    await reader.seat.until(lambda: reader.app.screen is panel)
+    await reader.seat.until(lambda: panel.listening)
+
+
+async def shown(reader: Reader, panel: UndoPanel) -> None:
+    await opened(reader, panel)
+    await reader.reads()
+
+
+def there(stage: Stage) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in stage.root.glob("*.txt")}
+
+
+def test_an_undo_is_shown_with_its_digest_and_applied_after_a_yes(stage: Stage) -> None:
+    run = built(stage)
+    digest = stage.ok("undo", "--dry-run")["digest"]
+
+    async def act(reader: Reader) -> None:
+        await shown(reader, UndoPanel())
+        assert f"Undo of run {run}" in reader.seat.text()
+        assert digest in reader.seat.text()
+        await reader.press("1")
+        assert "Read to the end first" in reader.seat.text()
+        await reader.to_the_end()
+        await reader.press("1", "enter")
+        assert reader.at() is At.READING
+        assert there(stage) == {"short.txt": b"short\n", "long.txt": LONG}
+        await reader.press("1", "y")
+        await reader.seat.until(lambda: there(stage) == {})
+        await reader.seat.rest()
+
+    stage.show(read_by(act))
+    assert stage.ok("runs", "list")["runs"][0]["kind"] == "undo"
+
+
+def test_f141_a_redo_is_shown_and_applied_like_an_undo(stage: Stage) -> None:
+    built(stage)
+    stage.ok("undo", "--digest", stage.ok("undo", "--dry-run")["digest"])
+    digest = stage.ok("redo", "--dry-run")["digest"]
+
+    async def act(reader: Reader) -> None:
+        await shown(reader, UndoPanel(again=True))
+        assert "Redo of run" in reader.seat.text()
+        assert digest in reader.seat.text()
+        await reader.to_the_end()
+        await reader.press("1", "y")
+        await reader.seat.until(lambda: there(stage) == {"short.txt": b"short\n", "long.txt": LONG})
+        await reader.seat.rest()
+
+    stage.show(read_by(act))
+
+
+def test_one_operation_is_taken_back_and_the_rest_stays(stage: Stage) -> None:
+    built(stage)
+
+    async def act(reader: Reader) -> None:
+        await shown(reader, UndoPanel())
+        whole = reader.panel.digest()
+        await reader.press("right_square_bracket", "space")
+        await reader.seat.until(lambda: reader.panel.digest() != whole)
+        await reader.reads()
+        assert "only operation" in reader.seat.text()
+        await reader.press("w")
+        await reader.seat.until(lambda: reader.panel.digest() == whole)
+        await reader.reads()
+        await reader.press("right_square_bracket", "space")
+        await reader.seat.until(lambda: reader.panel.digest() != whole)
+        await reader.reads()
+        await reader.to_the_end()
+        await reader.press("1", "y")
+        await reader.seat.until(lambda: len(there(stage)) == 1)
+        await reader.seat.rest()
+
+    stage.show(read_by(act))
+
+
+def test_another_run_is_chosen_from_the_list(stage: Stage) -> None:
+    first = built(stage, one=b"one\n")
+    second = built(stage, "more", two=b"two\n")
+
+    async def act(reader: Reader) -> None:
+        panel = UndoPanel()
+        await shown(reader, panel)
+        assert f"Undo of run {second}" in reader.seat.text()
+        await reader.press("h")
+        await reader.seat.until(lambda: isinstance(reader.app.screen, RunsPanel))
+        await reader.seat.shows("1 operation")
+        await reader.seat.press("down", "enter")
+        await reader.seat.until(lambda: reader.app.screen is panel)
+        await reader.seat.shows(f"Undo of run {first}")
+
+    stage.show(read_by(act))
+
+
+def test_files_that_changed_since_are_left_alone_and_said_first(stage: Stage) -> None:
+    built(stage)
+    (stage.root / "short.txt").write_bytes(b"mine\n")
+
+    async def act(reader: Reader) -> None:
+        await shown(reader, UndoPanel())
+        assert "Not taken back" in reader.seat.text()
+        assert "left alone: short.txt" in reader.seat.text()
+        await reader.to_the_end()
+        await reader.press("1", "y")
+        await reader.seat.until(lambda: there(stage) == {"short.txt": b"mine\n"})
+        await reader.seat.rest()
+
+    stage.show(read_by(act))
+
+
+def test_what_changes_while_it_is_read_is_shown_anew_and_nothing_is_taken_back(
+    stage: Stage,
+) -> None:
+    built(stage)
+
+    async def act(reader: Reader) -> None:
+        await shown(reader, UndoPanel())
+        await reader.to_the_end()
+        await reader.press("1")
+        (stage.root / "short.txt").write_bytes(b"mine\n")
+        await reader.press("y")
+        await reader.reads()
+        assert "Files changed while you read; nothing was taken back." in reader.seat.text()
+        assert not reader.panel.standing.read or reader.panel.paper.reached_end
+        assert there(stage) == {"short.txt": b"mine\n", "long.txt": LONG}
+
+    stage.show(read_by(act))
+
+
+def test_without_a_run_that_is_said_and_esc_closes(stage: Stage) -> None:
+    stage.plan("work")
+
+    async def act(reader: Reader) -> None:
+        await opened(reader, UndoPanel())
+        await reader.seat.shows("There is no run to undo here.")
+        await reader.seat.until(lambda: reader.panel.listening)
+        await reader.press("1", "s", "y")
+        assert reader.at() is At.LOADING
+        await reader.press("escape")
+        await reader.closed()
+
+    stage.show(read_by(act))
+
+
+def test_f128_an_undo_on_the_screen_restores_the_todos_that_stood_before_the_run(
+    stage: Stage,
+) -> None:
+    def todo(status: str) -> tuple[str, dict[str, object]]:
+        return "todo", {"todos": [{"content": "Greet", "status": status}]}
+
+    first, present = PLANS
+    stage.script(
+        turn("", todo("pending")), first, present, turn("", todo("completed")), turn("Ok.")
+    )
+
+    async def act(reader: Reader) -> None:
+        def todos() -> list[str]:
+            return [each.status for each in reader.app.engine.sessions.last().todos]
+
+        await reader.seat.say("Greet the world")
+        await reader.reads()
+        await reader.to_the_end()
+        await reader.press("1", "y")
+        await reader.seat.until(lambda: reader.record.state is State.COMPLETED)
+        await reader.seat.rest()
+        await reader.press("escape")
+        await reader.seat.say("Well done")
+        assert todos() == ["completed"]
+        await shown(reader, UndoPanel())
+        await reader.to_the_end()
+        await reader.press("1", "y")
+        await reader.seat.until(lambda: todos() == ["pending"])
+        await reader.seat.rest()
+
+    stage.show(read_by(act), Start(mode="plan"))

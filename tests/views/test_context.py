@@ -1,0 +1,102 @@
+"""Context and cost: a bar that does not lie, numbers that people read, and what is left."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assent.core.event import Recorded
+from assent.core.model import Stop, Usage
+from assent.core.session_event import SessionEvent, StepEnded, StepStarted, TurnEnded
+from assent.views.context import EMPTY, FULL, Allowance, Taken, bar, context_lines, count, money
+from assent.views.context import taken as taken_one
+from assent.views.lines import BLANK, Line
+
+
+def taken(*events: SessionEvent) -> Taken:
+    took = Taken()
+    for seq, event in enumerate(events, 1):
+        took = taken_one(took, Recorded(seq, "session/w/s", seq, "now", event))
+    return took
+
+
+def test_f126_the_last_step_is_what_the_window_holds() -> None:
+    first, last = Usage(100, 10), Usage(200, 20, 50, 5, 3)
+    took = taken(
+        StepStarted(1, "plan", "a/one", "plan"),
+        StepEnded(Stop.CALLS, first, 0.5),
+        StepStarted(2, "plan", "a/two", "plan"),
+        StepEnded(Stop.END, last, None),
+        TurnEnded("end"),
+    )
+    assert took == Taken(5, "a/two", 2, last, None)
+    assert took.used == 220
+
+
+@pytest.mark.parametrize(
+    ("used", "most", "expected"),
+    [
+        (0, 100, EMPTY * 10),
+        (1, 1_000_000, FULL + EMPTY * 9),
+        (50, 100, FULL * 5 + EMPTY * 5),
+        (99, 100, FULL * 9 + EMPTY),
+        (100, 100, FULL * 10),
+        (500, 100, FULL * 10),
+        (5, 0, EMPTY * 10),
+    ],
+)
+def test_f126_the_bar_is_full_only_if_everything_is_used(
+    used: int, most: int, expected: str
+) -> None:
+    assert bar(used, most, 10) == expected
+
+
+@given(st.integers(0, 10**7), st.integers(0, 10**7), st.integers(2, 80))
+def test_the_bar_has_its_width_and_grows(used: int, most: int, width: int) -> None:
+    drawn = bar(used, most, width)
+    assert len(drawn) == width
+    assert drawn.count(FULL) <= bar(used + 1 + most // width, most, width).count(FULL)
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1000, "1k"),
+        (12_340, "12.3k"),
+        (200_000, "200k"),
+        (999_499, "999.5k"),
+        (999_500, "1M"),
+        (1_050_000, "1.05M"),
+    ],
+)
+def test_tokens_are_counted_as_people_read_them(number: int, expected: str) -> None:
+    assert count(number) == expected
+
+
+@pytest.mark.parametrize(
+    ("dollars", "expected"),
+    [(None, "unknown"), (0.0, "$0.00"), (0.0123, "$0.0123"), (0.5, "$0.50"), (12.345, "$12.35")],
+)
+def test_money(dollars: float | None, expected: str) -> None:
+    assert money(dollars) == expected
+
+
+def test_a_window_of_unknown_size_has_no_bar() -> None:
+    assert [*context_lines(Taken(), Usage(), 0.0, Allowance())] == [
+        Line("plain", "0 tokens of a window of unknown size"),
+        BLANK,
+        Line("plain", "spent  $0.00"),
+    ]
+
+
+def test_f126_a_window_that_is_nearly_full_says_so_in_words() -> None:
+    took = Taken(1, "", 0, Usage(80, 0))
+    lines = [*context_lines(took, Usage(), None, Allowance(100, tokens=500, spent_tokens=600))]
+    assert lines == [
+        Line("risk", f"{FULL * 16}{EMPTY * 4} 80%"),
+        Line("risk", "80 of 100 tokens, nearly full"),
+        BLANK,
+        Line("plain", "spent   unknown"),
+        Line("plain", "budget  0 tokens left of 500"),
+    ]

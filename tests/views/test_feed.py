@@ -1,0 +1,279 @@
+"""The feed by tables: events and pieces in, blocks out, wherever a stream is cut."""
+
+from typing import Any
+
+import pytest
+
+from assent.core.event import Event, Recorded
+from assent.core.masking import mask
+from assent.core.message import Call, Reasoning, Result, Text
+from assent.core.model import Delta, Stop, Usage
+from assent.core.session_event import (
+    BatchPlanned,
+    CallEnded,
+    CallStarted,
+    ChildEnded,
+    ChildStarted,
+    Compacted,
+    MessageAdded,
+    ModeChanged,
+    PartSaid,
+    PlannedCall,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    StepEnded,
+    StepRetried,
+    StepStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from assent.views.blocks import (
+    Asked,
+    Block,
+    Called,
+    Child,
+    Ended,
+    Gone,
+    Note,
+    Said,
+    Spoken,
+    Thought,
+)
+from assent.views.feed import Feed, folded
+
+AT = "2026-01-01T00:00:{:02d}.000Z"
+STEP = StepStarted(1, "plan", "m", "plan")
+CALL = PartSaid(Call("c1", "read", {"path": "a.py"}))
+QUESTION = Question("Colour", "Which colour?")
+KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
+MASK = mask("AWS access key")
+
+
+def stored(*events: Event, session: str = "s", first: int = 1) -> list[Recorded]:
+    """Events of a session as the store keeps them, a second apart."""
+    return [
+        Recorded(seq, f"session/w/{session}", seq, AT.format(seq), event)
+        for seq, event in enumerate(events, first)
+    ]
+
+
+def ended(text: str = "one\ntwo", *, failed: bool = False, **more: Any) -> CallEnded:
+    return CallEnded("c1", "read", Result("c1", text, failed), seconds=0.5, **more)
+
+
+TABLE: dict[str, tuple[tuple[Event, ...], list[Block]]] = {
+    "the person's words": (
+        (MessageAdded("m1", "plan", (Text("Do it"),)),),
+        [Said("s:1", "Do it", 0, "m1")],
+    ),
+    "text": ((STEP, PartSaid(Text("Hello"))), [Spoken("s:1", "Hello")]),
+    "a secret": ((STEP, PartSaid(Text(KEY))), [Spoken("s:1", MASK)]),
+    "reasoning with its time": (
+        (STEP, PartSaid(Reasoning("Hm.\nWell."), 2.5)),
+        [Thought("s:1", "Hm.", 2, 2.5)],
+    ),
+    "a pending call": ((STEP, CALL), [Called("s:1", "read", about="a.py")]),
+    "a call that is judged": (
+        (STEP, CALL, BatchPlanned((PlannedCall("c1", "read", ("read a.py",), "run"),))),
+        [Called("s:1", "read", about="a.py", verdict="run")],
+    ),
+    "a running call": (
+        (STEP, CALL, CallStarted("c1", "read")),
+        [Called("s:1", "read", "running", "a.py")],
+    ),
+    "a completed call": (
+        (STEP, CALL, CallStarted("c1", "read"), ended(title="a.py, 2 lines", verdict="run")),
+        [Called("s:1", "read", "completed", "a.py, 2 lines", "one", 2, 0.5, "run")],
+    ),
+    "a failed call": (
+        (STEP, CALL, CallStarted("c1", "read"), ended("It is not there.", failed=True)),
+        [Called("s:1", "read", "error", "a.py", "It is not there.", 1, 0.5)],
+    ),
+    "a retry takes back what was said": (
+        (STEP, PartSaid(Text("Half")), CALL, StepRetried(1, 2.0, "It is overloaded.")),
+        [
+            Gone("s:1"),
+            Gone("s:2"),
+            Note("s:3", "retry", "It is overloaded. Try 2 follows in 2 s."),
+        ],
+    ),
+    "a mode": ((ModeChanged("ask", "So."),), [Note("s:1", "mode", "Mode ask: So.")]),
+    "a mode of one's own": (
+        (ModeChanged("plan", custom="careful"),),
+        [Note("s:1", "mode", "Mode careful (plan)")],
+    ),
+    "a summary": (
+        (Compacted("All of it.", 2),),
+        [Note("s:1", "compacted", "The conversation was summarised to make room.", 1)],
+    ),
+    "what the model is told": (
+        (MessageAdded("m1", "plan", (Text("It was applied."),), synthetic="run"),),
+        [Note("s:1", "told", "The model is told what was applied", 1)],
+    ),
+    "reminders are not shown": (
+        (MessageAdded("m1", "plan", (Text("You plan."),), synthetic="reminder"),),
+        [],
+    ),
+    "an open question": (
+        (QuestionAsked("q1", "c1", (QUESTION,)),),
+        [Asked("s:1", "q1", (QUESTION,))],
+    ),
+    "an answer": (
+        (QuestionAsked("q1", "c1", (QUESTION,)), QuestionAnswered("q1", (("Red",),), "ada")),
+        [Asked("s:1", "q1", (QUESTION,), "answered", (("Red",),), "ada")],
+    ),
+    "nobody's answer": (
+        (QuestionAsked("q1", "c1", (QUESTION,)), QuestionAnswered("q1", None)),
+        [Asked("s:1", "q1", (QUESTION,), "unanswered")],
+    ),
+    "a child": (
+        (ChildStarted("c1", "kid", "explore", "Look around"),),
+        [Child("s:1", "kid", "explore 1", "Look around")],
+    ),
+    "a child at rest": (
+        (
+            ChildStarted("c1", "kid", "explore", "Look", background=True),
+            ChildEnded("kid", "end", "Seen."),
+        ),
+        [Child("s:1", "kid", "explore 1", "Look", True, (), "end", "Seen.")],
+    ),
+    "the end of a turn with all that its steps took": (
+        (
+            TurnStarted(1),
+            STEP,
+            StepEnded(Stop.CALLS, Usage(10, 1, 5, 0, 2), 0.25),
+            STEP,
+            StepEnded(Stop.END, Usage(20, 2), 0.5),
+            TurnEnded("presented"),
+        ),
+        [Ended("s:1", "presented", "", 5.0, Usage(30, 3, 5, 0, 2), 0.75)],
+    ),
+    "one unknown price makes the sum unknown": (
+        (TurnStarted(1), STEP, StepEnded(Stop.END, Usage(1, 1), None), TurnEnded("end")),
+        [Ended("s:1", "end", "", 3.0, Usage(1, 1), None)],
+    ),
+    "an answer that was cut off": (
+        (STEP, StepEnded(Stop.LENGTH)),
+        [
+            Note(
+                "s:1",
+                "halted",
+                "The answer was cut off: it was longer than the model can say at once.",
+            )
+        ],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TABLE)
+def test_f124_every_typed_part_becomes_its_block(case: str) -> None:
+    events, blocks = TABLE[case]
+    assert folded("s", stored(*events)) == blocks
+
+
+@pytest.mark.parametrize("case", TABLE)
+def test_where_a_stream_is_cut_makes_no_difference(case: str) -> None:
+    events, blocks = TABLE[case]
+    recorded = stored(*events)
+    for at in range(len(recorded) + 1):
+        feed = Feed("s")
+        feed.hear_all(recorded[:at])
+        feed.hear_all(recorded)  # what was heard before is heard again, as after a look at the log
+        assert list(feed.blocks.values()) == blocks
+        assert feed.seq == len(recorded)
+
+
+def test_f125_a_call_is_pending_then_running_then_settled() -> None:
+    feed = Feed("s")
+    states = []
+    for one in stored(STEP, CALL, CallStarted("c1", "read"), ended()):
+        states += [block.state for block in feed.hear_all([one]) if isinstance(block, Called)]
+    assert states == ["pending", "running", "completed"]
+
+
+def test_f124_pieces_grow_into_the_part_that_they_make_up() -> None:
+    feed = Feed("s")
+    feed.hear_all(stored(STEP))
+    assert feed.hear_all([Delta("reasoning", "I think ")]) == [
+        Thought("s:1", "I think", 1, live=True)
+    ]
+    shown = feed.hear_all([Delta("text", "Hello "), Delta("text", "wor"), Delta("text", "ld, ")])
+    assert shown == [Spoken("s:2", "Hello world, ", live=True)]
+    done = stored(
+        PartSaid(Reasoning("I think so."), 1.0), PartSaid(Text("Hello world, all.")), first=2
+    )
+    assert feed.hear_all(done) == [
+        Thought("s:1", "I think so.", 1, 1.0),
+        Spoken("s:2", "Hello world, all."),
+    ]
+
+
+def test_a_word_is_shown_once_it_is_whole_and_a_secret_never() -> None:
+    feed = Feed("s")
+    shown = [
+        feed.hear_all([Delta("text", piece)])[-1] for piece in ("The key ", KEY[:9], KEY[9:], " is")
+    ]
+    assert [block.text for block in shown if isinstance(block, Spoken)] == [
+        "The key ",
+        "The key ",
+        "The key ",
+        f"The key {MASK} ",
+    ]
+
+
+def test_f124_a_retry_voids_pieces_and_what_comes_next_is_new() -> None:
+    feed = Feed("s")
+    feed.hear_all([*stored(STEP), Delta("text", "Half of it ")])
+    feed.hear_all(stored(StepRetried(1, 0, "It was cut off."), first=2))
+    feed.hear_all([Delta("text", "All of it. ")])
+    assert list(feed.blocks.values()) == [
+        Gone("s:1"),
+        Note("s:2", "retry", "It was cut off."),
+        Spoken("s:3", "All of it. ", live=True),
+    ]
+
+
+def test_what_was_said_before_a_turn_broke_off_stays() -> None:
+    feed = Feed("s")
+    feed.hear_all([*stored(TurnStarted(1), STEP), Delta("text", "Half of")])
+    blocks = feed.hear_all(stored(TurnEnded("interrupted", "You did."), first=3))
+    assert blocks == [Spoken("s:1", "Half of\n"), Ended("s:2", "interrupted", "You did.", 2.0)]
+
+
+def test_events_that_come_out_of_order_are_all_heard() -> None:
+    one, two, three = stored(ModeChanged("ask"), ModeChanged("plan"), ModeChanged("ask"))
+    feed = Feed("s")
+    feed.hear_all([one, three])
+    assert feed.seq == 1
+    feed.hear_all([two, three])
+    assert feed.seq == 3
+    assert len(feed.blocks) == 3
+
+
+def test_what_a_command_prints_is_in_its_call_until_its_result_is() -> None:
+    feed = Feed("s")
+    feed.hear_all([*stored(STEP, CALL, CallStarted("c1", "read")), Delta("output", "1\n2\n")])
+    assert feed.blocks["s:1"] == Called("s:1", "read", "running", "a.py", "2", 2)
+    assert feed.full("s:1") == "1\n2\n"
+    feed.hear_all(stored(ended("all"), first=4))
+    assert feed.full("s:1") == "all"
+
+
+def test_what_a_child_does_stands_in_its_block_and_its_questions_for_themselves() -> None:
+    feed = Feed("s")
+    feed.hear_all(stored(ChildStarted("c1", "kid", "explore", "Look")))
+    feed.hear_all(
+        stored(
+            PartSaid(Text("I look.")),
+            ended(title="a.py"),
+            ended("No.", failed=True),
+            QuestionAsked("q", "c2", (QUESTION,)),
+            session="kid",
+        )
+    )
+    assert list(feed.blocks.values()) == [
+        Child("s:1", "kid", "explore 1", "Look", False, ("read: a.py", "read failed: No.")),
+        Asked("s:2", "q", (QUESTION,), child="explore 1"),
+    ]
+    assert feed.seq == 1
