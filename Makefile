@@ -14,6 +14,9 @@ PROGRAMS := bwrap:bubblewrap prlimit:util-linux git:git strace:strace rg:ripgrep
 MISSING = $(foreach pair,$(PROGRAMS),$(if $(shell command -v $(firstword $(subst :, ,$(pair))) \
 	2>/dev/null),,$(lastword $(subst :, ,$(pair)))))
 
+# Tests start the program very often; without its caches it would be compiled every time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup system pins fmt check test bench demo docs
 

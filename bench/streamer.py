@@ -1,6 +1,7 @@
 """A model's server that speaks slowly: 200 pieces of text a second, until nobody listens."""
 
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -12,9 +13,21 @@ from bench.talker import HEAD
 PACE_S = 1 / 200
 
 
+def _read(sock: socket.socket) -> None:
+    """Reads a request to its end, as long as it says that it is."""
+    seen = sock.recv(1 << 20)
+    while b"\r\n\r\n" not in seen and (piece := sock.recv(1 << 20)):
+        seen += piece
+    head, _, body = seen.partition(b"\r\n\r\n")
+    found = re.search(rb"(?i)content-length: *(\d+)", head)
+    left = int(found[1]) - len(body) if found else 0
+    while left > 0 and (piece := sock.recv(1 << 20)):
+        left -= len(piece)
+
+
 def _stream(sock: socket.socket) -> None:
     """Reads one request, and streams words without end."""
-    sock.recv(1 << 20)
+    _read(sock)
     sock.sendall(HEAD)
     began, number = time.perf_counter(), 0
     while True:

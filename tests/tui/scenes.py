@@ -1,6 +1,7 @@
 """Scenes: what is on the screen from fixed words and files, one after the other."""
 
 from collections.abc import Awaitable, Callable
+from math import inf
 from typing import Any
 
 from tests.cli.scripts import MODEL, PRESENT, Turn, turn, write
@@ -123,7 +124,7 @@ def listens(screen: Widget) -> bool:
     """Tells whether a screen says that keys count."""
     if isinstance(screen, DecidingPanel | QuestionPanel):
         return screen.listening
-    return not getattr(screen, "ready_at", 0.0) == float("inf")
+    return getattr(screen, "ready_at", 0.0) != inf
 
 
 Play = Callable[[Theatre], Awaitable[None]]

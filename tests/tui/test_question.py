@@ -1,7 +1,9 @@
 """The question panel on a real engine: permissions, and what models ask."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
+import pytest
 from tests.cli.scripts import turn
 from tests.tui.stage import Seat, Stage
 from textual.events import Key, Paste
@@ -31,7 +33,7 @@ async def press(seat: Seat, *keys: str) -> None:
     for key in keys:
         panel = seat.app.screen
         if isinstance(panel, QuestionPanel):
-            await seat.until(lambda panel=panel: panel.listening)
+            await seat.until(partial(getattr, panel, "listening"))
         await seat.press(key)
 
 
@@ -150,3 +152,26 @@ def test_f129_a_model_asks_in_parts_and_gets_labels_words_and_none(stage: Stage)
         assert answers(seat) == [((("blue",), ("Ada",), ()), "(terminal)")]
 
     stage.show(act)
+
+
+@pytest.mark.parametrize(
+    ("key", "label"), [("9", "Option 9"), ("a", "Option 10"), ("o", "Option 20")]
+)
+def test_f129_twenty_options_are_all_read_and_each_has_a_key(
+    stage: Stage, key: str, label: str
+) -> None:
+    options = [{"label": f"Option {n}", "description": "d" * 60} for n in range(1, 21)]
+    question = {"question": "Which one?", "options": options}
+    stage.script(turn("", ("question", {"questions": [question]})), turn("Thanks."))
+
+    async def act(seat: Seat) -> None:
+        await asked(seat, "Ask me")
+        await press(seat, key, "enter")
+        await seat.shows("Read to the end first")
+        await press(seat, "end")
+        await seat.shows(f"o ({'•' if key == 'o' else ' '}) Option 20")
+        await press(seat, "enter")
+        await seat.rest()
+        assert answers(seat) == [(((label,),), answers(seat)[0][1])]
+
+    stage.show(act, size=(80, 24))

@@ -1,22 +1,56 @@
 """Pictures of the screen and of every panel, at three sizes, from fixed words."""
 
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
 
 import pytest
 from tests.tui.picture import ACCEPT, FOLDER, compare
-from tests.tui.scenes import ASKING, PERMITTING, PLANNING, Opened, Play, Theatre, played, prepare
+from tests.tui.scenes import ASKING, PERMITTING, PLANNING, Opened, Theatre, played, prepare
 from tests.tui.stage import Stage
 
+from assent.tui import panels
 from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.panels.approval_verbs import read
 from assent.tui.panels.feedback import FeedbackPanel
 from assent.tui.panels.history import HistoryPanel
+from assent.tui.panels.operation import OperationPanel
+from assent.tui.panels.panel import Panel
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.runs import RunsPanel
 from assent.tui.panels.undo import UndoPanel
 from assent.tui.panels.words import WordsPanel
 
 SIZES = ((80, 24), (120, 40), (200, 50))
-OVERRIDDEN = ("Picker", "DecidingPanel")  # of which others are made
+# Every picture, and what is open in it.
+SHOWN = {
+    "main": "Screen",
+    "approval": "ApprovalPanel",
+    "approval-asked": "ApprovalPanel",
+    "comment": "WordsPanel",
+    "feedback": "FeedbackPanel",
+    "history": "HistoryPanel",
+    "operation": "OperationPanel",
+    "plans": "PlanList",
+    "sessions": "SessionList",
+    "rewind": "RewindPanel",
+    "waiting": "WaitingList",
+    "agents": "AgentList",
+    "models": "ModelList",
+    "themes": "ThemeList",
+    "palette": "Palette",
+    "help": "HelpPanel",
+    "confirm": "ConfirmPanel",
+    "question": "QuestionPanel",
+    "permission": "QuestionPanel",
+    "run-halted": "RunPanel",
+    "run": "RunPanel",
+    "undo": "UndoPanel",
+    "runs": "RunsPanel",
+}
+BASES = {"Panel", "Picker", "DecidingPanel", "LinesPanel"}  # of which others are made
 
 
 async def plans(theatre: Theatre) -> None:
@@ -40,6 +74,8 @@ async def plans(theatre: Theatre) -> None:
         await theatre.at(ApprovalPanel)
     await theatre.close()
     await theatre.keep("main")
+    review = read(theatre.app.engine, theatre.app.sitting.plan_id).review
+    await theatre.open("operation", OperationPanel(1, review.operations[0], "dark"))
     await lists(theatre)
 
 
@@ -121,7 +157,26 @@ def test_permissions(stage: Stage, size: tuple[int, int], tmp_path: Path) -> Non
     check(played(stage, permits, size, "ask"), tmp_path)
 
 
+def test_every_panel_is_pictured_and_nothing_else_is() -> None:
+    for module in iter_modules(panels.__path__):
+        import_module(f"{panels.__name__}.{module.name}")
+    assert {kind.__name__ for kind in kinds(Panel)} == {*SHOWN.values(), *BASES} - {"Screen"}
+    wanted = {f"{name}-{width}x{height}.svg" for name in SHOWN for width, height in SIZES}
+    assert {path.name for path in FOLDER.iterdir()} == wanted
+
+
+def kinds(kind: type[Panel[Any]]) -> Iterator[type[Panel[Any]]]:
+    """Yields a kind of panel, and all that are made of it here."""
+    yield kind
+    for more in kind.__subclasses__():
+        if more.__module__.startswith(panels.__name__):
+            yield from kinds(more)
+
+
 def check(pictures: Opened, beside: Path) -> None:
+    """Compares pictures with those that were accepted."""
+    for name, (kind, _) in pictures.items():
+        assert SHOWN[name.rpartition("-")[0]] == kind
     wrong = [compare(name, svg, beside) for name, (_, svg) in pictures.items()]
     told = "\n".join(filter(None, wrong))
     assert not told, f"{told}\nIf this is right, accept it: {ACCEPT}"

@@ -69,7 +69,7 @@ class Story:
         return (self.world.root / name).read_bytes()
 
 
-def test_the_whole_story(server: Tmux, tmp_path: Path) -> None:
+def test_f37_f38_f39_f57_f58_the_whole_story(server: Tmux, tmp_path: Path) -> None:
     world = World(tmp_path)
     scripted(world, *TURNS)
     world.put("README.md", b"# A project\n")

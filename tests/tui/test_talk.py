@@ -4,7 +4,8 @@ import pytest
 
 from assent.core.model import Usage
 from assent.core.session_event import Question
-from assent.tui.talk import is_foldable, markdown, sheet_of
+from assent.tui.markdown import Markdown
+from assent.tui.talk import is_foldable, sheet_of
 from assent.views.blocks import (
     Asked,
     Block,
@@ -129,7 +130,7 @@ Some **bold** words
 
 
 def test_markdown_gets_a_style_for_each_line_and_keeps_every_character() -> None:
-    lines = list(markdown(MARKDOWN, ""))
+    lines = Markdown("").lines(MARKDOWN)
     assert "\n".join([line.text for line in lines]) == MARKDOWN
     assert [line.style for line in lines] == [
         "heading", "plain", "dim", "dim", "code", "dim", "dim", "code", "dim", "heading",

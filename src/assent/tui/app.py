@@ -1,6 +1,7 @@
 """The screen: conversation, side area, prompt and status line; everything else opens over it."""
 
 import asyncio
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,6 +85,7 @@ class TerminalApp(Frame):
         if not self.is_headless:
             for number in (signal.SIGTERM, signal.SIGHUP):
                 home.add_signal_handler(number, self.exit, 128 + number)
+            self.set_interval(TICK_S, self._look_at_terminal)
         register_themes(self)
         self.set_theme(self.theme_name)
         self.prompt.focus_text()
@@ -102,6 +104,8 @@ class TerminalApp(Frame):
     def say(self, words: str) -> None:
         """Says something to the model, as if it was typed at the prompt."""
         with self.failing():
+            if self.sitting.at_work and not self.prompt.text:
+                self.prompt.load(words)  # it is refused, and what was typed is not lost
             self.sitting.say(words)
             self.prompt.recall.add(words)
             self.draw_status()
@@ -282,8 +286,14 @@ class TerminalApp(Frame):
         self.shelling.interrupt()
         if not self.standing.waiting and self.sitting.interrupt():
             self.sitting.join(LEAVE_S)
+        self.running.join()  # files are never left halfway
         if not self.at_work:
             self.host.close()
+
+    def _look_at_terminal(self) -> None:
+        """Ends where the terminal was taken away without a word, as by whoever owned it."""
+        if not os.isatty(0):
+            self.exit(128 + signal.SIGHUP)
 
     def _seen(self, session: str) -> int:
         feed = self.conversation.feed

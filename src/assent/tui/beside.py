@@ -98,8 +98,9 @@ def allowance_of(work: "Work | None", model: str) -> Allowance:
     if work is None:
         return Allowance()
     window, purse = 0, work.driver.purse
-    with suppress(AssentError):  # it was asked once, and cannot be any more
-        window = work.models.open(model).context
+    if model:  # without one, servers would be asked which they have
+        with suppress(AssentError):  # it was asked once, and cannot be any more
+            window = work.models.open(model).context
     most, spent = purse.limits, purse.spent
     return Allowance(
         window, most.max_budget or 0.0, most.max_tokens or 0, spent.dollars, spent.tokens

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from textual.events import Click
+from textual.geometry import Region
+from textual.strip import Strip
 
 from assent.core.event import Recorded
 from assent.core.masking import masked
 from assent.core.model import Delta
 from assent.core.session import SessionRecord
+from assent.tui.markdown import Markdown
 from assent.tui.paper import Paper, Sheet
-from assent.tui.talk import is_foldable, sheet_of, told_sheet
-from assent.views.blocks import Block, Gone
+from assent.tui.talk import is_foldable, live_sheet, sheet_of, told_sheet
+from assent.views.blocks import Block, Gone, Spoken
 from assent.views.feed import Feed
 from assent.views.lines import Line
 from assent.views.visible import fold_long, visible
@@ -68,6 +71,9 @@ class Conversation(Paper):
         self._turned: set[str] = set()  # blocks that are otherwise
         self._told = 0
         self._printed = ""  # by the person's own command
+        self._speech = ("", Markdown())  # of the block with that key
+        self._drawn_as: tuple[object, ...] = ()
+        self._in_sight: dict[Line | None, Strip] = {}  # as they were drawn last
 
     def begin(self, session: str) -> None:
         """Shows a session in which nothing has happened yet, below what was told."""
@@ -143,16 +149,40 @@ class Conversation(Paper):
         if spot is not None:
             self.turn(spot.key)
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draws what is new in sight; a row that only moved keeps its strip, half drawn already."""
+        themes = (self.theme_name, self.app.theme)
+        looks = (crop.column_span, *themes, self.rich_style, self.background_colors)
+        if looks != self._drawn_as:
+            self._drawn_as, self._in_sight = looks, {}
+        top = self.scroll_offset.y
+        lines = [self._line_at(y + top) for y in crop.line_range]
+        missing = [at for at, line in enumerate(lines) if line not in self._in_sight]
+        if missing:
+            first, last = missing[0], missing[-1]
+            part = Region(crop.x, crop.y + first, crop.width, last - first + 1)
+            drawn = super().render_lines(part)
+            self._in_sight |= zip(lines[first : last + 1], drawn, strict=True)
+        self._in_sight = {line: self._in_sight[line] for line in lines}
+        return [self._in_sight[line] for line in lines]
+
+    def _line_at(self, row: int) -> Line | None:
+        piece = self._paged.piece(row)
+        return piece.line if piece else None
+
     def _again(self, blocks: Sequence[Block]) -> None:
-        full = self.feed.full
         known = {sheet.key for sheet in self.sheets} if any(map(_gone, blocks)) else set()
         self.put(
-            *[
-                sheet_of(block, full, unfolded=self._unfolded != (block.key in self._turned))
-                for block in blocks
-                if not _gone(block) or block.key in known
-            ]
+            *[self._sheet(block) for block in blocks if not _gone(block) or block.key in known]
         )
+
+    def _sheet(self, block: Block) -> Sheet:
+        if not isinstance(block, Spoken) or not block.live:
+            unfolded = self._unfolded != (block.key in self._turned)
+            return sheet_of(block, self.feed.full, unfolded=unfolded)
+        if self._speech[0] != block.key:
+            self._speech = (block.key, Markdown())
+        return live_sheet(block, self._speech[1])
 
 
 def _gone(block: Block) -> bool:

@@ -94,7 +94,9 @@ class Frame(App[int]):
 
     def activity(self, words: str) -> None:
         """Shows what is at work."""
-        self.screen_stack[0].query_one("#activity", Static).update(words)
+        line = self.screen_stack[0].query_one("#activity", Static)
+        if words != line.content:
+            line.update(words, layout=False)
 
     async def on_event(self, event: Event) -> None:
         typed = isinstance(event, Key | Paste | MouseEvent)

@@ -27,6 +27,7 @@ from textual.strip import Strip
 from assent.tui.finding import Finding, Spot
 from assent.tui.sheets import NOWHERE, Piece, Sheet, Sheets
 from assent.tui.theme import CURSOR, FOUND, MARK, chosen_theme, look
+from assent.tui.thumb import Thumb
 
 __all__ = ["NOWHERE", "Paper", "Sheet", "Spot"]
 
@@ -86,6 +87,7 @@ class Paper(ScrollView, can_focus=True):
         self._finding = Finding()
         self._base = Look()
         self._theme = "dark"
+        self._thumb = Thumb()
         self.cursor = 0 if pointing else NOWHERE
         self.calm = False  # without the keys, only a sign tells where the cursor is
         self.reached_end = False
@@ -137,7 +139,7 @@ class Paper(ScrollView, can_focus=True):
         """Adds sheets at the end; one whose key is known takes its place."""
         changed = self._paged.put(sheets)
         self.reached_end = self.reached_end and not changed
-        self._changed()
+        self._changed(self._paged.kept if self._following else 0)
 
     def mark(self, marks: Mapping[Spot, str]) -> None:
         """Shows a sign before each of these lines, and before no others."""
@@ -179,6 +181,7 @@ class Paper(ScrollView, can_focus=True):
         self.app.theme_changed_signal.subscribe(self, lambda _: self.refresh())
 
     def on_resize(self, event: Resize) -> None:
+        self._thumb.forget()
         width = max(self.scrollable_content_region.width - self._gutter, 0)
         if width != self._paged.width:
             top, cursor = self.at(self.scroll_offset.y), self.spot
@@ -200,7 +203,9 @@ class Paper(ScrollView, can_focus=True):
             self.point(row)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        super().watch_scroll_y(old_value, new_value)
+        self._move_bar()
+        if round(old_value) != round(new_value):
+            self.refresh(self.size.region)
         self._stuck = self._following and new_value >= self.max_scroll_y
 
     async def _on_key(self, event: Key) -> None:
@@ -287,14 +292,41 @@ class Paper(ScrollView, can_focus=True):
             self.reached_end = True
             self.post_message(self.EndReached(self))
 
-    def _measure(self) -> None:
-        """Says how much there is to scroll over: all rows, and the one that a search takes."""
-        rows = self.rows + self._finding.is_open
-        self.virtual_size = Size(self.scrollable_content_region.width, rows)
-        self.refresh()
+    def _measure(self, kept: int = 0) -> None:
+        """Says how much there is to scroll over: all rows, and the one that a search takes.
 
-    def _changed(self) -> None:
-        self._measure()
+        The first rows may be kept as they are drawn.
+        """
+        rows = self.rows + self._finding.is_open
+        size = Size(self.scrollable_content_region.width, rows)
+        if self._is_laid_out(size):  # to lay out everything anew takes long
+            self.set_reactive(Paper.virtual_size, size)
+            self._move_bar()
+            self.scroll_y = min(self.scroll_y, self.max_scroll_y)
+        else:
+            self.virtual_size = size
+        self._refresh_from(kept)
+
+    def _is_laid_out(self, size: Size) -> bool:
+        """Tells whether the screen is laid out alike with so much to scroll over."""
+        seen = self.container_size.height
+        alike = size.width == self.virtual_size.width and not self.styles.auto_dimensions
+        return alike and seen > 0 and (size.height > seen) == self.show_vertical_scrollbar
+
+    def _move_bar(self) -> None:
+        if self.show_vertical_scrollbar:
+            self._thumb.move(self.vertical_scrollbar, self.virtual_size.height, self.scroll_y)
+
+    def _refresh_from(self, row: int) -> None:
+        """Has rows drawn anew, from one that may be out of sight."""
+        if not row:
+            self.refresh()
+        elif (left := self.size.height + self.scroll_offset.y - row) > 0:
+            left = min(left, self.size.height)
+            self.refresh(Region(0, self.size.height - left, self.size.width, left))
+
+    def _changed(self, kept: int = 0) -> None:
+        self._measure(kept)
         self.cursor = min(self.cursor, max(self.rows - 1, 0))
         if self._stuck:
             self._scroll(self.max_scroll_y)

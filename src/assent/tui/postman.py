@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from assent.core.errors import AssentError, Interrupted
 from assent.core.event import Recorded
 from assent.core.journal import Outcome
+from assent.core.masking import masked
 from assent.core.model import Delta
 from assent.core.session_event import TurnEnded
 from assent.tui.conversation import Opened
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
 
 
+GO_ON: Final = "say `go on`; what was said and staged so far is kept"
 OUTCOMES: Final[dict[Outcome, tuple[Style, str]]] = {
     "done": ("heading", "done."),
     "nothing": ("heading", "there was nothing to do."),
@@ -57,6 +59,7 @@ class Postman:
         self._app = app
         self._delivered = 0.0
         self._presented = False
+        self._failed = False  # the turn, as the conversation says already
         self._notices = Notices("")
         self._began = monotonic()  # the turn or run that was begun last
         self._fresh = False  # whether what waits in the session was not asked yet
@@ -102,6 +105,7 @@ class Postman:
             app.notice(words, monotonic() - self._began)
         ends = [event.why for event in events if isinstance(event, TurnEnded)]
         self._presented = "presented" in ends or (self._presented and not ends)
+        self._failed = "failed" in ends or (self._failed and not ends)
 
     def _hand(self, letter: object) -> None:
         app = self._app
@@ -222,7 +226,10 @@ class Postman:
     def _turn_over(self, error: AssentError | None) -> None:
         app = self._app
         presented, self._presented = self._presented, False
-        if error is not None and not isinstance(error, Interrupted):
+        failed, self._failed = self._failed, False
+        if failed and error is not None:
+            app.tell(Line("dim", f"next: {visible_line(masked(error.next or GO_ON))}"))
+        elif error is not None and not isinstance(error, Interrupted):
             app.fail(error)
         self._rest()
         if presented and len(app.screen_stack) == 1 and not app.prompt.text:

@@ -111,6 +111,7 @@ class Prompt(Vertical):
         self._piece: Piece | None = None
         self._unwanted: Piece | None = None  # the person does not want to complete this one
         self._search: str | None = None  # the draft that a search goes back to
+        self._noted = ""  # in the line above the text
         self._editor = Editor(self._look, self._pressed, PLACEHOLDER, id="prompt-text")
         self._offers = Offers(id="prompt-offers")
 
@@ -240,8 +241,9 @@ class Prompt(Vertical):
         """Looks at what stands in the prompt: which sign it has, and what can be completed."""
         text = self._editor.text
         is_shell = sort_of(text) == "shell"
-        self.set_class(is_shell, "shell")
-        self.query_one("#prompt-sign", Static).update(SHELL_SIGN if is_shell else SIGN)
+        if is_shell != self.has_class("shell"):
+            self.set_class(is_shell, "shell")
+            self.query_one("#prompt-sign", Static).update(SHELL_SIGN if is_shell else SIGN)
         self._note(text, is_shell=is_shell)
         piece = self._found_piece(text)
         if piece != self._piece:
@@ -252,9 +254,11 @@ class Prompt(Vertical):
     def _note(self, text: str, *, is_shell: bool) -> None:
         words = SHELL_NOTE if is_shell else PASTE_NOTE if self._editor.pastes.holds(text) else ""
         words = words if self._search is None else SEARCH_NOTE
-        note = self.query_one("#prompt-note", Static)
-        note.update(words)
-        note.set_class(bool(words), "open")
+        if words != self._noted:  # else each key would have the screen laid out anew
+            self._noted = words
+            note = self.query_one("#prompt-note", Static)
+            note.update(words)
+            note.set_class(bool(words), "open")
 
     def _found_piece(self, text: str) -> Piece | None:
         if self._search is not None:

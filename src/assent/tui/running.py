@@ -28,6 +28,7 @@ class Running:
     def __init__(self, host: Host, mailbox: Mailbox) -> None:
         self._host = host
         self._mailbox = mailbox
+        self._thread: Thread | None = None
         self.at_work = False  # cleared before the end is reported, so that who hears it sees it
         self.watched: WatchedRun | None = None  # the run at work, or the last one
         self.report: RunReport | None = None  # how that one ended
@@ -46,6 +47,11 @@ class Running:
         engine = self._host.engine()
         self._start(verb, "", lambda: _taken_back(engine, preview, channel))
 
+    def join(self) -> None:
+        """Waits for the end of a run that is at work."""
+        if self._thread is not None:
+            self._thread.join()
+
     def interrupt(self) -> bool:
         """Ends the command that a run is in; files are never left halfway."""
         return self.at_work and self._host.engine().runs.interrupt()
@@ -57,7 +63,8 @@ class Running:
             raise Busy(BUSY)
         self.watched, self.report = WatchedRun(verb), None
         self.at_work = True
-        Thread(target=self._drive, args=(verb, plan_id, work), name="run").start()
+        self._thread = Thread(target=self._drive, args=(verb, plan_id, work), name="run")
+        self._thread.start()
 
     def _drive(
         self, verb: str, plan_id: str, work: "Callable[[], Generator[Live, None, RunReport]]"

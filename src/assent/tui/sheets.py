@@ -1,6 +1,6 @@
 """Sheets: lines that belong together, wrapped to a width, and which row shows which of them."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
@@ -11,6 +11,7 @@ from assent.tui.wrapping import wrapped_line
 from assent.views.lines import Line
 
 NOWHERE: Final = -1
+FEW: Final = 8
 
 
 class Sheet(msgspec.Struct, frozen=True):
@@ -44,6 +45,7 @@ class Sheets:
         self._wrapped: list[_Wrapped | None] = []
         self._starts: list[int] = [0]  # the row at which each sheet begins, as far as known
         self.width = 0
+        self.kept = 0  # rows at the beginning that the last `put` left as they were
 
     @property
     def all(self) -> Sequence[Sheet]:
@@ -79,19 +81,32 @@ class Sheets:
 
     def put(self, sheets: Iterable[Sheet]) -> bool:
         """Adds sheets at the end, or in the place of their keys; tells whether any is new."""
-        changed = False
+        changed, self.kept = False, self.rows
         for sheet in sheets:
             at = self._places.setdefault(sheet.key, len(self._sheets))
             if at == len(self._sheets):
                 self._sheets.append(sheet)
                 self._wrapped.append(None)
             elif self._sheets[at] != sheet:
-                self._sheets[at], self._wrapped[at] = sheet, None
-                del self._starts[at + 1 :]
+                self._replace(at, sheet)
             else:
                 continue
             changed = True
         return changed
+
+    def _replace(self, at: int, sheet: Sheet) -> None:
+        """Puts a sheet in the place of another, and keeps how its first lines were wrapped."""
+        before, wrapped = self._sheets[at], self._wrapped[at]
+        self._sheets[at], self._wrapped[at] = sheet, None
+        kept = 0
+        if wrapped is not None:
+            same = _alike(before.lines, sheet.lines)
+            origins = wrapped.origins
+            kept = same if origins is None else bisect_left(origins, same)
+            self._wrapped[at] = _wrap(sheet, self.width, same, wrapped.pieces[:kept], origins)
+        start = self._starts[at] if at < len(self._starts) else 0
+        self.kept = min(self.kept, start + kept)
+        del self._starts[at + 1 :]
 
     def piece(self, row: int) -> Piece | None:
         """Returns what a row shows."""
@@ -131,10 +146,17 @@ class Sheets:
         return found
 
 
-def _wrap(sheet: Sheet, width: int) -> _Wrapped:
-    pieces: list[Line] = []
-    origins: list[int] = []
-    for origin, line in enumerate(sheet.lines):
+def _wrap(
+    sheet: Sheet,
+    width: int,
+    done: int = 0,
+    known: Sequence[Line] = (),
+    of_known: Sequence[int] | None = None,
+) -> _Wrapped:
+    """Wraps a sheet; of the lines that are done, the pieces and their origins are known."""
+    pieces = list(known)
+    origins = list(range(done)) if of_known is None else list(of_known[: len(pieces)])
+    for origin, line in enumerate(sheet.lines[done:], done):
         text = line.text
         if len(text) <= width and text.isascii() and "\t" not in text:
             pieces.append(line)
@@ -144,3 +166,11 @@ def _wrap(sheet: Sheet, width: int) -> _Wrapped:
         pieces += fitting
         origins += [origin] * len(fitting)
     return _Wrapped(pieces, origins if len(pieces) > len(sheet.lines) else None)
+
+
+def _alike(one: Sequence[Line], other: Sequence[Line]) -> int:
+    """Returns how many lines two texts begin with alike."""
+    least = min(len(one), len(other))
+    start = max(least - FEW, 0)  # a text mostly grows at its end
+    start = start if one[:start] == other[:start] else 0
+    return next((at for at in range(start, least) if one[at] != other[at]), least)

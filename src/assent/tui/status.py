@@ -116,6 +116,7 @@ class StatusLine(Static):
     def _draw(self) -> None:
         pieces = status(self._standing, self.size.width or 80, working=self._working)
         look = "reverse" if self._theme == PLAIN else _MODES[self._theme][self._standing.base]
-        text = Text(f" {pieces.mode} ", Look.parse(look), no_wrap=True, end="")
+        text = Text(no_wrap=True, end="")
+        text.append(f" {pieces.mode} ", Look.parse(look))
         text.append(pieces.text[len(pieces.mode) + 2 :], Look())
-        self.update(text)
+        self.update(text, layout=False)

@@ -3,11 +3,11 @@
 What the model wrote is indented, so that nothing of it can pass for a line of ours.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from assent.core.model import Usage
+from assent.tui.markdown import INDENT, Markdown
 from assent.tui.paper import Sheet
 from assent.views.blocks import (
     Asked,
@@ -27,7 +27,6 @@ from assent.views.visible import fold_long, visible_line, visible_speech
 
 Full: TypeAlias = Callable[[str], str]
 
-INDENT: Final = "  "
 INNER: Final = "    "
 TAIL: Final = 3  # lines of a thought that is being thought
 UNFOLD: Final = "Ctrl+O"
@@ -53,14 +52,16 @@ _ENDS: Final = {
     "paused": "The work is paused.",
     "cancelled": "The work is cancelled.",
 }
-_HEADING: Final = re.compile(r"\s{0,3}#{1,6}\s")
-_FENCE: Final = re.compile(r"\s*(```+|~~~+)")
-_QUOTE: Final = re.compile(r"\s{0,3}>")
 
 
 def sheet_of(block: Block, full: Full, *, unfolded: bool = False) -> Sheet:
     """Returns a block as a sheet; folded, unless its whole text is wanted."""
     return Sheet(block.key, tuple(_lines(block, full, unfolded)))
+
+
+def live_sheet(block: Spoken, speech: Markdown) -> Sheet:
+    """Returns what is being said as a sheet; `speech` rendered it when it was shorter."""
+    return Sheet(block.key, tuple(_spoken(block, speech)))
 
 
 def is_foldable(block: Block) -> bool:
@@ -84,11 +85,8 @@ def _lines(block: Block, full: Full, unfolded: bool) -> Iterator[Line]:
         case Said():
             yield BLANK
             yield from _said(block)
-        case Spoken(text=text, live=live):
-            yield BLANK
-            yield from markdown(text)
-            if live:
-                yield Line("dim", f"{INDENT}…")
+        case Spoken():
+            yield from _spoken(block, Markdown())
         case Thought():
             yield BLANK
             yield from _thought(block, full, unfolded)
@@ -115,23 +113,9 @@ def _others(block: Block, full: Full, unfolded: bool) -> Iterator[Line]:
             raise TypeError(f"nobody shows a {type(block).__name__}")
 
 
-def markdown(text: str, indent: str = INDENT) -> Iterator[Line]:
-    """Renders a text with a style for each line; every character of it stays."""
-    fence = ""
-    for line in visible_speech(text).strip("\n").split("\n"):
-        found = _FENCE.match(line)
-        style: Style = "plain"
-        if found and (not fence or line.strip().startswith(fence)):
-            fence = "" if fence else found[1]
-            style = "dim"
-        elif fence:
-            style = "code"
-        elif _HEADING.match(line):
-            style = "heading"
-        elif _QUOTE.match(line):
-            style = "dim"
-        for piece in fold_long(line):
-            yield Line(style, indent + piece)
+def _spoken(block: Spoken, speech: Markdown) -> list[Line]:
+    going_on = [Line("dim", f"{INDENT}…")] if block.live else []
+    return [BLANK, *speech.lines(block.text), *going_on]
 
 
 def _said(block: Said) -> Iterator[Line]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import TYPE_CHECKING, ClassVar, cast
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual.binding import BindingType
 from textual.events import Key, Paste
@@ -27,15 +28,16 @@ from assent.tui.panels.question_state import (
     press,
 )
 from assent.tui.panels.words import WordsPanel
-from assent.tui.paper import Paper
+from assent.tui.paper import Paper, Sheet
 from assent.tui.theme import chosen_theme, look
-from assent.views.lines import Line
+from assent.views.lines import BLANK, Line
 from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
 
 LOOK_S = 1.0
+MOST, ASIDE = 50, 6  # percent of the height that choices may take; columns beside them
 UNREAD = "Read to the end first (End, PgDn), or press z to skip the rest."
 EMPTY = "Nothing is chosen. Choose with its key, then press Enter."
 KEYS = "choose, then Enter answers · Esc answer later"
@@ -49,7 +51,7 @@ class QuestionPanel(Panel[str]):
     """Shows a question in full. One key chooses, another one answers; Esc leaves it open."""
 
     DEFAULT_CSS = """
-    QuestionPanel #all { height: 1fr; margin: 1 0 0 0; }
+    QuestionPanel #all { height: 1fr; }
     QuestionPanel #choices { height: auto; max-height: 60%; border-top: solid $primary; }
     """
     BINDINGS: ClassVar[list[BindingType]] = []
@@ -309,12 +311,23 @@ class QuestionPanel(Panel[str]):
         if self._confirming is not None:
             lines.append(Line("risk", visible_line(self._confirming.question)))
         if self._questions:
-            lines += option_lines(self._questions[self._choice.part], self._choice)
+            lines += self._options()
         theme = chosen_theme(self.app.theme)
         texts = [Text(line.text, look(theme, line.style)) for line in lines]
         self.query_one("#choices", Static).update(Text("\n").join(texts))
         others = " · [ ] other questions" if len(self._waiting) > 1 else ""
         self.query_one("#panel-keys", Static).update(f"{KEYS}{others}")
+
+    def _options(self) -> Sequence[Line]:
+        """Returns the choices; more than fit are read with the question, and only told here."""
+        options = list(option_lines(self._questions[self._choice.part], self._choice))
+        width = max(self.size.width - ASIDE, 1)
+        rows = sum(-(-cell_len(line.text) // width) for line in options)
+        if self._confirming is not None or rows <= self.size.height * MOST // 100:
+            return options
+        self.query_one("#all", Paper).put(Sheet("options", (BLANK, *options)))
+        chosen = [line for line in options if line.style == "said"]
+        return chosen or [Line("dim", f"{len(options)} choices stand at the end of this.")]
 
     def _painted(self) -> None:
         self._ready = Message().time

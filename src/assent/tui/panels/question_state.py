@@ -12,6 +12,7 @@ from assent.core.session_event import Question
 NOTHING_YET: Final[tuple[str, ...]] = ()
 NO_ANSWER: Final = ("",)  # the person wants to give none, and says so
 LETTERS: Final = {"y": YES, "s": SESSION, "p": PROJECT, "u": UNCONFINED, "n": NO}
+CHOICES: Final = "123456789abcefghilmo"  # a key for each option that a model may offer
 SKIP, WORDS, NONE, ANSWER = "z", "w", "d", "enter"
 
 
@@ -74,8 +75,8 @@ def key_of(question: Question, number: int) -> str:
     label = question.options[number].label
     if is_permission(question) or question.by == "gate":
         found = [key for key, each in LETTERS.items() if each == label]
-        return found[0] if found else str(number + 1)
-    return str(number + 1)
+        return found[0] if found else CHOICES[number]
+    return CHOICES[number]
 
 
 def _entered(choice: Choice, questions: Sequence[Question]) -> tuple[Choice, Deed]:
@@ -93,9 +94,8 @@ def _label(question: Question, key: str) -> str:
     offered = [option.label for option in question.options]
     if question.by == "gate" and LETTERS.get(key) in offered:
         return LETTERS[key]
-    if len(key) == 1 and key.isascii() and key.isdigit() and 1 <= int(key) <= len(offered):
-        return offered[int(key) - 1]
-    return ""
+    at = CHOICES.find(key) if len(key) == 1 else -1
+    return offered[at] if 0 <= at < len(offered) else ""
 
 
 def _with(answer: tuple[str, ...], label: str, question: Question) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ class WordsPanel(Panel[str]):
     DEFAULT_CSS = """
     WordsPanel Paper { height: auto; max-height: 40%; margin: 1 0 0 0; }
     WordsPanel TextArea {
-        height: 1fr; min-height: 3; margin: 1 0; padding: 0 1;
+        height: auto; min-height: 5; max-height: 1fr; margin: 1 0; padding: 0 1;
         border: none; border-left: thick $primary;
     }
     WordsPanel TextArea:focus { border: none; border-left: thick $accent; }

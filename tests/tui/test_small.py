@@ -1,0 +1,41 @@
+"""A screen that is too small: it says so, and nothing that is typed there decides anything."""
+
+from tests.tui.stage import Seat, Stage
+
+from assent.tui.panels.help import HelpPanel
+
+ROOMY, LOW, TIGHT = (80, 24), (60, 11), (39, 30)
+
+
+def test_keys_mean_nothing_there_but_leaving(stage: Stage) -> None:
+    async def act(seat: Seat) -> None:
+        for size in (LOW, TIGHT):
+            await seat.pilot.resize_terminal(*size)
+            await seat.shows(f"{size[0]}x{size[1]} is too small")
+            await seat.type("lost")
+            await seat.press("ctrl+d", "shift+tab")
+        await seat.pilot.resize_terminal(*ROOMY)
+        await seat.shows("What should be done?")
+        assert (seat.app.prompt.text, seat.app.return_value) == ("", None)
+        await seat.pilot.resize_terminal(*LOW)
+        await seat.shows("too small")
+        await seat.press("ctrl+c", "ctrl+c")
+        await seat.until(lambda: seat.app.return_value == 0)
+
+    assert stage.show(act, size=ROOMY) == 0
+
+
+def test_panels_are_covered_too_and_stay_as_they_were(stage: Stage) -> None:
+    async def act(seat: Seat) -> None:
+        seat.app.run_slash("/help")
+        await seat.until(lambda: isinstance(seat.app.screen, HelpPanel))
+        await seat.shows("Esc close")
+        await seat.pilot.resize_terminal(*LOW)
+        await seat.shows("too small")
+        assert "Esc close" not in seat.text()
+        await seat.press("escape")
+        await seat.pilot.resize_terminal(*ROOMY)
+        await seat.shows("Esc close")
+        assert isinstance(seat.app.screen, HelpPanel)
+
+    stage.show(act, size=ROOMY)
