@@ -114,7 +114,10 @@ def test_f145_what_is_ignored_takes_no_room(folder: Folder) -> None:
 
 
 def test_what_is_assents_own_does_not_count(folder: Folder) -> None:
-    own = (".opencode/assent/x", ".opencode/plans/s/PLAN_p.md", ".opencode/.gitignore")
+    own = (
+        ".opencode/assent/x", ".opencode/plans/s/PLAN_p.md", ".opencode/.gitignore",
+        ".opencode/plans/s/.PLAN_p.md.11286.2140", ".opencode/agents/.plan.md.1.2",
+    )  # fmt: skip
     folder.put(dict.fromkeys((*own, ".opencode/agents/mine.md"), b"1"))
 
     def act(root: Path) -> None:
@@ -123,7 +126,13 @@ def test_what_is_assents_own_does_not_count(folder: Folder) -> None:
     assert [op.path for op in changed(folder, act).operations] == [b".opencode/agents/mine.md"]
 
 
-@pytest.mark.parametrize("path", [".opencode/plans/mine", ".opencode/plans/a/b/PLAN_p.md"])
+PERSONS = (
+    ".opencode/plans/mine", ".opencode/plans/a/b/PLAN_p.md", ".opencode/plans/.mine.1.2",
+    ".opencode/plans/s/.PLAN_p.md.1.2/x", ".opencode/plans/PLAN_p.md/x", ".opencode/.assent.1.2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PERSONS)
 def test_f139_only_plans_are_left_out_of_their_folder(folder: Folder, path: str) -> None:
     folder.put({path: b"1"})
     found = changed(folder, lambda root: (root / path).unlink())

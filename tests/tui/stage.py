@@ -18,6 +18,7 @@ from assent.tui.host import Start
 
 SIZE = (100, 30)
 PATIENCE = 3000  # looks at a condition before a test gives up
+HASTE = (0.0, 0.0, 0.0)  # nobody is as fast as a test; those about haste say otherwise
 
 Show = Callable[["Seat"], Awaitable[None]]
 
@@ -97,13 +98,16 @@ class Stage(World):
         start: Start | None = None,
         size: tuple[int, int] = SIZE,
         app: type[TerminalApp] = TerminalApp,
+        paces: tuple[float, float, float] = HASTE,
     ) -> Any:
         """Opens the screen, has a person act in front of it, closes it, returns its exit code."""
         start = start or Start()
         if not start.model and self.path.exists():
             start = msgspec.structs.replace(start, model=self.model)
         with self.here():
-            return asyncio.run(_acted(app(self.host(), start), act, size))
+            shown = app(self.host(), start)
+            shown.quiet_s, shown.answer_s, shown.close_s = paces
+            return asyncio.run(_acted(shown, act, size))
 
     def host(self) -> LocalHost:
         return LocalHost(str(self.root))

@@ -12,6 +12,7 @@ from assent.core.lifecycle import State
 from assent.tui.panels.approval import CHANGED, ApprovalPanel
 from assent.tui.panels.approval_state import Stage as At
 from assent.tui.panels.words import WordsPanel
+from assent.tui.quiet import TOO_QUICK
 from assent.views.lines import GUTTER
 
 Act = Callable[[Reader], Awaitable[None]]
@@ -164,21 +165,20 @@ def test_f41_any_other_key_at_the_question_is_no_yes(stage: Stage, key: str) -> 
     stage.show(read_by(act))
 
 
-def test_f41_keys_typed_before_the_panel_opened_or_the_question_was_seen_are_dropped(
+def test_f41_keys_typed_before_the_panel_opened_are_dropped_and_a_burst_takes_the_question_back(
     stage: Stage,
 ) -> None:
     proposed(stage, short=b"short\n")
 
     async def act(reader: Reader) -> None:
-        reader.app.review_plan()
+        reader.app.review_plan(reader.record.plan_id)
         reader.burst("s", "1", "y", "1", "o")
         await reader.reads()
         assert reader.approvals == []
         await reader.to_the_end()
         reader.burst("1", "y")
-        await reader.seat.until(lambda: reader.at() is At.CHOOSING)
-        await reader.seat.pilot.pause()
-        assert reader.at() is At.CHOOSING
+        await reader.seat.shows(TOO_QUICK)
+        assert reader.at() is At.READING
         assert reader.approvals == []
 
     stage.show(read_by(act))

@@ -7,6 +7,7 @@ from tests.tui.reading import Reader, proposed
 from tests.tui.stage import Seat, Stage
 
 from assent.core.lifecycle import State
+from assent.tui.panels.approval import ApprovalPanel
 from assent.tui.panels.approval_state import Stage as At
 from assent.tui.panels.history import HistoryPanel
 
@@ -20,8 +21,7 @@ def read_by(act: Act) -> Callable[[Seat], Awaitable[None]]:
     return sit
 
 
-@pytest.mark.parametrize("key", ["e", "ctrl+g"])
-def test_f2_the_editor_opens_and_what_was_written_is_a_new_plan(stage: Stage, key: str) -> None:
+def test_f2_the_editor_opens_and_what_was_written_is_a_new_plan(stage: Stage) -> None:
     stage.env["VISUAL"] = """sh -c 'echo "- one more" >> "$0"'"""
     before = proposed(stage)["digest"]
     stage.ok("approve", "--digest", before)
@@ -30,7 +30,9 @@ def test_f2_the_editor_opens_and_what_was_written_is_a_new_plan(stage: Stage, ke
         await reader.open()
         await reader.to_the_end()
         assert reader.panel.standing.approved
-        await reader.press(key)
+        await reader.press("e")
+        assert reader.panel.digest() == before, "a letter opens no editor"
+        await reader.press("ctrl+g")
         await reader.seat.until(lambda: reader.panel.digest() != before)
         await reader.reads()
         assert not reader.panel.standing.approved, "the yes was to another digest"
@@ -51,7 +53,7 @@ def test_an_editor_that_changes_nothing_leaves_the_plan(stage: Stage) -> None:
 
     async def act(reader: Reader) -> None:
         await reader.open()
-        await reader.press("e")
+        await reader.press("ctrl+g")
         await reader.reads()
         assert reader.panel.digest() == reader.record.digest == digest
 
@@ -65,7 +67,7 @@ def test_an_editor_that_fails_is_said(stage: Stage, editor: str) -> None:
 
     async def act(reader: Reader) -> None:
         await reader.open()
-        await reader.press("e")
+        await reader.press("ctrl+g")
         await reader.reads()
         assert reader.panel.told
         assert reader.panel.digest() == reader.record.digest == digest
@@ -87,7 +89,9 @@ def test_a_file_that_somebody_else_wrote_stands_in_the_way_until_it_is_taken_in(
         await reader.press("1")
         assert "p takes it in as a new plan" in reader.seat.text()
         assert reader.at() is At.READING
-        await reader.press("p")
+        await reader.press("p", "enter")
+        assert reader.panel.digest() == before["digest"]
+        await reader.press("p", "y")
         await reader.seat.until(lambda: reader.panel.digest() != before["digest"])
         await reader.reads()
         texts = {sheet.key: sheet.lines[1].text for sheet in reader.panel.paper.sheets}
@@ -99,10 +103,10 @@ def test_a_file_that_somebody_else_wrote_stands_in_the_way_until_it_is_taken_in(
 
 def test_without_a_plan_that_is_said_and_no_key_does_anything(stage: Stage) -> None:
     async def act(reader: Reader) -> None:
-        reader.app.review_plan()
+        reader.app.open_panel(ApprovalPanel(""))
         await reader.seat.shows("There is no current plan here.")
         await reader.seat.until(lambda: reader.panel.listening)
-        await reader.press("1", "2", "3", "x", "s", "space", "w", "c", "e", "p", "h", "end", "n")
+        await reader.press("1", "2", "3", "ctrl+x", "s", "space", "w", "c", "p", "h", "end", "n")
         assert reader.at() is At.LOADING
         await reader.press("escape")
         await reader.closed()
@@ -122,6 +126,8 @@ def test_a_draft_is_read_and_proposed(stage: Stage) -> None:
         await reader.press("2")
         assert "say at the prompt" in reader.seat.text()
         await reader.press("p")
+        assert "Propose the plan as its file is now?" in reader.seat.text()
+        await reader.press("y")
         await reader.seat.until(lambda: bool(reader.panel.digest()))
         await reader.reads()
         assert reader.record.state is State.AWAITING_APPROVAL
@@ -143,6 +149,8 @@ def test_files_that_changed_since_are_named_and_the_plan_is_made_to_fit(stage: S
         await reader.press("1")
         assert "b makes the plan fit them" in reader.seat.text()
         await reader.press("b")
+        assert "Make the plan fit the files as they are now?" in reader.seat.text()
+        await reader.press("y")
         await reader.seat.until(lambda: reader.panel.digest() not in ("", before))
         await reader.reads()
         assert reader.panel.standing.awaited

@@ -281,7 +281,7 @@ def test_f39_without_words_nothing_is_sent_and_esc_goes_back(stage: Stage) -> No
     stage.show(read_by(act))
 
 
-def test_f40_3_and_x_end_planning_and_nothing_is_written(stage: Stage) -> None:
+def test_f40_3_and_ctrl_x_end_planning_and_nothing_is_written(stage: Stage) -> None:
     stage.script(*PLANS, turn("Done."))
     found: dict[str, Any] = {}
 
@@ -290,9 +290,9 @@ def test_f40_3_and_x_end_planning_and_nothing_is_written(stage: Stage) -> None:
         record = found["record"] = reader.record
         await reader.press("3")
         assert "Exit planning?" in reader.seat.text()
-        await reader.press("y")
+        await reader.press("x")
         assert reader.at() is At.READING
-        await reader.press("3", "x")
+        await reader.press("3", "ctrl+x")
         await reader.closed()
         engine = reader.app.engine
         assert engine.plans.find(record.plan_id).state is State.DISCARDED

@@ -84,12 +84,12 @@ def test_where_it_does_not_fit_its_start_comes_first_and_then_all_the_rest(width
 def test_the_context_names_what_cannot_be_undone_and_what_is_left_out() -> None:
     found = review()
     undo = tuple(hard_to_undo(found.operations))
-    assert undo == ("1 irreversible: 2. run curl x", "1 compensated: 3. run touch y")
+    assert undo == ("1 cannot be undone: 2. run curl x", "1 undone with limits: 3. run touch y")
     lines = context_lines(found, Context(undo, "a note", (WRITE.id,)), 200)
     assert [line.text for line in lines] == [
         "file       .opencode/plans/session/PLAN_work.md",
-        "undo       1 irreversible: 2. run curl x",
-        "undo       1 compensated: 3. run touch y",
+        "undo       1 cannot be undone: 2. run curl x",
+        "undo       1 undone with limits: 3. run touch y",
         "changed    You have not read this plan before, so all of it is new to you.",
         "left out   1. write a",
         "note       a note",

@@ -8,6 +8,7 @@ import pytest
 
 from assent.tui.panels.approval_state import (
     APPROVING,
+    DECIDING,
     MOVING,
     OF_PLAN,
     Act,
@@ -18,8 +19,8 @@ from assent.tui.panels.approval_state import (
 
 LETTERS = [chr(code) for code in range(ord("a"), ord("z") + 1)]
 SPECIAL = ("enter", "escape", "space", "tab", "backspace", "delete", "ctrl+c", "ctrl+g", "ctrl+j",
-           "ctrl+m", "ctrl+y", "shift+tab", "f1", "question_mark", "slash", "full_stop", "Y", "O",
-           "X", "S", "ä", "é", "<paste>", "")  # fmt: skip
+           "ctrl+m", "ctrl+x", "ctrl+y", "shift+tab", "f1", "question_mark", "slash", "full_stop",
+           "Y", "O", "X", "S", "ä", "é", "<paste>", "")  # fmt: skip
 KEYS = tuple(dict.fromkeys([*LETTERS, *"0123456789", *SPECIAL, *MOVING, *OF_PLAN]))
 FLAGS = ("open", "awaited", "approved", "read", "marked", "part", "undo")
 EVERY = tuple(
@@ -153,22 +154,43 @@ def test_f38_three_keys_have_three_outcomes() -> None:
         [Act.NOTHING, Act.APPROVE],
     )
     assert press(read, "2") == (read, Act.FEEDBACK)
-    assert pressed(read, "3", "x") == (
+    assert pressed(read, "3", "ctrl+x") == (
         reading(read=True, stage=Stage.RECORDING),  # type: ignore[arg-type]
         [Act.NOTHING, Act.EXIT],
     )
 
 
-def test_f40_a_plan_is_given_up_only_by_3_and_x() -> None:
+def test_f40_a_plan_is_given_up_only_by_3_and_ctrl_x() -> None:
     assert {
         (before.stage, key) for before in EVERY for key in KEYS if press(before, key)[1] is Act.EXIT
-    } == {(Stage.EXITING, "x")}
+    } == {(Stage.EXITING, "ctrl+x")}
     assert {
         (before.stage, key)
         for before in EVERY
         for key in KEYS
         if before.stage is not Stage.EXITING and press(before, key)[0].stage is Stage.EXITING
     } == {(Stage.READING, "3")}
+
+
+def test_f41_nothing_is_decided_but_by_an_answer_and_asked_for_by_another_key() -> None:
+    found = {
+        (before.stage, key, act)
+        for before in EVERY
+        for key in KEYS
+        for _, act in [press(before, key)]
+        if act in DECIDING - APPROVING
+    }
+    assert found == {
+        (Stage.EXITING, "ctrl+x", Act.EXIT),
+        (Stage.PROPOSING, "y", Act.PROPOSE),
+        (Stage.FITTING, "y", Act.REBASE),
+    }
+    asked = {
+        (key, press(reading(), key)[0].stage)
+        for key in KEYS
+        if press(reading(), key)[0].stage in (Stage.PROPOSING, Stage.FITTING)
+    }
+    assert asked == {("p", Stage.PROPOSING), ("b", Stage.FITTING)}
 
 
 def test_g10_marks_stand_in_the_way_of_a_yes_to_the_whole_plan() -> None:
@@ -187,7 +209,7 @@ def test_g10_marks_stand_in_the_way_of_a_yes_to_the_whole_plan() -> None:
 
 def test_an_undo_has_no_keys_that_talk_about_a_plan() -> None:
     undo = reading(read=True, undo=True)
-    for key in ("2", "3", "c", "n", "e", "p", "b", "ctrl+g"):
+    for key in ("2", "3", "c", "n", "p", "b", "ctrl+g"):
         assert press(undo, key) == (undo, Act.NOTHING)
     assert press(pressed(undo, "1")[0], "o") == (undo, Act.NOTHING)
 

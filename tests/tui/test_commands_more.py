@@ -79,7 +79,6 @@ def test_f3_yolo_takes_words_and_a_key_that_is_not_enter(tmp_path: Path, name: s
     [
         ("/moed plan", "There is no /moed. Did you mean /mode?"),
         ("/zzzzzz", "There is no /zzzzzz."),
-        ("/mode", "Which mode? There are: plan, ask, auto-edit, yolo."),
         ("/mode wilder", "There is no mode 'wilder'."),
         ("/plan maybe", "/plan is on or off"),
         ("/rename", "What should the session be called?"),

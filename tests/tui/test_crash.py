@@ -60,8 +60,7 @@ def test_f95_a_question_of_a_killed_screen_is_asked_again_and_answered(
     (waiting,) = world.ok("questions", "list")["questions"]
     screen.enter("assent -c")
     screen.shows("Which colour?", "Enter answers")
-    screen.answer("2", "2 (•) Blue")
-    screen.answer("Enter", "Blue it is.", OPEN)
+    screen.decide("2", "2 (•) Blue", "Enter", "Blue it is.", OPEN)
     assert world.ok("questions", "list")["questions"] == []
     assert waiting["id"] not in screen.screen()
     assert "Go on with: assent -r paint-it" in leave(screen)

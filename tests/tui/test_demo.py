@@ -37,7 +37,7 @@ async def answered(seat: Seat) -> None:
     await seat.shows("This is the demo")
     await seat.press("enter")
     await seat.until(lambda: isinstance(seat.app.screen, QuestionPanel))
-    await seat.shows("Which sizes should a tea come in?")
+    await seat.shows("How sure are you that it can go?")
     panel = seat.app.screen
     while seat.app.screen is panel:
         await seat.press("1", "enter")

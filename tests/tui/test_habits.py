@@ -112,7 +112,7 @@ def test_f4_the_mode_is_seen_at_80_columns_beside_everything_else(stage: Stage) 
         await seat.say("Say hello")
         told = status(seat)
         assert told.startswith(" plan │ ")
-        for words in ("plan", "script.json", "no plan", "tok" if "tok" in told else "out", "$?"):
+        for words in ("plan", "script.json", "no plan", "tok" if "tok" in told else "out", "cost "):
             assert words in told
 
     stage.show(act, size=(80, 24))
@@ -171,11 +171,14 @@ def test_escape_twice_goes_back_and_once_only_says_so(stage: Stage) -> None:
     stage.show(act, app=Listening)
 
 
-def test_ctrl_c_clears_what_is_typed_and_a_second_one_leaves(stage: Stage) -> None:
+def test_ctrl_c_clears_what_is_typed_and_only_then_twice_leaves(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         await seat.type("half a")
         await seat.press("ctrl+c")
         assert seat.app.prompt.text == ""
+        assert "Ctrl+C once more leaves" not in seat.text()
+        await seat.press("ctrl+c")
+        assert seat.app.return_value is None
         await seat.shows("Ctrl+C once more leaves")
         await seat.press("ctrl+c")
         await seat.until(lambda: seat.app.return_value == 0)

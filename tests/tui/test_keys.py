@@ -180,6 +180,7 @@ ACTS: dict[str, Act] = {
     "tab": visits_side,
     "ctrl+t": reviews,
     "ctrl+g": partial(runs, command="/edit"),
+    "f2": partial(runs, command="/questions"),
     "f9": partial(runs, command="/demo"),
     "ctrl+p": partial(runs, command="/palette"),
     "ctrl+o": folds,

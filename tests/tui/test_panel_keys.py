@@ -46,7 +46,6 @@ OPENED: dict[str, type[Panel[Any]]] = {
 EDITING = "test_f2_the_editor_opens_and_what_was_written_is_a_new_plan"
 HALTING = "test_a_halt_offers_three_ways_and_each_takes_two_keys"
 ELSEWHERE = {
-    "e": EDITING,
     "ctrl+g": EDITING,
     "p": "test_a_draft_is_read_and_proposed",
     "b": "test_files_that_changed_since_are_named_and_the_plan_is_made_to_fit",
@@ -54,13 +53,13 @@ ELSEWHERE = {
 OTHERS = {
     "ASK": "test_f38_1_and_y_approve_and_build",
     "SKIP": "test_f41_a_skip_says_what_was_not_shown_and_takes_the_same_two_keys",
-    "EXIT": "test_f40_3_and_x_end_planning_and_nothing_is_written",
+    "EXIT": "test_f40_3_and_ctrl_x_end_planning_and_nothing_is_written",
     "MARK": "test_g10_a_marked_operation_is_left_out_of_the_plan_that_is_read_and_approved",
     "WITHOUT": "test_g10_marks_are_taken_back_and_the_whole_plan_is_read_again",
     "YES": "test_f38_1_and_y_approve_and_build",
     "ONLY": "test_f38_1_and_o_approve_and_nothing_is_built",
     "NOTED": "test_g11_a_note_travels_with_the_yes",
-    "GIVE_UP": "test_f40_3_and_x_end_planning_and_nothing_is_written",
+    "GIVE_UP": "test_f40_3_and_ctrl_x_end_planning_and_nothing_is_written",
 }
 RUN = {
     "r": HALTING,

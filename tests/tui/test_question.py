@@ -52,12 +52,14 @@ def test_a_permission_shows_everything_and_a_yes_takes_two_keys(stage: Stage) ->
     async def act(seat: Seat) -> None:
         await asked(seat, "Make it")
         text = seat.text()
-        for words in ("touch made", "Risk", "y ( ) Yes: once", "n ( ) No", "Enter answers"):
+        for words in ("touch made", "Risk", "y ( ) Yes: once", "n ( ) No", "Ctrl+Y answers a yes"):
             assert words in text, text
         await press(seat, "end", "y")
         assert "y (•) Yes" in seat.text()
-        assert not (stage.root / "made").exists()
         await press(seat, "enter")
+        assert "Press Ctrl+Y for a yes" in seat.text()
+        assert not (stage.root / "made").exists()
+        await press(seat, "ctrl+y")
         await seat.rest()
         assert answers(seat) == [((("Yes",),), "(terminal)")]
         await seat.shows("Done.")
@@ -91,13 +93,13 @@ def test_a_remembered_yes_says_what_it_covers_and_asks_again(stage: Stage) -> No
 
     async def act(seat: Seat) -> None:
         await asked(seat, "Make it")
-        await press(seat, "end", "s", "enter")
+        await press(seat, "end", "s", "ctrl+y")
         await seat.shows("From now on")
         await press(seat, "escape")
         await seat.shows("s ( ) Yes, for this session")
-        await press(seat, "end", "s", "enter")
+        await press(seat, "end", "s", "ctrl+y")
         await seat.shows("assent rules revoke")
-        await press(seat, "y", "enter")
+        await press(seat, "y", "ctrl+y")
         await seat.rest()
         assert answers(seat) == [((("Yes, for this session",),), "(terminal)")]
 
@@ -110,8 +112,11 @@ def test_f41_esc_pastes_and_keys_typed_ahead_answer_nothing(stage: Stage) -> Non
 
     async def act(seat: Seat) -> None:
         seat.app.say("Make it")
-        for key in ("y", "enter"):
+        for key in ("y", "ctrl+y", "enter"):
             seat.app.post_message(Key(key, key if len(key) == 1 else None))
+        await seat.shows("F2 opens what is asked")
+        assert seat.app.prompt.text == "y", "it was typed at the prompt, and nowhere else"
+        await seat.press("f2")
         panel = await asked(seat)
         panel.post_message(Paste("y\n"))
         await press(seat, "y", "escape")

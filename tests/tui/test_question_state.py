@@ -23,7 +23,8 @@ ASKED = Question("Permission", "Run it?", choices(ALWAYS, command=True), by="gat
 PICK = Question("Colour", "Which?", (Option("red"), Option("green"), Option("blue")))
 SEVERAL = Question("Parts", "Which?", (Option("a"), Option("b")), multiple=True)
 FREE = Question("Name", "Which name?")
-KEYS = (*"abcdefghijklmnopqrstuvwxyz0123456789", "enter", "escape", "space", "tab", "up", "ctrl+c")
+SPECIAL = ("enter", "escape", "space", "tab", "up", "ctrl+c", "ctrl+y")
+KEYS = (*"abcdefghijklmnopqrstuvwxyz0123456789", *SPECIAL)
 
 
 def walk(keys: str | tuple[str, ...], *questions: Question) -> tuple[Choice, Deed]:
@@ -40,10 +41,16 @@ def test_no_single_key_answers(question: Question, key: str) -> None:
     assert walk((key, key, key), question)[1] is not Deed.ANSWER
 
 
-def test_f41_only_a_choice_and_then_enter_is_an_answer() -> None:
+def test_f41_a_yes_is_a_choice_and_then_a_key_that_ends_no_sentence() -> None:
     answering = {pair for pair in product(KEYS, KEYS) if walk(pair, ASKED)[1] is Deed.ANSWER}
     chosen = {*LETTERS, *"12345"}
-    assert answering == {(key, "enter") for key in chosen}
+    no = {("n", "enter"), ("5", "enter")}
+    assert answering == {(key, "ctrl+y") for key in chosen} | no
+
+
+def test_f41_what_a_model_asks_is_answered_by_enter() -> None:
+    answering = {pair for pair in product(KEYS, KEYS) if walk(pair, PICK)[1] is Deed.ANSWER}
+    assert answering == {(key, answer) for key in "123d" for answer in ("enter", "ctrl+y")}
 
 
 @pytest.mark.parametrize(
@@ -51,7 +58,7 @@ def test_f41_only_a_choice_and_then_enter_is_an_answer() -> None:
     [("y", YES), ("s", SESSION), ("p", PROJECT), ("u", UNCONFINED), ("n", NO), ("1", YES)],
 )
 def test_each_key_of_a_permission_chooses_its_answer(key: str, label: str) -> None:
-    choice, deed = walk((key, "enter"), ASKED)
+    choice, deed = walk((key, "ctrl+y"), ASKED)
     assert (choice.answers, deed) == (((label,),), Deed.ANSWER)
 
 
@@ -70,9 +77,10 @@ def test_the_last_choice_counts_and_several_can_be_made_where_they_may() -> None
 def test_what_was_not_read_gets_no_yes_but_may_get_a_no() -> None:
     unread = beginning([ASKED])
     for label, deed in ((YES, Deed.UNREAD), (SESSION, Deed.UNREAD), (NO, Deed.ANSWER)):
-        assert press(choose(unread, (label,)), "enter", [ASKED])[1] is deed
+        assert press(choose(unread, (label,)), "ctrl+y", [ASKED])[1] is deed
     skipped, _ = press(unread, "z", [ASKED])
-    assert press(choose(skipped, (YES,)), "enter", [ASKED])[1] is Deed.ANSWER
+    assert press(choose(skipped, (YES,)), "ctrl+y", [ASKED])[1] is Deed.ANSWER
+    assert press(choose(skipped, (YES,)), "enter", [ASKED])[1] is Deed.AGREE
 
 
 def test_enter_without_a_choice_says_so() -> None:

@@ -1,12 +1,15 @@
 """The run view on a real engine: progress, output, a halt and its three ways."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import pytest
+from tests.cli.world import World
 from tests.tui.stage import Seat, Stage
 
 from assent.core.journal import Doing, Progress, Said, Step
 from assent.core.operation import FileState, RunCommand, WriteFile
+from assent.tui.panels.asking import AskingPanel
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.undo import UndoPanel
 from assent.views.lines import Line
@@ -15,7 +18,7 @@ from assent.views.watched import MOST, WatchedRun
 Act = Callable[[Seat], Awaitable[None]]
 
 
-def approved(stage: Stage, *commands: str) -> str:
+def approved(stage: World, *commands: str) -> str:
     """Approves a plan that writes a file, and runs commands after it; returns its id."""
     stage.plan("work")
     stage.write("a.txt", b"a\n")
@@ -37,6 +40,15 @@ async def rested(seat: Seat) -> None:
     await seat.rest()
 
 
+async def press(seat: Seat, *keys: str) -> None:
+    """Presses keys, each when the panel listens."""
+    for key in keys:
+        panel = seat.app.screen
+        if isinstance(panel, AskingPanel):
+            await seat.until(partial(getattr, panel, "listening"))
+        await seat.press(key)
+
+
 def test_a_build_shows_what_its_command_says_and_what_became_of_each_operation(
     stage: Stage,
 ) -> None:
@@ -47,9 +59,9 @@ def test_a_build_shows_what_its_command_says_and_what_became_of_each_operation(
         text = seat.text()
         for words in ("Build: done", "│ first", "│ second", "done         write", "u undo"):
             assert words in text, text
-        await seat.press("u")
+        await press(seat, "u")
         await seat.until(lambda: isinstance(seat.app.screen, UndoPanel))
-        await seat.press("escape")
+        await press(seat, "escape")
 
     stage.show(act)
     assert (stage.root / "a.txt").read_bytes() == b"a\n"
@@ -73,12 +85,12 @@ def test_a_halt_offers_three_ways_and_each_takes_two_keys(
         text = seat.text()
         for words in ("Build: halted", "r resume", "b roll back", "a accept", "exit 3"):
             assert words in text, text
-        await seat.press(key, key)
+        await press(seat, key, key)
         assert "y yes · any other key: no" in seat.text()
-        await seat.press("n")
+        await press(seat, "n")
         assert "y yes" not in seat.text()
         assert not seat.app.running.at_work
-        await seat.press(key, "y")
+        await press(seat, key, "y")
         await rested(seat)
         assert title in seat.text()
 
@@ -92,10 +104,10 @@ def test_a_command_can_be_stopped_and_the_run_halts_in_good_order(stage: Stage) 
     async def act(seat: Seat) -> None:
         seat.app.build_plan(plan)
         await seat.shows("│ begun")
-        await seat.press("x", "y")
+        await press(seat, "x", "y")
         await rested(seat)
         await seat.shows("halted, and needs you")
-        await seat.press("b", "y")
+        await press(seat, "b", "y")
         await rested(seat)
 
     stage.show(act)
@@ -108,7 +120,7 @@ def test_esc_closes_the_view_and_the_run_goes_on(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         seat.app.build_plan(plan)
         await seat.shows("│ begun")
-        await seat.press("escape")
+        await press(seat, "escape")
         assert len(seat.app.screen_stack) == 1
         (stage.root / "go").touch()
         await rested(seat)
@@ -126,7 +138,7 @@ def test_a_run_that_another_process_left_is_shown_with_its_ways(stage: Stage) ->
     async def act(seat: Seat) -> None:
         seat.app.show_run()
         await seat.shows("halted, and needs you")
-        await seat.press("b", "y")
+        await press(seat, "b", "y")
         await rested(seat)
         await seat.shows("rolled back")
 

@@ -39,6 +39,8 @@ SHOWN = {
     "waiting": "WaitingList",
     "agents": "AgentList",
     "models": "ModelList",
+    "modes": "ModeList",
+    "facts": "FactList",
     "themes": "ThemeList",
     "palette": "Palette",
     "help": "HelpPanel",
@@ -50,7 +52,13 @@ SHOWN = {
     "undo": "UndoPanel",
     "runs": "RunsPanel",
 }
-BASES = {"Panel", "Picker", "DecidingPanel", "LinesPanel"}  # of which others are made
+BASES = {
+    "Panel",
+    "Picker",
+    "AskingPanel",
+    "DecidingPanel",
+    "LinesPanel",
+}  # of which others are made
 
 
 async def plans(theatre: Theatre) -> None:
@@ -88,6 +96,8 @@ async def lists(theatre: Theatre) -> None:
         ("waiting", "/waiting"),
         ("agents", "/agent"),
         ("models", "/model"),
+        ("modes", "/mode"),
+        ("facts", "/memory forget"),
         ("themes", "/theme"),
         ("palette", "/palette"),
         ("help", "/help"),

@@ -28,7 +28,8 @@ def test_f4_f126_mode_agent_model_plan_digest_tokens_and_money_always_fit(width:
     told = pieces.text
     for words in ("plan", "claude-sonnet-5-5", "awaits you 1a2b3c4d", "$1.24"):
         assert words in told, told
-    assert ("123.5k in 7.9k out" if width > 80 else "131.3k tok") in told
+    assert "123.5k in 7.9k out" in told
+    assert ("agent plan" in told) is (width > 80)  # the mode says it already
 
 
 def test_what_is_wide_tells_more() -> None:
@@ -36,6 +37,18 @@ def test_what_is_wide_tells_more() -> None:
         " plan │ agent plan │ anthropic/claude-sonnet-5-5 │ awaits you 1a2b3c4d "
         "│ 123.5k in 7.9k out │ $1.24"
     )
+
+
+def test_an_agent_that_is_not_the_modes_own_is_called_one_however_narrow_it_is() -> None:
+    standing = Standing("plan", "plan", "reviewer", "anthropic/claude-sonnet-5-5", RECORD, PLAN)
+    assert status(standing, 80).text == (
+        " plan │ agent reviewer │ …net-5-5 │ awaits you 1a2b3c4d │ 131.3k tok │ $1.24"
+    )
+
+
+def test_a_model_that_is_a_file_is_called_by_its_last_part() -> None:
+    told = status(Standing(model="scripted:/tmp/somewhere/demo"), 120).text
+    assert told == " plan │ agent plan │ demo │ no plan │ 0 in 0 out │ $0.00"
 
 
 def test_nothing_is_left_out_where_everything_is_long() -> None:
@@ -53,7 +66,7 @@ def test_what_is_not_known_is_not_said_to_be_free() -> None:
     new = Standing()
     assert status(new, 80).text == " plan │ agent plan │ no model │ no plan │ 0 in 0 out │ $0.00"
     unknown = SessionRecord("s", "w", "greet", "plan", "then", "then", 1, cost=None)
-    assert status(Standing(record=unknown), 80).text.endswith("$?")
+    assert status(Standing(record=unknown), 80).text.endswith("cost unknown")
 
 
 @pytest.mark.parametrize("state", State)

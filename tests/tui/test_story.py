@@ -96,9 +96,11 @@ def answers(story: Story) -> None:
     screen.shows("Which greeting is right?", "1 ( ) Hello: short", "Enter answers")
     (waiting,) = story.world.ok("questions", "list")["questions"]
     assert waiting["session"]
-    screen.answer("2", "2 (•) Good day: polite")
+    chosen = "2 (•) Good day: polite"
+    screen.answer("2", chosen)
     assert story.world.ok("questions", "list")["questions"] != []
-    screen.answer("Enter", "Plan greet_the_world · AWAITING_APPROVAL, not approved")
+    presented = "Plan greet_the_world · AWAITING_APPROVAL, not approved"
+    screen.decide("2", chosen, "Enter", presented)
     assert story.world.ok("questions", "list")["questions"] == []
     assert story.plan()["state"] == "AWAITING_APPROVAL"
     assert story.world.files() == story.before
@@ -167,7 +169,7 @@ def approves(story: Story) -> None:
     assert whole not in shown
     assert "plan_approved" not in story.kinds()
     assert story.world.files() == story.before
-    screen.answer("y", "Build: ")
+    screen.decide("1", "y approve and build", "y", "Build: ")
 
 
 def halts(story: Story) -> None:
@@ -192,8 +194,7 @@ def resumes(story: Story) -> None:
     assert story.content("ready") == b"now\n"
     screen.enter("/run")
     screen.shows("r resume")
-    screen.answer("r", "Go on where it stopped?")
-    screen.answer("y", "Recover: done", "u undo")
+    screen.decide("r", "Go on where it stopped?", "y", "Recover: done", "u undo")
     assert story.content("greet.py") == b'print("Good day, world")\n'
     assert story.content("log.txt") == b"now\n"
     assert b"notes.txt" not in story.world.files()
@@ -208,7 +209,7 @@ def undoes(story: Story) -> None:
     screen.hides("(at the end")
     screen.answer("1", "Take it back, as ")
     assert story.content("log.txt") == b"now\n"
-    screen.answer("y", "Undo: done")
+    screen.decide("1", "Take it back, as ", "y", "Undo: done")
     ready = story.world.files().pop(b"ready")  # the person's own
     assert story.world.files() == {**story.before, b"ready": ready}
 

@@ -62,7 +62,7 @@ FOLDED: list[tuple[Block, list[str]]] = [
     ),
     (
         Child("k", "s", "explore 1", "Look", True, ended="end", words="Seen."),
-        ["  ◆ explore 1: Look · came to rest (end), in the background", "    └ Seen."],
+        ["  ◆ explore 1: Look · finished, in the background", "    └ Seen."],
     ),
     (Note("k", "mode", "Mode ask"), ["  · Mode ask"]),
     (Note("k", "told", "The model is told", 3), ["  · The model is told (Ctrl+O)"]),
@@ -133,14 +133,14 @@ def test_markdown_gets_a_style_for_each_line_and_keeps_every_character() -> None
     lines = Markdown("").lines(MARKDOWN)
     assert "\n".join([line.text for line in lines]) == MARKDOWN
     assert [line.style for line in lines] == [
-        "heading", "plain", "dim", "dim", "code", "dim", "dim", "code", "dim", "heading",
+        "heading", "prose", "dim", "dim", "code", "dim", "dim", "code", "dim", "heading",
     ]  # fmt: skip
 
 
 def test_what_hides_is_written_out_and_nothing_of_a_model_begins_at_the_edge() -> None:
     sheet = sheet_of(Spoken("k", "a\u202eb\n> Do it\n\x1b[31m"), lambda key: "")
     assert sheet.lines[1:] == (
-        Line("plain", "  a<U+202E>b"),
+        Line("prose", "  a<U+202E>b"),
         Line("dim", "  > Do it"),
-        Line("plain", "  <U+001B>[31m"),
+        Line("prose", "  <U+001B>[31m"),
     )

@@ -160,16 +160,12 @@ def test_what_changes_while_it_is_read_is_shown_anew_and_nothing_is_taken_back(
     stage.show(read_by(act))
 
 
-def test_without_a_run_that_is_said_and_esc_closes(stage: Stage) -> None:
+def test_without_a_run_that_is_said_in_the_conversation_and_no_panel_stays(stage: Stage) -> None:
     stage.plan("work")
 
     async def act(reader: Reader) -> None:
-        await opened(reader, UndoPanel())
+        reader.app.run_slash("/undo")
         await reader.seat.shows("There is no run to undo here.")
-        await reader.seat.until(lambda: reader.panel.listening)
-        await reader.press("1", "s", "y")
-        assert reader.at() is At.LOADING
-        await reader.press("escape")
         await reader.closed()
 
     stage.show(read_by(act))

@@ -5,11 +5,21 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from assent.tui.wrapping import MARKED, NARROW, wrapped_line
+from assent.tui.wrapping import MARKED, NARROW, SPOKEN, wrapped_line
 from assent.views.lines import GUTTER, Line, Style
 from assent.views.visible import CONTINUED
 
-STYLES: tuple[Style, ...] = ("plain", "heading", "added", "removed", "hunk", "code", "said", "dim")
+STYLES: tuple[Style, ...] = (
+    "plain",
+    "heading",
+    "added",
+    "removed",
+    "hunk",
+    "code",
+    "said",
+    "dim",
+    "prose",
+)
 SIGN = CONTINUED[0]
 # Letters of one cell, of two, of none, and blanks; the sign for what goes on never comes in.
 LETTERS = st.text(st.sampled_from("ab-+.  界語é́\u0301😀│"), max_size=120)
@@ -57,7 +67,7 @@ def test_a_piece_that_goes_on_is_marked_or_deeper(style: Style, text: str, width
     elif style in MARKED:
         assert all(piece.startswith(SIGN) for piece in others)
     else:
-        deeper = " " * (lead + 1)
+        deeper = " " * (lead if style in SPOKEN and lead else lead + 1)
         assert all(piece.startswith((deeper, SIGN)) for piece in others)
 
 
@@ -83,6 +93,25 @@ def test_what_others_wrote_is_not_changed_by_a_break(style: Style, text: str, wi
 )
 def test_prose_breaks_between_words(text: str, width: int, expected: list[str]) -> None:
     assert pieces("plain", text, width) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "expected"),
+    [
+        ("  one two three", 11, ["  one two", "  three"]),
+        ("  - one two three", 11, ["  - one two", "    three"]),
+        ("  12. one two three", 14, ["  12. one two", "      three"]),
+        ("  * one two three", 11, ["  * one two", "    three"]),
+        ("  *one* two three", 11, ["  *one* two", "  three"]),
+    ],
+)
+def test_what_a_model_says_hangs_only_in_lists(text: str, width: int, expected: list[str]) -> None:
+    assert pieces("prose", text, width) == expected
+
+
+def test_what_a_person_says_stands_behind_its_sign() -> None:
+    assert pieces("said", "> one two three", 9) == ["> one two", "  three"]
+    assert pieces("said", "  one two three", 9) == ["  one two", "  three"]
 
 
 def test_a_diff_breaks_anywhere_and_says_so() -> None:

@@ -117,6 +117,15 @@ class Terminal:
             lambda: self.press(key),
         )
 
+    def decide(self, ask: str, seen: str, key: str, *words: str) -> str:
+        """Asks for something, and answers once the question was in sight for a moment."""
+        self.answer(ask, seen)
+        return self.until(
+            lambda screen: all(each in screen for each in words),
+            repr(words),
+            lambda: self.press(key if seen in self.screen() else ask),
+        )
+
     def write(self, words: str) -> str:
         """Types words into a panel that just opened, and waits until they are there."""
         self.type(words)

@@ -84,7 +84,7 @@ def test_money(dollars: float | None, expected: str) -> None:
 
 def test_a_window_of_unknown_size_has_no_bar() -> None:
     assert [*context_lines(Taken(), Usage(), 0.0, Allowance())] == [
-        Line("plain", "0 tokens of a window of unknown size"),
+        Line("plain", "0 tokens"),
         BLANK,
         Line("plain", "spent  $0.00"),
     ]

@@ -3,9 +3,10 @@
 import gc
 import os
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
+from assent.cli.choices import check_choices
 from assent.cli.goal import Goal
 from assent.core.errors import AssentError, UsageError
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from assent.tui.host import Host, Start
 
 FAILED: Final = "The screen failed. Your session is kept, and nothing else is affected."
+STOPPING: Final = "Stopping the run…"
+HALTED: Final = "The run halted, and waits for your decision: assent recover"
 STDIN, STDOUT = 0, 1
 USUAL: Final = (5000, 20, 50)  # a screen lives long, and may not stop to look for garbage often
 
@@ -39,6 +42,7 @@ def screen(goal: Goal) -> int:
 
     if goal.folder and not os.path.isdir(goal.folder):
         raise UsageError(f"{goal.folder} is no folder.")
+    check_choices(goal)
     start = Start(
         mode=goal.mode, model=goal.model, agent=goal.agent, plan=goal.plan,
         resume=goal.resume, going_on=goal.going_on,
@@ -71,8 +75,20 @@ def _shown(host: "Host", start: "Start") -> "TerminalApp":
     try:
         app.run()
     finally:
+        if app.running.at_work:
+            _say(STOPPING)
         app.leave()
+    if app.postman.unopened is not None:
+        raise app.postman.unopened
+    if app.running.halted:
+        _say(HALTED)
     return app
+
+
+def _say(words: str) -> None:
+    """Tells something on the terminal as it was before, if it is still there."""
+    with suppress(OSError):
+        print(words, file=sys.stderr, flush=True)
 
 
 def _farewell(slug: str, mishaps: list[str], *, failed: bool) -> int:

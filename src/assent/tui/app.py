@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from textual.events import Event
+
 from assent.core.errors import AssentError
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
@@ -16,6 +18,7 @@ from assent.tui.completion import Choice
 from assent.tui.conversation import opened, session_events
 from assent.tui.errands import Errands
 from assent.tui.frame import Frame
+from assent.tui.hints import in_place, next_step
 from assent.tui.host import Host, Start
 from assent.tui.lookout import Lookout, Stood
 from assent.tui.mailbox import Mailbox
@@ -32,10 +35,14 @@ from assent.views.lines import Line
 from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from assent.engine.engine import Engine
 
 LEAVE_S: Final = 3.0  # for a turn that was told to end
 TICK_S: Final = 0.5
+KEPT: Final = "What you wrote was for a question that is gone. It stands in the prompt, unsent."
+PASTE_CUT: Final = "That paste was too long: only its first 4,000,000 characters are kept."
 
 
 class TerminalApp(Frame):
@@ -58,8 +65,8 @@ class TerminalApp(Frame):
         self.wants_demo = False  # whether the demo comes after this screen
         self._held_back: list[Line | str] = []  # to be told once a session is on the screen
         self.ready = False  # whether what the person wanted to go on with is on the screen
-        self.pressed: dict[str, float] = {}  # when a key was pressed that means more if repeated
         self._busy_since = 0.0
+        self._due = False  # whether a question opens as soon as the person types nothing else
 
     @property
     def engine(self) -> "Engine":
@@ -80,6 +87,12 @@ class TerminalApp(Frame):
         idle = self.mailbox.is_empty and not self.errands.words
         return self.ready and idle and not self.lookout.looking
 
+    def get_driver_class(self) -> "type[Driver]":
+        """Has the terminal read by a driver of our own."""
+        from assent.tui.driver import TerminalDriver
+
+        return TerminalDriver
+
     def on_mount(self) -> None:
         self.postman.home = home = asyncio.get_running_loop()
         if not self.is_headless:
@@ -90,6 +103,7 @@ class TerminalApp(Frame):
         self.set_theme(self.theme_name)
         self.prompt.focus_text()
         self.set_interval(TICK_S, self.draw_activity)
+        self.set_interval(TICK_S, self._open_due)
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -125,16 +139,20 @@ class TerminalApp(Frame):
 
     def tell(self, *told: Line | str) -> None:
         """Puts a note into the conversation."""
-        lines = [one if isinstance(one, Line) else Line("plain", visible_line(one)) for one in told]
+        lines: list[Line] = []
+        for one in told:
+            words = one.strip("\n").split("\n") if isinstance(one, str) else ()
+            lines += [Line("plain", visible_line(each)) for each in words]
+            lines += [one] if isinstance(one, Line) else []
         self.conversation.tell(lines)
 
     def fail(self, error: AssentError) -> None:
         """Says what could not be done, and what to do next."""
         from assent.core.masking import masked
 
-        self.tell(Line("risk", visible_line(masked(error.message))))
+        self.tell(Line("risk", visible_line(masked(in_place(error.message)))))
         if error.next:
-            self.tell(Line("dim", f"next: {visible_line(masked(error.next))}"))
+            self.tell(Line("dim", f"next: {visible_line(masked(next_step(error.next)))}"))
 
     @contextmanager
     def failing(self) -> Iterator[None]:
@@ -148,7 +166,15 @@ class TerminalApp(Frame):
         """Opens the approval panel for a plan, else for the session's own."""
         from assent.tui.panels.approval import ApprovalPanel
 
-        self.open_panel(ApprovalPanel(plan_id or self.sitting.plan_id))
+        named, plans = plan_id or self.sitting.plan_id, self.engine.plans
+        if named:
+            self.open_panel(ApprovalPanel(named))
+            return
+        self.errands.run(
+            "Looking for the plan",
+            plans.find,
+            lambda found: self.open_panel(ApprovalPanel(found.plan_id)),
+        )
 
     def build_plan(self, plan_id: str, *, prose: bool = False) -> None:
         """Has a plan that is approved built: by the executor, or by a model."""
@@ -171,8 +197,30 @@ class TerminalApp(Frame):
         """Opens the panel of the question that waits longest."""
         from assent.tui.panels.question import QuestionPanel
 
+        self._due = False
         if not self.is_open(QuestionPanel):
             self.open_panel(QuestionPanel())
+
+    def question_waits(self) -> None:
+        """Opens a question when nobody is typing; until then the line above the prompt tells."""
+        self._due = True
+        self._open_due()
+
+    def _open_due(self) -> None:
+        if not self._due or not self.is_there:
+            return
+        resting = Event().time >= self.typed_at + self.quiet_s
+        if resting and len(self.screen_stack) == 1 and not self.prompt.text:
+            self.ask_next()
+        self.draw_activity()
+
+    def keep_words(self, words: str) -> None:
+        """Puts words into the prompt that were written for what is gone meanwhile; sends nothing.
+
+        They stand below whatever is there already.
+        """
+        self.prompt.load("\n".join(filter(None, (self.prompt.text, words))))
+        self.tell(Line("risk", KEPT))
 
     def open_session(self, record: SessionRecord | None) -> None:
         """Shows another session, or an empty one that begins with what is said next."""
@@ -258,8 +306,9 @@ class TerminalApp(Frame):
         """Draws the status line."""
         if not self.is_there:
             return
-        line = self.screen_stack[0].query_one("#status", StatusLine)
-        line.tell(self.standing, working=self.at_work, theme=self.theme_name)
+        for screen in self.screen_stack:  # a panel has a line of its own, so that it is seen
+            for line in screen.query(StatusLine):
+                line.tell(self.standing, working=self.at_work, theme=self.theme_name)
         self.draw_activity()
 
     def draw_activity(self) -> None:
@@ -269,9 +318,9 @@ class TerminalApp(Frame):
         if self.at_work or self.errands.words:
             self._busy_since = self._busy_since or monotonic()
             self.activity(habits.activity(self, monotonic() - self._busy_since))
-        elif self._busy_since:
+        elif self._busy_since or self._due:
             self._busy_since = 0.0
-            self.activity("")
+            self.activity(habits.WAITS if self._due else "")
 
     def draw_side(self) -> None:
         """Has the side area read and show its parts, if it is in sight."""
@@ -282,11 +331,12 @@ class TerminalApp(Frame):
         """Lets go of everything, after the screen is gone; a turn is ended in good order.
 
         One that waits for an answer is left as it is: whoever opens the session next is asked.
+        Commands do not outlive the screen: nobody would see them, or could end them.
         """
-        self.shelling.interrupt()
+        self.shelling.end()
+        self.running.end()
         if not self.standing.waiting and self.sitting.interrupt():
             self.sitting.join(LEAVE_S)
-        self.running.join()  # files are never left halfway
         if not self.at_work:
             self.host.close()
 
@@ -330,10 +380,16 @@ class TerminalApp(Frame):
         self.say(event.words)
 
     def on_prompt_slash(self, event: Prompt.Slash) -> None:
+        from assent.tui.acts import echo
+
+        self.tell(echo(event.text))
         self.run_slash(event.text)
 
     def on_prompt_shell(self, event: Prompt.Shell) -> None:
         self.run_shell(event.line)
+
+    def on_paste_cut(self) -> None:
+        self.tell(Line("risk", PASTE_CUT))
 
     def on_prompt_help(self) -> None:
         self.run_slash("/help")

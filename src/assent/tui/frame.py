@@ -5,16 +5,21 @@ from math import inf
 from typing import Any, ClassVar, Final
 
 from textual.app import App, ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.events import Event, Key, MouseEvent, Paste, Resize
+from textual.timer import Timer
+from textual.visual import VisualType
 from textual.widgets import Static
 
 from assent.tui.conversation import Conversation
+from assent.tui.habits import AGAIN_S
 from assent.tui.host import Host
 from assent.tui.keys import bindings
 from assent.tui.panels.panel import Panel
 from assent.tui.prompt import Prompt
+from assent.tui.quiet import ANSWER_S, CLOSE_S, QUIET_S, Silence
 from assent.tui.small import ACROSS, DOWN, Small, is_lost
 from assent.tui.status import StatusLine
 
@@ -44,6 +49,12 @@ class Frame(App[int]):
         super().__init__()
         self.host = host
         self.side_wanted = True  # where there is room for it
+        self.quiet_s, self.answer_s, self.close_s = QUIET_S, ANSWER_S, CLOSE_S
+        self.typed_at = -inf  # when something was typed last
+        self._aftermath = Silence()  # after a panel that decides, before the prompt is typed into
+        self.pressed: dict[str, float] = {}  # when a key was pressed that means more if repeated
+        self._hinted: tuple[Static, VisualType, str] | None = None  # where, over what, with what
+        self._hint_ends: Timer | None = None
 
     def compose(self) -> ComposeResult:
         with Horizontal(id="main"):
@@ -78,41 +89,86 @@ class Frame(App[int]):
 
     def open_panel(self, panel: Panel[Any], then: Callable[[Any], None] | None = None) -> None:
         """Opens a panel; what was typed before the person could see it is dropped."""
-        panel.ready_at = inf
         self.push_screen(panel, then)
+        self.hush(panel)
+
+    def hush(self, panel: Panel[Any]) -> None:
+        """Has keys count in a panel only once what it shows now was painted, and all is quiet."""
+        panel.ready_at = inf
         panel.call_after_refresh(self._panel_shown, panel)
+
+    def pop_screen(self) -> AwaitComplete:
+        """Closes the panel on top; what is typed on for one that decides reaches nobody else."""
+        if isinstance(self.screen, Panel) and self.screen.decides and not self.screen.left:
+            self._aftermath = Silence(self.close_s, max(self.typed_at, Event().time))
+        return super().pop_screen()
 
     def is_open(self, kind: type[Panel[Any]]) -> bool:
         """Tells whether a panel of a kind is open."""
         return any(isinstance(screen, kind) for screen in self.screen_stack)
 
     def hint(self, words: str) -> None:
-        """Shows a few words above the prompt, and in the last line of a panel that covers it."""
-        self.activity(words)
-        for line in self.screen.query("#panel-keys").results(Static) if words else ():
+        """Shows a few words for a moment: above the prompt, or as the last line of a panel."""
+        self.unhint()
+        where = "#panel-keys" if len(self.screen_stack) > 1 else "#activity"
+        for line in self.screen.query(where).results(Static):
+            self._hinted = (line, line.content, words)
             line.update(words)
+            self._hint_ends = self.set_timer(AGAIN_S, self.unhint)
+
+    def unhint(self) -> None:
+        """Puts back what stood where a hint is, unless something else stands there by now."""
+        if self._hint_ends is not None:
+            self._hint_ends.stop()
+        if self._hinted is not None:
+            line, before, words = self._hinted
+            if line.is_attached and line.content == words:
+                line.update(before)
+        self._hinted = self._hint_ends = None
 
     def activity(self, words: str) -> None:
         """Shows what is at work."""
         line = self.screen_stack[0].query_one("#activity", Static)
-        if words != line.content:
+        if self._hinted is not None and self._hinted[0] is line:
+            self._hinted = (line, words, self._hinted[2])  # it is shown after the hint
+        elif words != line.content:
             line.update(words, layout=False)
 
     async def on_event(self, event: Event) -> None:
         typed = isinstance(event, Key | Paste | MouseEvent)
         if typed and (self._is_early(event) or is_lost(event, self.size)):
             return
+        if isinstance(event, Key | Paste):
+            self._disarm(event)
         await super().on_event(event)
 
+    def _disarm(self, event: Key | Paste) -> None:
+        """Has a key that means more if repeated mean that no more, once another is pressed."""
+        if not isinstance(event, Key) or event.key not in self.pressed:
+            self.pressed = {}
+            self.unhint()
+
     def _is_early(self, event: Event) -> bool:
-        """Tells whether something was typed before the panel that would get it was in sight."""
-        if isinstance(event, Key) and event.key == "ctrl+c":
+        """Tells whether something was typed before the panel that would get it was in sight.
+
+        One that decides wants a moment of silence besides, and so does the prompt after one.
+        """
+        key = event.key if isinstance(event, Key) else ""
+        if key == "ctrl+c":
             return False  # it decides nothing but to leave
         top = self.screen_stack[-1] if self.screen_stack else None
-        return event.time < getattr(top, "ready_at", 0.0)
+        if event.time < getattr(top, "ready_at", 0.0):
+            return True
+        if isinstance(event, MouseEvent):
+            return False
+        self.typed_at = max(self.typed_at, event.time)
+        silence = top.silence if isinstance(top, Panel) else self._aftermath
+        return silence.breaks(event.time, key)
 
     def _panel_shown(self, panel: Panel[Any]) -> None:
-        panel.ready_at = Event().time
+        panel.ready_at = now = Event().time
+        since = max(self.typed_at, now)
+        panel.silence = Silence(self.quiet_s, since) if panel.decides else Silence()
 
     def _print_error_renderables(self) -> None:
         """Prints nothing: what failed is told on the terminal as it was before."""

@@ -5,6 +5,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from assent.core.mode import MODES, Modes
+from assent.views.lines import Line
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
@@ -12,7 +13,12 @@ if TYPE_CHECKING:
 AGAIN_S: Final = 2.0  # in which a key that is pressed again means more
 REWIND: Final = "Esc once more goes back to an earlier message."
 LEAVE: Final = "Ctrl+C once more leaves. Everything is kept: `assent -c` goes on."
+ANSWER: Final = "Waiting for your answer · F2 opens what is asked · Esc interrupts"
+ONCE_MORE: Final = "Ctrl+C once more stops it and leaves."
+STILL: Final = "Esc stops it. Ctrl+C three times stops it and leaves."
+SURE: Final = "leave"  # the person was told what leaving stops
 STOPPING: Final = "Interrupting…"
+WAITS: Final = "A question waits: F2 opens it"
 YOLO: Final = "yolo"
 
 
@@ -41,10 +47,10 @@ def step_back(app: "TerminalApp") -> None:
     if screen.has_class("side") and screen.has_class("narrow"):
         app.action_toggle_side()
     elif app.at_work:
-        app.hint(STOPPING)
+        app.activity(STOPPING)
         app.mailbox.work(lambda: interrupt(app))
     elif pressed_again(app, "escape"):
-        app.hint("")
+        app.unhint()
         app.run_slash("/rewind")
     elif app.sitting.record is not None:
         app.hint(REWIND)
@@ -56,19 +62,43 @@ def interrupt(app: "TerminalApp") -> bool:
 
 
 def clear_or_leave(app: "TerminalApp") -> None:
-    """Clears the prompt; a second time leaves."""
-    if pressed_again(app, "ctrl+c"):
-        app.exit(0)
-        return
-    if len(app.screen_stack) == 1:
+    """Clears what is typed; where nothing is, a second time leaves, or a third where it stops work.
+
+    A run that is left halts as one does whose command was interrupted.
+    """
+    if len(app.screen_stack) == 1 and app.prompt.text:
         app.prompt.clear()
-    app.hint(LEAVE)
+        app.pressed = {}
+        return
+    sure = SURE in app.pressed or not at_stake(app)
+    if not pressed_again(app, "ctrl+c"):
+        app.hint(LEAVE)
+    elif sure:
+        app.exit(0)
+    else:
+        app.pressed = dict.fromkeys(("ctrl+c", SURE), monotonic())
+        app.hint(f"{at_stake(app)} {ONCE_MORE}")
 
 
 def leave_if_empty(app: "TerminalApp") -> None:
     """Leaves, unless something is typed."""
     if not app.prompt.text:
+        leave(app)
+
+
+def leave(app: "TerminalApp") -> None:
+    """Leaves, unless something is at work that would be stopped by it."""
+    if at_stake(app):
+        app.tell(Line("risk", f"{at_stake(app)} {STILL}"))
+    else:
         app.exit(0)
+
+
+def at_stake(app: "TerminalApp") -> str:
+    """Says what leaving would stop halfway; nothing, where nothing is at work but the model."""
+    if app.shelling.at_work:
+        return "Your command is running."
+    return "A run is at work." if app.running.at_work else ""
 
 
 def pressed_again(app: "TerminalApp", key: str) -> bool:
@@ -86,17 +116,26 @@ def page(app: "TerminalApp", way: int) -> None:
 
 
 def activity(app: "TerminalApp", took: float) -> str:
-    """Says what is at work."""
+    """Says what is at work, or that it is the person's turn."""
     if not app.at_work:
         return f"{app.errands.words} · {took:.0f} s"
     if app.shelling.at_work:
         who = "Your command is running"
+    elif app.sitting.at_work and waits_for_answer(app):
+        return ANSWER
     elif app.running.at_work:
         who = "The run is at work"
     else:
         who = "The model is working"
-    waits = " · a question waits for you" if app.standing.waiting else ""
+    waits = f" · {WAITS}" if app.standing.waiting else ""
     return f"{who} · {took:.0f} s · Esc interrupts{waits}"
+
+
+def waits_for_answer(app: "TerminalApp") -> bool:
+    """Tells whether the session on the screen, or a child of it, asks the person something."""
+    record = app.sitting.record
+    asking = {pending.root.session for pending in app.standing.waiting}
+    return record is not None and record.session in asking
 
 
 def draw_side(app: "TerminalApp") -> None:
@@ -136,6 +175,7 @@ HABITS: Final[dict[str, "Callable[[TerminalApp], object]"]] = {
     "leave_if_empty": leave_if_empty,
     "toggle_side": lambda app: app.action_toggle_side(),
     "review": lambda app: app.review_plan(),
+    "question": lambda app: app.run_slash("/questions"),
     "edit_plan": lambda app: app.run_slash("/edit"),
     "demo": lambda app: app.run_slash("/demo"),
     "palette": lambda app: app.run_slash("/palette"),

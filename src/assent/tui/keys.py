@@ -41,6 +41,7 @@ KEYS: Final = (
     Key("ctrl+t", "Ctrl+T", "review the plan", action="review", priority=True),
     Key("ctrl+g", "Ctrl+G", "open the plan's text in your editor", action="edit_plan",
         priority=True),
+    Key("f2", "F2", "open the question that waits", action="question", priority=True),
     Key("f9", "F9", "the demo, which needs no model", action="demo"),
     Key("ctrl+p", "Ctrl+P", "everything that can be done, by name", action="palette"),
     Key("ctrl+o", "Ctrl+O", "unfold or fold results and reasoning; a click does it for one",

@@ -75,6 +75,12 @@ class Ready(msgspec.Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
+class Unopened(msgspec.Struct, frozen=True):
+    """There is no engine, because of a setting or the workspace; nothing can be done here."""
+
+    error: AssentError
+
+
 class NoModel(msgspec.Struct, frozen=True):
     """No model can be used here; `found` says what was looked for."""
 
@@ -108,6 +114,7 @@ Letter: TypeAlias = (
     | ShellSaid
     | ShellOver
     | Ready
+    | Unopened
     | NoModel
     | Done
     | Asked

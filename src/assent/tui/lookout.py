@@ -52,6 +52,9 @@ class Lookout:
             self.look()
 
     def _look(self) -> None:
+        if not self._app.is_there:
+            self.looking = False  # the screen is going away
+            return
         app, seq = self._app, self._app.conversation.feed.seq
 
         def act() -> None:

@@ -55,4 +55,4 @@ class Markdown:
             return "code"
         if _HEADING.match(line):
             return "heading"
-        return "dim" if _QUOTE.match(line) else "plain"
+        return "dim" if _QUOTE.match(line) else "prose"

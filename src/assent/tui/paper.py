@@ -304,6 +304,7 @@ class Paper(ScrollView, can_focus=True):
             self._move_bar()
             self.scroll_y = min(self.scroll_y, self.max_scroll_y)
         else:
+            self._thumb.forget()
             self.virtual_size = size
         self._refresh_from(kept)
 

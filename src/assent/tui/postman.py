@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError, Interrupted
 from assent.core.event import Recorded
-from assent.core.journal import Outcome
 from assent.core.masking import masked
 from assent.core.model import Delta
 from assent.core.session_event import TurnEnded
 from assent.tui.conversation import Opened
+from assent.tui.hints import next_step
 from assent.tui.host import Start
 from assent.tui.letters import (
     Asked,
@@ -28,13 +28,14 @@ from assent.tui.letters import (
     Trouble,
     TurnBegan,
     TurnOver,
+    Unopened,
 )
 from assent.tui.lookout import Stood
 from assent.tui.mailbox import PAUSE_S
 from assent.tui.recall import said_before
 from assent.tui.standing import Standing, read_standing
 from assent.views.first_start import first_start_lines
-from assent.views.lines import Line, Style
+from assent.views.lines import Line
 from assent.views.notice import HALTED, Notices
 from assent.views.visible import visible_line
 
@@ -43,12 +44,6 @@ if TYPE_CHECKING:
 
 
 GO_ON: Final = "say `go on`; what was said and staged so far is kept"
-OUTCOMES: Final[dict[Outcome, tuple[Style, str]]] = {
-    "done": ("heading", "done."),
-    "nothing": ("heading", "there was nothing to do."),
-    "rolled_back": ("risk", "rolled back; every file is as it was before."),
-    "needs_you": ("risk", "needs you, because only a person can decide how to go on: /recover."),
-}
 
 
 class Postman:
@@ -56,6 +51,7 @@ class Postman:
 
     def __init__(self, app: "TerminalApp") -> None:
         self.home: asyncio.AbstractEventLoop | None = None
+        self.unopened: AssentError | None = None  # why the screen was closed at once
         self._app = app
         self._delivered = 0.0
         self._presented = False
@@ -122,7 +118,7 @@ class Postman:
                 self._turn_over(error)
             case Asked():
                 app.refresh_standing()
-                app.ask_next()
+                app.question_waits()
             case Trouble(error):
                 app.fail(error)
             case _:
@@ -131,6 +127,9 @@ class Postman:
     def _hand_other(self, letter: object) -> None:
         app = self._app
         match letter:
+            case Unopened(error):
+                self.unopened = error
+                app.exit(error.exit)
             case Ready(warnings):
                 self._ready(warnings)
             case Opened():
@@ -167,8 +166,10 @@ class Postman:
         elif letter.report is not None:
             if letter.report.outcome == "needs_you":
                 self._app.notice(HALTED, monotonic() - self._began)
-            style, words = OUTCOMES[letter.report.outcome]
-            self._app.tell(Line(style, f"{letter.verb.capitalize()}: {words}"))
+            from assent.tui.acts import ended_lines
+
+            done = letter.report
+            self._app.tell(*ended_lines(letter.verb, done.outcome, done.about))
         self._rest()
 
     def _rest(self) -> None:
@@ -179,7 +180,7 @@ class Postman:
     def _ready(self, warnings: Sequence[str]) -> None:
         app = self._app
         for words in warnings:
-            app.tell(Line("risk", visible_line(words)))
+            app.after_load(Line("risk", visible_line(words)))
         app.mailbox.work(self._settle)
         if app.sitting.record is not None:
             app.load(app.sitting.record)
@@ -219,16 +220,18 @@ class Postman:
         record = standing.record
         own = [one for one in standing.waiting if record and one.root.session == record.session]
         if own and not app.at_work:
-            app.ask_next()
+            app.question_waits()
         elif standing.waiting:
-            app.tell(Line("risk", f"{len(standing.waiting)} to answer, of other sessions."))
+            others = f"{len(standing.waiting)} to answer, of other sessions: /waiting."
+            app.tell(Line("risk", others))
 
     def _turn_over(self, error: AssentError | None) -> None:
         app = self._app
         presented, self._presented = self._presented, False
         failed, self._failed = self._failed, False
         if failed and error is not None:
-            app.tell(Line("dim", f"next: {visible_line(masked(error.next or GO_ON))}"))
+            step = next_step(error.next) or GO_ON
+            app.tell(Line("dim", f"next: {visible_line(masked(step))}"))
         elif error is not None and not isinstance(error, Interrupted):
             app.fail(error)
         self._rest()

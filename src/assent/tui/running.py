@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from assent.core.errors import AssentError, Busy
 from assent.core.journal import Live, Way
 from assent.core.masking import masked
+from assent.tui.hints import in_place, next_step
 from assent.tui.host import Host
 from assent.tui.letters import RunBegan, RunLive, RunOver
 from assent.tui.mailbox import Mailbox
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from assent.engine.run.runs import RunReport
     from assent.engine.run.undoing import Undo
 
+PAUSE_S = 0.05
 BUSY = "A run is at work; wait for its end, or interrupt its command with Esc."
 
 
@@ -47,10 +49,19 @@ class Running:
         engine = self._host.engine()
         self._start(verb, "", lambda: _taken_back(engine, preview, channel))
 
-    def join(self) -> None:
-        """Waits for the end of a run that is at work."""
-        if self._thread is not None:
-            self._thread.join()
+    def end(self) -> None:
+        """Has a run at work come to rest, and waits for it: its command ends, files are finished.
+
+        It may not have come as far as to be interrupted, so it is told until it hears.
+        """
+        while self._thread is not None and self._thread.is_alive():
+            self.interrupt()
+            self._thread.join(PAUSE_S)
+
+    @property
+    def halted(self) -> bool:
+        """Whether the last run waits for a person's decision."""
+        return self.report is not None and self.report.outcome == "needs_you"
 
     def interrupt(self) -> bool:
         """Ends the command that a run is in; files are never left halfway."""
@@ -82,7 +93,7 @@ class Running:
             error = self._mailbox.mishap(failure)
         finally:
             if error is not None and self.watched is not None:
-                self.watched.fail(error)
+                self.watched.fail(_on_screen(error))
             self.at_work = False
             self._mailbox.post(RunOver(verb, self.report, error))
 
@@ -115,12 +126,17 @@ def _taken_back(
     return report
 
 
+def _on_screen(error: AssentError) -> AssentError:
+    """Returns an error whose words name what can be done on this screen."""
+    return AssentError(in_place(error.message), next_step(error.next))
+
+
 def report_lines(report: "RunReport") -> list[Line]:
     """Renders how a run ended, operation by operation; the panel says what can be done next."""
     from assent.views.status import run_lines
 
     pairs = zip(report.operations, report.about, strict=True)
     results = [(result, op) for (_, result), op in pairs]
-    notes = tuple(map(masked, report.notes))
+    notes = tuple([masked(in_place(note)) for note in report.notes])
     *lines, _ = run_lines(report.run, report.outcome, results, notes, report.exits)
     return lines

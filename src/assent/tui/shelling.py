@@ -11,6 +11,7 @@ from assent.tui.letters import ShellOver, ShellSaid, Trouble
 from assent.tui.mailbox import Mailbox
 from assent.tui.sitting import Sitting
 
+PAUSE_S = 0.05
 BUSY = "A command of yours is running. Press Esc to end it first."
 
 
@@ -37,6 +38,12 @@ class Shelling:
     def interrupt(self) -> bool:
         """Ends the command; tells whether there was one."""
         return self.at_work and self._host.engine().commands.interrupt()
+
+    def end(self) -> None:
+        """Ends the command, and waits until its end is on record."""
+        while self._thread is not None and self._thread.is_alive():
+            self.interrupt()
+            self._thread.join(PAUSE_S)
 
     def _drive(self, line: str) -> None:
         words = "It did not run."

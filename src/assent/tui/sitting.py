@@ -5,11 +5,11 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from assent.core.errors import AssentError, Busy, UsageError
-from assent.core.mode import resolved
+from assent.core.mode import MODES, Mode, resolved
 from assent.core.session import SessionRecord
 from assent.tui.asker import PanelAsker
 from assent.tui.host import Host, Start
-from assent.tui.letters import Heard, Ready, Trouble, TurnBegan, TurnOver
+from assent.tui.letters import Heard, Ready, Trouble, TurnBegan, TurnOver, Unopened
 from assent.tui.mailbox import Mailbox
 
 if TYPE_CHECKING:
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 BUSY = "The model is at work. Press Esc to interrupt it first."
 BUILT = "The build stopped before its end. What was done so far is kept, and needs no second yes."
 
-UNFINISHED = "An earlier run has not come to its end: /build goes on with it."
+UNFINISHED = (
+    "An earlier run has not come to its end: /recover shows it and the ways on, "
+    "/waiting everything that waits for you."
+)
 TRIES, PAUSE_S = 100, 0.05
 
 Events = Iterator["Recorded | Delta"]
@@ -66,6 +69,10 @@ class Sitting:
         """Opens the engine, and the session that the person wants to go on with; in a thread."""
         try:
             engine = self.engine
+        except AssentError as error:
+            self._mailbox.post(Unopened(error))
+            return
+        try:
             self.record = self._wanted(start)
             if self.record is not None and start.mode:
                 self.record = engine.sessions.set_mode(self.record, start.mode)
@@ -79,10 +86,11 @@ class Sitting:
         self.mode = self.mode or found.mode
         self.shown_model = self.model or found.model
 
-    def base(self, name: str) -> str:
-        """Returns which of the four modes a mode of that name is, or narrows."""
+    def base(self, name: str) -> Mode:
+        """Returns which of the four a mode of that name is, or narrows; else the strictest."""
         modes = self.engine.sessions.modes
-        return modes[name].base if name in modes else name or "plan"
+        known = [mode for mode in MODES if mode == name]
+        return modes[name].base if name in modes else known[0] if known else MODES[0]
 
     def say(self, words: str) -> None:
         """Says something and drives the turn that follows; what fails is reported."""

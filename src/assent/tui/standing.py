@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assent.core.event import Recorded
+from assent.core.mode import agent_of
 from assent.core.model import Usage
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
@@ -43,7 +44,7 @@ def read_standing(sitting: "Sitting", after: int) -> Standing:
     if known is None:
         base = sitting.base(sitting.mode)
         return Standing(
-            sitting.mode or base, base, sitting.agent or _agent(base), sitting.shown_model,
+            sitting.mode or base, base, sitting.agent or agent_of(base), sitting.shown_model,
             waiting=waiting,
         )  # fmt: skip
     record = engine.sessions.load(known.session)
@@ -52,7 +53,7 @@ def read_standing(sitting: "Sitting", after: int) -> Standing:
     return Standing(
         record.custom or record.mode,
         record.mode,
-        sitting.agent or record.agent,
+        sitting.agent or record.agent or agent_of(record.mode),
         sitting.model or record.model or sitting.shown_model,
         record,
         plan,
@@ -60,7 +61,3 @@ def read_standing(sitting: "Sitting", after: int) -> Standing:
         waiting=waiting,
         news=tuple(engine.sessions.events(record, after)),
     )
-
-
-def _agent(mode: str) -> str:
-    return "plan" if mode == "plan" else "build"

@@ -9,11 +9,11 @@ from rich.text import Text
 from textual.widgets import Static
 
 from assent.core.lifecycle import State
-from assent.core.mode import MODES
+from assent.core.mode import MODES, Mode, agent_of
 from assent.core.record import PlanRecord
 from assent.tui.standing import Standing
 from assent.tui.talk import amount, money
-from assent.tui.theme import PLAIN
+from assent.views.context import model_name
 from assent.views.visible import visible_line
 
 DIGEST: Final = 8
@@ -58,24 +58,37 @@ def status(standing: Standing, width: int, *, working: bool = False) -> Pieces:
     asked = len(standing.waiting)
     waiting = f"{asked} to answer" if asked else ""
     work = "working" if working else ""
+    # Where it is narrow, an agent that the mode says already is not said twice.
+    named = f"agent {agent}"
+    tight = "" if agent == agent_of(_base(standing)) else named
     ways = (
-        (f"agent {agent}", _model(model, 40), tokens),
-        (agent, _model(model, 24), tokens),
-        (agent, _model(model, 20), sparse),
-        (agent, _model(model, 14), sparse),
-        (agent[:10], _model(model, LEAST), sparse),
+        (named, _model(model, 40), tokens),
+        (named, _model(model, 24), tokens),
+        (named, _model(model, 20), sparse),
+        (tight, _model(model, 24), tokens),
+        (tight, _model(model, 20), sparse),
+        (tight, _model(model, 14), sparse),
+        (tight[:16], _model(model, LEAST), sparse),
     )
-    paid = money(standing.cost) if standing.cost is not None else "$?"
+    paid = money(standing.cost)
+    short = paid if standing.cost is not None else "cost ?"
     for of_agent, of_model, of_tokens in ways:
-        rest = (work, waiting, of_agent, of_model, _plan(standing.plan, standing), of_tokens, paid)
+        spent = paid if of_tokens == tokens else short
+        rest = (work, waiting, of_agent, of_model, _plan(standing.plan, standing), of_tokens, spent)
         pieces = Pieces(shown, tuple(filter(None, rest)))
         if cell_len(pieces.text) <= width:
             return pieces
     return pieces
 
 
+def _base(standing: Standing) -> Mode:
+    """Returns which of the four modes holds; the strictest where nobody knows the word."""
+    return next((mode for mode in MODES if mode == standing.base), MODES[0])
+
+
 def _model(name: str, room: int) -> str:
     """Returns the end of a model's name, which tells it from others, in so many letters."""
+    name = model_name(name)
     if len(name) <= room:
         return name
     last = name.rpartition("/")[2]
@@ -112,10 +125,11 @@ class StatusLine(Static):
 
     def on_mount(self) -> None:
         self._draw()
+        getattr(self.app, "draw_status", self._draw)()  # one that a panel brings knows nothing yet
 
     def _draw(self) -> None:
         pieces = status(self._standing, self.size.width or 80, working=self._working)
-        look = "reverse" if self._theme == PLAIN else _MODES[self._theme][self._standing.base]
+        look = _MODES.get(self._theme, {}).get(self._standing.base, "reverse")
         text = Text(no_wrap=True, end="")
         text.append(f" {pieces.mode} ", Look.parse(look))
         text.append(pieces.text[len(pieces.mode) + 2 :], Look())

@@ -40,6 +40,15 @@ _SIGNS: Final[dict[CallState, tuple[str, Style]]] = {
     "running": ("▸", "plain"),
     "completed": ("✓", "plain"),
     "error": ("✗", "risk"),
+    "declined": ("✗", "plain"),
+}
+_RESTS: Final = {  # how a session that works for another came to rest
+    "end": "finished",
+    "presented": "presented its plan",
+    "limit": "ended: as many requests as it may make",
+    "budget": "ended: its budget is used up",
+    "waiting": "waits for an answer",
+    "declined": "ended with your no",
 }
 _ENDS: Final = {
     "presented": "The plan is ready for your review: Ctrl+T or /review.",
@@ -148,7 +157,8 @@ def _called(block: Called, full: Full, unfolded: bool) -> Iterator[Line]:
     state = "failed" if block.state == "error" else block.state
     word = "" if block.state == "completed" else f" · {state}"
     staged = " · staged" if block.state == "completed" and block.verdict == "stage" else ""
-    took = f" · {seconds(block.seconds)}" if block.seconds >= INSTANT else ""
+    timed = block.seconds >= INSTANT and block.state != "declined"
+    took = f" · {seconds(block.seconds)}" if timed else ""
     yield Line(style, f"{INDENT}{sign} {visible_line(block.tool)}{about}{word}{staged}{took}")
     if unfolded:
         if block.decided:
@@ -170,13 +180,21 @@ def _asked(block: Asked) -> Iterator[Line]:
         case "unanswered":
             yield Line("dim", f"{INNER}nobody answered, which is a no")
         case "answered":
-            words = "; ".join([", ".join(answer) for answer in block.answers])
-            by = f" ({visible_line(block.by)})" if block.by else ""
-            yield Line("said", f"{INNER}{visible_line(words) or 'no'}{by}")
+            yield from _answer(block)
+
+
+def _answer(block: Asked) -> Iterator[Line]:
+    words = "; ".join([", ".join([each.strip() for each in answer]) for answer in block.answers])
+    by = f" ({visible_line(block.by)})" if block.by else ""
+    *lines, last = visible_speech(words).strip("\n").split("\n")
+    yield from (Line("said", f"{INNER}{piece}") for line in lines for piece in fold_long(line))
+    *pieces, end = fold_long(last)
+    yield from (Line("said", f"{INNER}{piece}") for piece in pieces)
+    yield Line("said", f"{INNER}{end or 'no'}{by}")
 
 
 def _child(block: Child, unfolded: bool) -> Iterator[Line]:
-    state = f"came to rest ({block.ended})" if block.ended else "working"
+    state = _RESTS.get(block.ended, block.ended) if block.ended else "working"
     behind = ", in the background" if block.background else ""
     calls = f", {_count(len(block.deeds), 'call')}" if block.deeds else ""
     title = visible_line(block.title)

@@ -15,6 +15,7 @@ class Thumb:
 
     def __init__(self) -> None:
         self._edges: tuple[int, int] | None = None
+        self._size = (0, 0)  # of the bar, and of what it is for
 
     def forget(self) -> None:
         """Has all of the bar drawn with the next move."""
@@ -24,14 +25,16 @@ class Thumb:
         """Tells a bar how many rows there are, and which is the first in sight."""
         bar.set_reactive(ScrollBar.window_virtual_size, rows)
         bar.set_reactive(ScrollBar.position, top)
-        before, self._edges = self._edges, _edges(bar.size.height, rows, bar.window_size, top)
-        if before is None:
+        before, size = self._edges, (bar.size.height, bar.window_size)
+        self._edges = _edges(*size, rows, top)
+        if before is None or size != self._size:
+            self._size = size
             bar.refresh()
         elif before != self._edges:
             bar.refresh(*_moved(before, self._edges))
 
 
-def _edges(height: int, rows: int, seen: int, top: float) -> tuple[int, int]:
+def _edges(height: int, seen: int, rows: int, top: float) -> tuple[int, int]:
     """Returns where the thumb begins and ends, in eighths of a row, as Textual draws it."""
     if rows <= seen:
         return 0, height * EIGHTHS

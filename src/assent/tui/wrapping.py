@@ -2,8 +2,10 @@
 
 A piece that goes on behind our sign for it, `↪`, or deeper than its line began, is no line of its
 own; what others wrote cannot bring that sign along, because it is written out (views.visible).
+What is said in the conversation goes on below where it began: all of it is indented as it is.
 """
 
+import re
 from typing import Final
 
 from rich.cells import cell_len, split_graphemes
@@ -14,11 +16,13 @@ from assent.views.visible import CONTINUED
 # Of what others wrote, a piece that began with a sign could pass for a line of its own.
 MARKED: Final[frozenset[Style]] = frozenset({"added", "removed", "hunk", "code"})
 TAB: Final = 4
+SPOKEN: Final[frozenset[Style]] = frozenset({"prose", "said"})
 HANG: Final = 2  # columns that a continued line of prose is deeper than it began
 MOST_HANG: Final = 12  # a line that begins deeper is continued behind the sign
 NARROW: Final = 4  # columns; with fewer, the sign gets a row of its own
 
 _SIGN: Final = CONTINUED[0]
+_BULLET: Final = re.compile(r" *(?:[-*+•]|\d{1,3}[.)]) +")
 _BEHIND: Final = GUTTER[0] + _SIGN  # a gutter in which something goes on
 
 
@@ -35,8 +39,16 @@ def wrapped_line(line: Line, width: int) -> list[Line]:
     elif line.style in MARKED or lead + HANG > min(MOST_HANG, width // 2):
         pieces = _cut(text, width)
     else:
-        pieces = _between_words(text, width, " " * (lead + HANG))
+        pieces = _between_words(text, width, " " * _hang(line.style, text, lead))
     return [Line(line.style, piece) for piece in pieces]
+
+
+def _hang(style: Style, text: str, lead: int) -> int:
+    """Returns how deep a line goes on: what is said, below its first word."""
+    if style not in SPOKEN or not lead:
+        return lead + HANG
+    bullet = _BULLET.match(text)
+    return min(bullet.end(), lead + HANG + HANG) if bullet else lead
 
 
 def _cut(text: str, width: int) -> list[str]:

@@ -13,6 +13,7 @@ _CODES: dict[Style, str] = {
     "hunk": "\x1b[36m",
     "dim": "\x1b[2m",
     "plain": "",
+    "prose": "",
     "digest": "\x1b[1;33m",
     "said": "\x1b[1;34m",
     "code": "\x1b[35m",

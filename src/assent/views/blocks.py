@@ -7,9 +7,11 @@ import msgspec
 from assent.core.model import Usage
 from assent.core.session_event import Question
 
-CallState: TypeAlias = Literal["pending", "running", "completed", "error"]
+CallState: TypeAlias = Literal["pending", "running", "completed", "error", "declined"]
 QuestionState: TypeAlias = Literal["open", "answered", "unanswered"]
-NoteKind: TypeAlias = Literal["mode", "plan", "retry", "compacted", "told", "halted", "title"]
+NoteKind: TypeAlias = Literal[
+    "mode", "plan", "retry", "compacted", "told", "halted", "title", "rewound",
+]  # fmt: skip
 
 
 class Said(msgspec.Struct, frozen=True):

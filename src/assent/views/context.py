@@ -62,13 +62,18 @@ def context_lines(
 ) -> Iterator[Line]:
     """Renders the window with a bar, the tokens of the last step and of all, money and budget."""
     if took.model:
-        yield Line("dim", visible_line(took.model))
+        yield Line("dim", visible_line(model_name(took.model)))
     yield from _window(took.used, allowance.window)
     if took.steps:
         yield BLANK
         yield from _step(took, total)
     yield BLANK
     yield from table("plain", [("spent", money(cost)), *_left(allowance)])
+
+
+def model_name(name: str) -> str:
+    """Returns a model's name as people know it: of one that is a file, only the last part."""
+    return name.rpartition("/")[2] if ":/" in name else name
 
 
 def bar(used: int, most: int, width: int = BAR) -> str:
@@ -104,7 +109,7 @@ def _short(number: float, digits: int) -> str:
 
 def _window(used: int, window: int) -> Iterator[Line]:
     if not window:
-        yield Line("plain", f"{count(used)} tokens of a window of unknown size")
+        yield Line("plain", f"{count(used)} tokens")
         return
     share = used / window
     style: Style = "risk" if share >= NEARLY else "plain"

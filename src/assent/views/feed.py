@@ -8,6 +8,7 @@ from assent.core.event import Event, Recorded
 from assent.core.masking import masked
 from assent.core.message import Call, Reasoning, Text
 from assent.core.model import Delta, Usage
+from assent.core.question import is_permission, read_consent
 from assent.core.session import added
 from assent.core.session_event import (
     BatchPlanned,
@@ -21,6 +22,7 @@ from assent.core.session_event import (
     PlannedCall,
     QuestionAnswered,
     QuestionAsked,
+    SessionRewound,
     StepEnded,
     StepRetried,
     StepStarted,
@@ -40,6 +42,7 @@ from assent.views.blocks import (
     Thought,
 )
 from assent.views.feed_words import (
+    besides,
     brief,
     called_about,
     count_lines,
@@ -50,7 +53,9 @@ from assent.views.feed_words import (
 )
 from assent.views.kin import Kin
 from assent.views.speech import LiveSpeech
+from assent.views.withdrawn import note_of_withdrawn, transcript, withdrawn
 
+QUESTION = "question"  # the tool with which a model asks
 _with = msgspec.structs.replace
 
 
@@ -90,6 +95,10 @@ class Feed:
         self._calls: dict[str, str] = {}  # keys by call,
         self._children: dict[str, str] = {}  # by child,
         self._asked: dict[str, str] = {}  # and by question
+        self._held: dict[str, tuple[str, str]] = {}  # by question: the call, and since when
+        self._waited: dict[str, float] = {}  # by call: seconds that it waited for a person
+        self._declined: set[str] = set()  # calls that a person said no to
+        self._at = ""  # when what is being taken happened
         self._kin = Kin(session)
         self._began = ""
         self._usage = Usage()
@@ -129,6 +138,7 @@ class Feed:
         if not self._heard.setdefault(session, _Heard()).add(heard.seq):
             return
         self._kin.hear(heard)
+        self._at = heard.at
         if session == self.session:
             self._take(heard.event, heard.at)
         else:
@@ -182,6 +192,8 @@ class Feed:
                 self._put(Said(self._new(), masked("\n\n".join(texts)), pictures, id))
             case PartSaid(part=part, seconds=seconds):
                 self._part(part, seconds)
+            case SessionRewound(message=message, words=words):
+                self._withdraw(message, masked(words))
             case TurnStarted():
                 self._began, self._usage, self._cost, self._calls = at, Usage(), 0.0, {}
             case TurnEnded(why, words):
@@ -217,8 +229,9 @@ class Feed:
                 self._put(_with(self._call(call, tool), state="running"))
             case CallEnded():
                 self._settled(event)
-            case QuestionAsked(id=id, questions=questions):
+            case QuestionAsked(id=id, call=call, questions=questions):
                 self._asked[id] = key = self._new()
+                self._held[id] = (call, self._at)
                 self._put(Asked(key, id, questions))
             case QuestionAnswered(id=id, answers=answers, by=by):
                 self._answered(id, answers, by)
@@ -272,20 +285,24 @@ class Feed:
 
     def _planned(self, call: PlannedCall) -> None:
         block = self._call(call.call, call.tool)
-        about = block.about or touched(call)
+        about = block.about or besides(block.tool, touched(call))
         self._put(_with(block, about=about, verdict=call.verdict))
 
     def _settled(self, event: CallEnded) -> None:
         block, result = self._call(event.call, event.tool), event.result
         self._full[block.key] = result.text
+        declined = result.failed and event.call in self._declined
+        failed = "declined" if declined else "error"
+        # The answer to a question stands with the question.
+        told = "" if event.tool == QUESTION and not result.failed else result.text
         self._put(
             _with(
                 block,
-                state="error" if result.failed else "completed",
-                about=masked(event.title) or block.about,
-                brief=brief(masked(result.text[:2000])),
+                state=failed if result.failed else "completed",
+                about=besides(block.tool, masked(event.title)) or block.about,
+                brief=brief(masked(told[:2000])),
                 lines=count_lines(result.text),
-                seconds=event.seconds,
+                seconds=max(event.seconds - self._waited.get(event.call, 0.0), 0.0),
                 verdict=event.verdict,
                 decided=masked(event.decided),
             )
@@ -305,6 +322,11 @@ class Feed:
     def _answered(self, id: str, answers: tuple[tuple[str, ...], ...] | None, by: str) -> None:
         block = self.blocks.get(self._asked.get(id, ""))
         if isinstance(block, Asked):
+            call, since = self._held.get(id, ("", ""))
+            waited = self._waited.get(call, 0.0)
+            self._waited[call] = waited + seconds_between(since, self._at)
+            if _is_no(block, answers):
+                self._declined.add(call)
             state = "unanswered" if answers is None else "answered"
             self._put(_with(block, state=state, answers=answers or (), by=by))
 
@@ -315,6 +337,15 @@ class Feed:
             key = self._new()
             self._full[key] = text
             self._put(Note(key, kind, masked(words), count_lines(text)))
+
+    def _withdraw(self, message: str, words: str) -> None:
+        """Folds what the model no longer knows into one note, in its place."""
+        gone = withdrawn(list(self.blocks.values()), message)
+        for block in gone:
+            self._put(Gone(block.key))
+        key = gone[0].key if gone else self._new()
+        self._full[key] = text = transcript(gone)
+        self._put(note_of_withdrawn(key, words, text))
 
     def _void(self) -> None:
         """Takes away what a failed attempt had said."""
@@ -337,6 +368,14 @@ class Feed:
     def _put(self, block: Block) -> None:
         self.blocks[block.key] = block
         self._fresh[block.key] = None
+
+
+def _is_no(asked: Asked, answers: tuple[tuple[str, ...], ...] | None) -> bool:
+    """Tells whether a person was asked for a permission and did not give it."""
+    question = asked.questions[0] if asked.questions else None
+    if question is None or not is_permission(question):
+        return False
+    return not read_consent(question, answers).yes
 
 
 def folded(session: str, heard: Iterable[Recorded | Delta]) -> list[Block]:

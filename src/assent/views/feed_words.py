@@ -20,6 +20,7 @@ from assent.core.session_event import (
 from assent.views.blocks import NoteKind
 
 SHORT: Final = 72
+THEIR_WORDS: Final = "Their words:\n\n"  # what the model is told begins with words of ours
 # What a call is about, by the names that tools have for it; the first that it has is told.
 _ABOUT: Final = (
     "path", "command", "line", "pattern", "query", "url", "title", "description", "from", "name",
@@ -62,6 +63,13 @@ def called_about(call: Call) -> str:
     args = call.args or {}
     found = next((args[name] for name in _ABOUT if isinstance(args.get(name), str)), "")
     return brief(masked(found))
+
+
+def besides(tool: str, about: str) -> str:
+    """Returns what a call is about without the tool's own name, which stands before it."""
+    while tool and (about == tool or about.startswith(f"{tool} ")):
+        about = about.removeprefix(tool).lstrip()
+    return about
 
 
 def touched(call: PlannedCall) -> str:
@@ -115,6 +123,7 @@ def _other(event: Event) -> tuple[NoteKind, str, str] | None:
         case MessageAdded(parts=parts, synthetic=synthetic) if synthetic not in _UNTOLD:
             text = "\n\n".join([part.text for part in parts if isinstance(part, Text)])
             about = _TOLD.get(synthetic, synthetic.replace("_", " "))
-            return "told", f"The model is told {about}", text
+            words = brief(text.partition(THEIR_WORDS)[2])
+            return "told", f"The model is told {about}{f': {words}' if words else ''}", text
         case _:
             return None

@@ -10,6 +10,7 @@ from assent.views.visible import fold_long, fold_words, visible
 Style = Literal[
     "heading", "risk", "added", "removed", "hunk", "dim", "plain", "digest",
     "said",  # what the person said
+    "prose",  # what a model said in words
     "code",
 ]  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Sessions as people read them: a list, one session's standing, and all that was said."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 import msgspec
 
@@ -100,13 +101,20 @@ def session_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
     yield from rest
 
 
+_LABELS: Final = {
+    "slug": "name", "plan_id": "plan", "custom_mode": "your mode", "updated_at": "changed",
+    "fork": "fork of",
+}  # fmt: skip
+
+
 def session_lines(row: Row, way_on: str = "") -> Iterator[Line]:
     """Renders one session and what to type next."""
     names = (
         "title", "slug", "state", "failure", "mode", "custom_mode", "agent", "model", "plan_id",
         "turns", "updated_at", "parent", "fork",
     )  # fmt: skip
-    rows = [(name, visible_line(str(row[name]))) for name in names if row[name] not in (None, "")]
+    known = [name for name in names if row[name] not in (None, "")]
+    rows = [(_LABELS.get(name, name), visible_line(str(row[name]))) for name in known]
     yield from table("plain", [*rows, ("id", str(row["session"]))])
     way_on = way_on or f'assent -r {row["slug"]} -p "what comes next"'
     yield Line("plain", f"Next: {way_on}")

@@ -45,12 +45,10 @@ def question_waits(pending: Pending) -> Waits:
     asked, root = pending.inquiry.asked, pending.root
     first = asked.questions[0] if asked.questions else Question("", "")
     more = f" ({len(asked.questions)} parts)" if len(asked.questions) > 1 else ""
-    who = "Assent asks" if first.by == "gate" else "The model asks"
-    about = f" about {first.header}" if first.header else ""
     return Waits(
         "question",
         pending.id,
-        f"{who}{about}{more}",
+        f"{_asked(first)}{more}",
         pending.inquiry.at,
         (f"assent questions answer {pending.id}",),
         session=root.slug,
@@ -59,6 +57,14 @@ def question_waits(pending: Pending) -> Waits:
         preview=_preview("\n".join((first.question, first.command or "\n".join(first.things)))),
         look=f"assent questions show {pending.id}",
     )
+
+
+def _asked(first: Question) -> str:
+    """Says who asks about what, in a line; of a permission, what would happen."""
+    if first.by == "gate":
+        what = first.command or "\n".join(first.things) or first.question
+        return f"Permission: {' · '.join(_preview(what))}"
+    return f"The model asks about {first.header}" if first.header else "The model asks"
 
 
 def plan_waits(record: PlanRecord, review: Review, at: str) -> Waits:

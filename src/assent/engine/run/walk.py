@@ -21,6 +21,8 @@ from assent.ports import Blobs, Files
 UNLIMITED: Final = 1 << 62
 INODE, MODE = 3, 4
 _PLAN = re.compile(rb"([a-z0-9-]+/)?PLAN_[a-z0-9_-]+\.md")
+# Under such a name a file stands beside its place until it is whole; see `Tree.replace`.
+_DRAFT = re.compile(rb"((?:.*/)?)\.([^/]+)\.[0-9]+\.[0-9]+", re.DOTALL)
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -68,12 +70,17 @@ class Walk:
         self.ignoring.begin(settled)
         return _Round(self, known).found()
 
-    def is_ours(self, path: bytes) -> bool:
+    def is_ours(self, path: bytes, *, folder: bool) -> bool:
         """Tells whether a path is written by Assent alone, and so no work of a command."""
         if path in self._ours:
             return True
+        if folder:  # under a plan's name, it would be a place where a command is not seen
+            return False
+        draft = _DRAFT.fullmatch(path)
+        path = draft[1] + draft[2] if draft else path
         plans = self._plans
-        return bool(plans) and path.startswith(plans) and bool(_PLAN.fullmatch(path, len(plans)))
+        plan = bool(plans) and path.startswith(plans) and _PLAN.fullmatch(path, len(plans))
+        return bool(plan) or path in OWN
 
 
 class _Round:
@@ -124,7 +131,7 @@ class _Round:
         found: dict[bytes, Stamp] = {}
         for name, stamp in sorted(names.items()):
             if folded(name) != GIT:
-                if not self._walk.is_ours(prefix + name):
+                if not self._walk.is_ours(prefix + name, folder=S_ISDIR(stamp[MODE])):
                     found[name] = stamp
             elif prefix:  # a new one obeys whatever was written into it
                 self._found.files[prefix + name] = (stamp[INODE],)

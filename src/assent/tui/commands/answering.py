@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from assent.tui.hints import hinted
 from assent.tui.host import Told
 from assent.views.lines import Line
 
@@ -22,11 +23,11 @@ def answer(app: "TerminalApp", heading: str, lines: Sequence[Line]) -> None:
     app.open_panel(LinesPanel(heading, lines))
 
 
-def run_line(app: "TerminalApp", heading: str, *arguments: str) -> None:
-    """Runs a command of the command line in a thread, and shows what it says."""
+def run_line(app: "TerminalApp", heading: str, *arguments: str, ours: bool = True) -> None:
+    """Runs a command of the command line in a thread, and shows what it says; maybe our words."""
 
     def told(found: Told) -> None:
-        answer(app, heading, found.lines)
+        answer(app, heading, hinted(found.lines) if ours else found.lines)
         app.refresh_standing()
 
     app.errands.run(heading, lambda: app.host.command(arguments), told)

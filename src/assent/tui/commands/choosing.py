@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import UsageError
-from assent.core.mode import MODES
 from assent.tui.theme import THEMES
 from assent.views.lines import BLANK, Line
 from assent.views.visible import visible_line
@@ -12,6 +11,7 @@ if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
 
 PLAN: Final = {"": "plan", "on": "plan", "off": "ask"}
+ON: Final = "Plan mode is on; /plan off leaves it."
 YOLO: Final = "yolo"
 MEANS: Final = (
     Line("risk", "In yolo mode nobody asks you: the model edits files and runs commands at once."),
@@ -28,15 +28,19 @@ def plan(app: "TerminalApp", rest: str) -> None:
     """Turns plan mode on, or off."""
     if rest not in PLAN:
         raise UsageError(f"/plan is on or off, not {rest!a}.", "/plan off")
-    app.set_mode(PLAN[rest])
+    if PLAN[rest] == app.standing.mode == "plan":
+        app.tell(ON)
+    else:
+        app.set_mode(PLAN[rest])
 
 
 def mode(app: "TerminalApp", rest: str) -> None:
     """Changes the mode; what lets everything happen unasked is confirmed first."""
     if not rest:
-        own = [name for name in app.engine.sessions.modes if name not in MODES]
-        known = ", ".join([*MODES, *map(visible_line, own)])
-        raise UsageError(f"Which mode? There are: {known}.", "/mode plan")
+        from assent.tui.panels.mode_list import ModeList
+
+        app.open_panel(ModeList(), lambda name: mode(app, name) if name else None)
+        return
     if app.sitting.base(rest) == YOLO and app.standing.base != YOLO:
         from assent.tui.panels.confirm import ConfirmPanel
 

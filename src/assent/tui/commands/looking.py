@@ -74,6 +74,11 @@ def rules(app: "TerminalApp", rest: str) -> None:
 
 def memory(app: "TerminalApp", rest: str) -> None:
     """Shows what every session here is told, or has a fact forgotten."""
+    if rest == "forget":
+        from assent.tui.panels.fact_list import FactList
+
+        app.open_panel(FactList(), lambda fact: memory(app, f"forget {fact}") if fact else None)
+        return
     run_line(app, "Memory", "memory", *(_words(rest) or ["list"]))
 
 

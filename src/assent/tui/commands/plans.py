@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from assent.core.errors import UsageError
+from assent.core.lifecycle import State
 from assent.core.record import PlanRecord
 from assent.tui.commands.answering import run_line
 
@@ -58,7 +59,14 @@ def diff(app: "TerminalApp", rest: str) -> None:
         run_line(app, f"Turn {rest}", "sessions", "diff", record.session, f"--turn={rest}")
     else:
         named = ("--plan", app.sitting.plan_id) if app.sitting.plan_id else ()
-        run_line(app, "What is staged", "diff", *named)
+        run_line(app, _staged(app), "diff", *named)
+
+
+def _staged(app: "TerminalApp") -> str:
+    """Says what the operations of the plan are by now: built, or only staged."""
+    record = app.standing.plan
+    built = record is not None and record.state is State.COMPLETED
+    return "What was built" if built else "What is staged"
 
 
 def _with_plan(app: "TerminalApp", rest: str, then: "Callable[[PlanRecord], object]") -> None:

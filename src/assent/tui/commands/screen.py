@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from assent.core.errors import Busy
+from assent.tui import habits
 
 if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
@@ -41,11 +42,12 @@ def clear(app: "TerminalApp", rest: str) -> None:
 
 def leave(app: "TerminalApp", rest: str) -> None:
     """Leaves; everything is kept."""
-    app.exit(0)
+    habits.leave(app)
 
 
 def _taken(app: "TerminalApp", name: str | None) -> None:
     """Runs what was picked, or puts it into the prompt where it needs words."""
+    from assent.tui.acts import echo
     from assent.tui.commands.calling import find
 
     if not name:
@@ -54,4 +56,5 @@ def _taken(app: "TerminalApp", name: str | None) -> None:
     if found is None or found.needs_words:
         app.prompt.load(f"{name} ")
     else:
+        app.tell(echo(name))
         app.run_slash(name)

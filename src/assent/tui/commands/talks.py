@@ -70,7 +70,8 @@ def export(app: "TerminalApp", rest: str) -> None:
     """Shows the session as a document, or has the command line write it."""
     record = current(app.sitting.record)
     line = ("sessions", "export", record.session, "--format=markdown")
-    run_line(app, "The session as a document", *line, *([f"--out={rest}"] if rest else []))
+    out = [f"--out={rest}"] if rest else []
+    run_line(app, "The session as a document", *line, *out, ours=bool(rest))
 
 
 def current(record: SessionRecord | None) -> SessionRecord:

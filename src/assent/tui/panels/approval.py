@@ -9,6 +9,7 @@ from assent.core.comment import Anchor, Placed
 from assent.core.errors import AssentError, OtherDigest, StaleError
 from assent.core.lifecycle import State
 from assent.core.record import PlanRecord
+from assent.tui.acts import approved_lines
 from assent.tui.panels import approval_verbs as verbs
 from assent.tui.panels.approval_pages import (
     Context,
@@ -154,8 +155,12 @@ class ApprovalPanel(DecidingPanel):
                 engine.readings.record(record)
             return record
 
-        then = self._start if build else self._approved
-        self.work(act, then, Stage.RECORDING)
+        def agreed(record: PlanRecord) -> None:
+            without = [one.op for one in reading.review.declined] if reading.partial else []
+            self.terminal.tell(*approved_lines(reading.review.digest, without, note))
+            (self._start if build else self._approved)(record)
+
+        self.work(act, agreed, Stage.RECORDING)
 
     def _approved(self, record: PlanRecord) -> None:
         self.terminal.tell(f"Plan {record.name} is approved. Nothing was built: /build does.")

@@ -9,13 +9,14 @@ import msgspec
 from assent.core.comment import Anchor, Part, Placed
 from assent.core.lifecycle import State
 from assent.core.paths import shown
+from assent.tui.hints import in_place
 from assent.tui.paper import Sheet, Spot
 from assent.views.changes import NEVER, Since, since_lines
 from assent.views.commands import brief
 from assent.views.commented import operation_part, text_part
 from assent.views.comments import MARK, gone_lines, with_comments
 from assent.views.declined import declined_lines
-from assent.views.drifted import drifted_lines
+from assent.views.drifted import Drifted, drifted_lines
 from assent.views.lines import BLANK, GUTTER, Line, foreign, wrapped
 from assent.views.noted import missing_lines, noted_lines
 from assent.views.review import (
@@ -41,9 +42,9 @@ ALL_OF_IT: Final = "This is the end. Everything above is what the digest stands 
 
 def pages(review: Review, marked: Collection[str] = (), live: str = "") -> Iterator[Sheet]:
     """Yields all that the digest covers, risks first; `live` says that the file is another."""
-    yield from _filled(LIVE, wrapped("risk", visible_line(live)) if live else ())
+    yield from _filled(LIVE, wrapped("risk", visible_line(in_place(live))) if live else ())
     yield Sheet(RISKS, tuple(risk_lines(review, [*enumerate(review.operations, 1)])))
-    yield from _filled("drifted", drifted_lines(review.drifted))
+    yield from _filled("drifted", drifted_lines(tuple(map(_drifted, review.drifted))))
     yield from _filled("since", since_lines(review.since) if review.since else ())
     yield from _filled("declined", declined_lines(review.declined, unsure=review.unsure))
     yield from _filled("missing", missing_lines(review.missing))
@@ -54,6 +55,10 @@ def pages(review: Review, marked: Collection[str] = (), live: str = "") -> Itera
         yield operation_page(review, number, marked)
     yield from _filled("notes", noted_lines(review.notes))
     yield Sheet(END, tuple(_end(review)))
+
+
+def _drifted(one: Drifted) -> Drifted:
+    return msgspec.structs.replace(one, now=in_place(one.now))
 
 
 def text_page(review: Review) -> Sheet:
@@ -152,10 +157,14 @@ def unseen_words(sheets: Sequence[Sheet], spot: Spot | None) -> str:
     lines = sum(len(sheet.lines) for sheet in below) - seen
     numbers = [number for number in (number_of(sheet.key) for sheet in below) if number]
     if not numbers:
-        return f"{lines} lines"
+        return _lines(lines)
     first, last = numbers[0], numbers[-1]
     which = f"operations {first} to {last}" if last > first else f"operation {first}"
-    return f"{lines} lines, among them {which}"
+    return f"{_lines(lines)}, among them {which}"
+
+
+def _lines(count: int) -> str:
+    return f"{count} line{'' if count == 1 else 's'}"
 
 
 def _filled(key: str, lines: Iterable[Line]) -> Iterator[Sheet]:
@@ -187,16 +196,22 @@ def _anchored(part: Part, at: int) -> Anchor:
     return Anchor(part.operation, at, at, quote, part.about, part.seen)
 
 
+_HARD: Final = {
+    "irreversible": "cannot be undone",
+    "compensated": "undone with limits",
+}
+
+
 def hard_to_undo(operations: Sequence[OperationReview]) -> Iterator[str]:
     """Yields in words what an undo cannot take back, and what it takes back with limits."""
-    for how in ("irreversible", "compensated"):
+    for how, words in _HARD.items():
         found = [
             f"{number}. {kind(each.op)} {brief(each.op)}"
             for number, each in enumerate(operations, 1)
             if each.reversible == how
         ]
         if found:
-            yield f"{len(found)} {how}: {'; '.join(found)}"
+            yield f"{len(found)} {words}: {'; '.join(found)}"
     if all(each.reversible == "reversible" for each in operations):
         yield "all of it can be undone" if operations else "no operations"
 

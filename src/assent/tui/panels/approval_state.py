@@ -14,6 +14,8 @@ class Stage(StrEnum):
     SKIPPING = "skipping"  # they were told what they have not seen
     CHOOSING = "choosing"  # they were asked for a yes
     EXITING = "exiting"  # they were asked whether to give the plan up
+    PROPOSING = "proposing"  # they were asked whether the text as it is now is the plan
+    FITTING = "fitting"  # they were asked whether the plan is to fit the files
     RECORDING = "recording"  # a decision is on its way
 
 
@@ -64,6 +66,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 APPROVING: Final = frozenset({Act.BUILD, Act.APPROVE, Act.START})
+DECIDING: Final = APPROVING | {Act.EXIT, Act.PROPOSE, Act.REBASE}  # what only an answer asks for
 
 MOVING: Final[dict[str, Act]] = {
     "up": Act.UP,
@@ -85,15 +88,27 @@ OF_PLAN: Final[dict[str, Act]] = {
     "2": Act.FEEDBACK,
     "c": Act.COMMENT,
     "n": Act.NOTE,
-    "e": Act.EDIT,
     "ctrl+g": Act.EDIT,
     "p": Act.PROPOSE,
     "b": Act.REBASE,
 }
 ASK, SKIP, EXIT, MARK, WITHOUT = "1", "s", "3", "space", "w"
-YES, ONLY, NOTED, GIVE_UP = "y", "o", "n", "x"
+YES, ONLY, NOTED, GIVE_UP = "y", "o", "n", "ctrl+x"
 
-_ASKED_BY: Final = {Stage.SKIPPING: SKIP, Stage.CHOOSING: ASK, Stage.EXITING: EXIT}
+_ASKED_BY: Final = {
+    Stage.SKIPPING: SKIP,
+    Stage.CHOOSING: ASK,
+    Stage.EXITING: EXIT,
+    Stage.PROPOSING: "p",
+    Stage.FITTING: "b",
+}
+_ASKED_FIRST: Final = {Act.PROPOSE: Stage.PROPOSING, Act.REBASE: Stage.FITTING}
+# The one key that answers, where it leads, and what it asks for; any other key goes back.
+_ANSWERED: Final = {
+    Stage.EXITING: (GIVE_UP, Stage.RECORDING, Act.EXIT),
+    Stage.PROPOSING: (YES, Stage.READING, Act.PROPOSE),
+    Stage.FITTING: (YES, Stage.READING, Act.REBASE),
+}
 
 Answer: TypeAlias = tuple[Standing, Act]
 
@@ -109,10 +124,9 @@ def press(standing: Standing, key: str) -> Answer:
             return _at(standing, Stage.CHOOSING if key == ASK else Stage.READING)
         case Stage.CHOOSING:
             return _choosing(standing, key)
-        case Stage.EXITING:
-            gives_up = key == GIVE_UP
-            to, act = (Stage.RECORDING, Act.EXIT) if gives_up else (Stage.READING, Act.NOTHING)
-            return _at(standing, to, act)
+        case Stage.EXITING | Stage.PROPOSING | Stage.FITTING:
+            answer, to, act = _ANSWERED[standing.stage]
+            return _at(standing, to, act) if key == answer else _at(standing, Stage.READING)
         case _:  # LOADING, RECORDING: nothing is asked
             leaves = key == "escape" and standing.stage is Stage.LOADING
             return standing, Act.LEAVE if leaves else Act.NOTHING
@@ -129,9 +143,17 @@ def _reading(standing: Standing, key: str) -> Answer:
         case "space" | "w":
             return standing, _left_out(standing, key)
         case _ if key in OF_PLAN and not standing.undo:
-            return standing, OF_PLAN[key] if standing.open else Act.CLOSED
+            return _of_plan(standing, OF_PLAN[key])
         case _:
             return standing, MOVING.get(key, Act.NOTHING)
+
+
+def _of_plan(standing: Standing, act: Act) -> Answer:
+    if not standing.open:
+        return standing, Act.CLOSED
+    if act in _ASKED_FIRST:
+        return _at(standing, _ASKED_FIRST[act])
+    return standing, act
 
 
 def _asked(standing: Standing) -> Answer:

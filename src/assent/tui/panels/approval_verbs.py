@@ -13,6 +13,7 @@ from assent.core.feedback import Feedback
 from assent.core.lifecycle import State
 from assent.core.masking import masked
 from assent.core.record import PlanRecord
+from assent.tui.hints import told
 from assent.tui.panels.approval_pages import hard_to_undo, is_open, pages
 from assent.tui.panels.approval_state import Stage, Standing
 from assent.tui.paper import Sheet
@@ -127,5 +128,4 @@ def kept(review: Review, marked: Collection[str]) -> dict[str, None]:
 
 def in_words(error: AssentError) -> str:
     """Returns an error with the next step, on one harmless line."""
-    told = f"{error.message} Next: {error.next}" if error.next else error.message
-    return visible_line(masked(told))
+    return visible_line(masked(told(error)))

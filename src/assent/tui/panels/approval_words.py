@@ -3,11 +3,17 @@
 from typing import Final
 
 from assent.tui.panels.approval_state import Stage, Standing
-from assent.views.lines import Line
+from assent.views.lines import Line, Style
 
 SHORT: Final = 12
 READ_ON: Final = "Read to the end first (End, PgDn), or press s to skip the rest."
-ASKING: Final = (Stage.SKIPPING, Stage.CHOOSING, Stage.EXITING)
+ASKING: Final = (
+    Stage.SKIPPING,
+    Stage.CHOOSING,
+    Stage.EXITING,
+    Stage.PROPOSING,
+    Stage.FITTING,
+)
 OTHER_KEY: Final = "any other key: back"
 MOVES: Final = "↑↓ PgUp PgDn Home End · [ ] operation · / search · r risks · h history · Esc close"
 
@@ -24,8 +30,9 @@ def action_lines(standing: Standing, digest: str, told: str, unseen: str = "") -
             return [Line("risk", f"Not shown yet: {unseen}."), Line("plain", _SKIP)]
         case Stage.CHOOSING:
             return _question(standing, digest)
-        case Stage.EXITING:
-            return [Line("risk", _EXIT), Line("plain", f"x give it up · {OTHER_KEY}")]
+        case Stage.EXITING | Stage.PROPOSING | Stage.FITTING:
+            style, asked, answer = _ASKED[standing.stage]
+            return [Line(style, asked), Line("plain", f"{answer} · {OTHER_KEY}")]
         case Stage.READING:
             return [*lines, *_actions(standing)]
 
@@ -36,7 +43,7 @@ def key_line(standing: Standing) -> str:
         return "Only these keys answer."
     if standing.undo:
         return f"space only this operation · w all of it · {MOVES.replace('history', 'runs')}"
-    return f"space leave out · w what is left · c comment · n note · e edit · {MOVES}"
+    return f"space leave out · w what is left · c comment · n note · Ctrl+G edit · {MOVES}"
 
 
 _SKIP: Final = f"Press 1 to decide without having seen it · {OTHER_KEY}"
@@ -44,6 +51,19 @@ _EXIT: Final = (
     "Exit planning? The plan is discarded with all its operations; its file stays. "
     "Nothing is written."
 )
+_ASKED: Final[dict[Stage, tuple[Style, str, str]]] = {
+    Stage.EXITING: ("risk", _EXIT, "Ctrl+X give it up"),
+    Stage.PROPOSING: (
+        "digest",
+        "Propose the plan as its file is now? It gets a digest, and nobody has approved that.",
+        "y propose it",
+    ),
+    Stage.FITTING: (
+        "digest",
+        "Make the plan fit the files as they are now? It gets a new digest, and needs a new yes.",
+        "y make it fit",
+    ),
+}
 
 
 def _question(standing: Standing, digest: str) -> list[Line]:

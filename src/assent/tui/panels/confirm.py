@@ -1,24 +1,27 @@
 """A panel that asks once more before something happens that is hard to take back."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from functools import partial
 
-from textual.binding import Binding, BindingType
+from textual.events import Key, Paste
 from textual.widget import Widget
+from textual.widgets import Static
 
-from assent.tui.panels.panel import Panel
+from assent.tui.panels.asking import AskingPanel
 from assent.tui.paper import Paper, Sheet
+from assent.tui.quiet import TOO_QUICK
 from assent.views.lines import Line
 
+YES = "y"
 
-class ConfirmPanel(Panel[bool]):
+
+class ConfirmPanel(AskingPanel[bool]):
     """Ends with True for `y`, and with nothing else for any other key: Enter confirms nothing."""
 
     DEFAULT_CSS = """
     ConfirmPanel > #frame { height: auto; max-height: 100%; max-width: 90; }
     ConfirmPanel #about { height: auto; max-height: 16; margin: 1 0; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "agree", "Yes")]
     AUTO_FOCUS = None
 
     def __init__(self, heading: str, about: Sequence[Line], deed: str) -> None:
@@ -36,6 +39,22 @@ class ConfirmPanel(Panel[bool]):
         paper = self.query_one("#about", Paper)
         paper.styles.height = len(self._about) + 2  # long ones take a second row
         paper.show([Sheet("about", self._about)])
+        self.asks()
 
-    def action_agree(self) -> None:
-        self.dismiss(True)
+    def on_key(self, event: Key) -> None:
+        if event.key == "escape":
+            return
+        event.stop()
+        event.prevent_default()
+        if self.is_overtaken(event.time):
+            return
+        if self.pace.is_quick(event.time):
+            self.taken_back()
+        elif event.key == YES:
+            self.hold(event.time, partial(self.dismiss, True))
+
+    def on_paste(self, event: Paste) -> None:
+        event.stop()  # what is pasted decides nothing
+
+    def taken_back(self) -> None:
+        self.query_one("#panel-keys", Static).update(f"{TOO_QUICK} {self.keys}")

@@ -1,40 +1,38 @@
 """A panel that shows something with a digest from beginning to end, and takes a yes to it.
 
-A yes is a key that answers a question, and never the key that asked it. What was typed before a
-question was on the screen does not count, and nothing that is pasted does."""
+A yes is a key that answers a question, and never the key that asked it. What is typed before a
+question was on the screen, or too quickly after another key, takes the question back, and nothing
+that is pasted counts."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from math import inf
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from functools import partial
+from typing import Final, TypeVar
 
 import msgspec
 from rich.text import Text
 from textual.actions import SkipAction
 from textual.events import Key, Paste, Resize
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
 from assent.core.errors import AssentError
 from assent.tui.panels.approval_pages import OPERATION, RISKS, number_of, unseen_words
-from assent.tui.panels.approval_state import Act, Stage, Standing, press
+from assent.tui.panels.approval_state import DECIDING, Act, Stage, Standing, press
 from assent.tui.panels.approval_verbs import in_words
 from assent.tui.panels.approval_words import ASKING, READ_ON, action_lines, key_line
-from assent.tui.panels.panel import Panel
+from assent.tui.panels.asking import AskingPanel
 from assent.tui.paper import Paper, Sheet, Spot
+from assent.tui.quiet import TOO_QUICK
 from assent.tui.theme import chosen_theme, look
 from assent.views.lines import Line
-
-if TYPE_CHECKING:
-    from assent.tui.app import TerminalApp
 
 T = TypeVar("T")
 TOO_LOW: Final = "The question does not fit on the screen; make it larger."
 LOW: Final = 18  # rows, below which all room is left to what is read
 
 
-class DecidingPanel(Panel[str]):
+class DecidingPanel(AskingPanel[str]):
     """Four zones: what it is, all of it, what stands around it, and what can be decided."""
 
     DEFAULT_CSS = """
@@ -53,16 +51,6 @@ class DecidingPanel(Panel[str]):
         self.standing = Standing()
         self.told = ""
         self.asks_again = False  # a question stays open under the panel that is about to open
-        self._ready = inf
-
-    @property
-    def terminal(self) -> "TerminalApp":
-        return cast("TerminalApp", self.app)
-
-    @property
-    def listening(self) -> bool:
-        """Whether what is asked is on the screen, so that keys count."""
-        return self._ready < inf
 
     @property
     def paper(self) -> Paper:
@@ -101,27 +89,56 @@ class DecidingPanel(Panel[str]):
         """Takes every key that is no letter of a search: it goes through the table of its stage."""
         event.stop()
         event.prevent_default()
-        if event.time <= self._ready:
-            return  # typed before the person could see what it would answer
+        if self.is_overtaken(event.time) or self._is_hasty(event.time):
+            return
         if self.paper.searching:  # and not where keys go: a click elsewhere took them away
             self.paper.focus()
             return
         if self.standing.stage in ASKING and not self._in_sight():
-            self._change(stage=Stage.READING)
-            self.told = TOO_LOW
-            self.paint(asked=True)
+            self._back(TOO_LOW)
             return
+        self._press(event)
+
+    def _is_hasty(self, at: float) -> bool:
+        """Tells whether a key comes before the person could see what it would do, or too soon."""
+        if self.standing.stage not in ASKING:
+            return self.pace.is_early(at) or self.pace.note(at)
+        if not self.pace.is_quick(at):
+            return False
+        self.pace.cancel()
+        self.taken_back()
+        return True
+
+    def taken_back(self) -> None:
+        self._back(TOO_QUICK)
+
+    def _back(self, told: str) -> None:
+        """Goes back to reading, and says why nothing was decided."""
+        self._change(stage=Stage.READING)
+        self.told = told
+        self.paint(asked=True)
+
+    def _press(self, event: Key) -> None:
         told, self.told = self.told, ""
         was = self.standing
         if was.stage is Stage.READING and event.key in _SEARCHING and self._search(event.key):
             return
-        self.standing, act = press(was, event.key)
+        after, act = press(was, event.key)
+        if act in DECIDING:
+            self.hold(event.time, partial(self._decided, after, act))
+            return
+        self.standing = after
         if act in _MOVES:
             _MOVES[act](self)
         elif act is not Act.NOTHING:
             self._do(act)
         if told or act not in _MOVES:
             self.paint(asked=self.standing.stage is not was.stage)
+
+    def _decided(self, after: Standing, act: Act) -> None:
+        self.standing = after
+        self._do(act)
+        self.paint(asked=True)
 
     def on_paste(self, event: Paste) -> None:
         event.stop()  # what is pasted decides nothing
@@ -187,8 +204,7 @@ class DecidingPanel(Panel[str]):
         if not self.is_attached:
             return
         if asked:
-            self._ready = inf
-            self.call_after_refresh(self._painted)
+            self.asks()
         width = max(self.query_one("#actions").size.width, 20)
         self._fill("#panel-title", self.titles(width))
         self._fill("#context", self.context(width))
@@ -206,9 +222,6 @@ class DecidingPanel(Panel[str]):
         whole = place.visible_region == place.region and place.region.height > 0
         return whole and place.region.bottom <= keys.region.y
 
-    def _painted(self) -> None:
-        self._ready = Message().time
-
     def _fill(self, zone: str, lines: Sequence[Line]) -> None:
         theme = chosen_theme(self.app.theme)
         text = Text("\n", no_wrap=False).join(
@@ -224,7 +237,7 @@ class DecidingPanel(Panel[str]):
             case Act.UNREAD:
                 self.told = READ_ON
             case Act.LEAVE:
-                self.dismiss(None)
+                self.action_leave()
             case Act.RISKS:
                 self.paper.reveal(Spot(RISKS, 0))
             case _:

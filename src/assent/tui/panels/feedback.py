@@ -12,6 +12,7 @@ from assent.core.comment import Placed
 from assent.core.errors import AssentError
 from assent.core.feedback import Feedback
 from assent.core.record import PlanRecord
+from assent.tui.acts import sent_lines
 from assent.tui.panels.approval_verbs import in_words, sent_back
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet
@@ -58,6 +59,7 @@ class FeedbackPanel(Panel[str]):
         self._record = record
         self._comments = comments
         self._sending = False
+        self._feedback = Feedback()  # as it was sent
 
     @property
     def _terminal(self) -> "TerminalApp":
@@ -88,7 +90,7 @@ class FeedbackPanel(Panel[str]):
         if not feedback.text().strip() and not self._comments:
             self._tell(EMPTY)
             return
-        self._sending = True
+        self._sending, self._feedback = True, feedback
         engine, record = self._terminal.engine, self._record
 
         def run() -> None:
@@ -104,6 +106,7 @@ class FeedbackPanel(Panel[str]):
     def _sent(self) -> None:
         """Goes on with the session, so that the model reads it and revises the plan."""
         app, session = self._terminal, self._record.session
+        app.tell(*sent_lines(self._feedback, len(self._comments)))
         app.tell(SENT)
         self.dismiss("sent")
         current = app.sitting.record

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from assent.tui.panels.picker import Picker, Row
-from assent.views.context import count
+from assent.views.context import count, model_name
 from assent.views.lines import BLANK, Line, foreign
 from assent.views.visible import visible_line
 
@@ -23,7 +23,11 @@ class ModelList(Picker):
         if troubles:
             words = " ".join(troubles)
             self.terminal.call_later(self.tell, words)
-        return [_model(row, self.terminal.standing.model) for row in found]
+        now = self.terminal.standing.model
+        rows = [_model(row, now) for row in found]
+        if now and now not in [row.key for row in rows]:
+            rows.insert(0, _asked_now(now))
+        return rows
 
 
 class AgentList(Picker):
@@ -53,6 +57,12 @@ class AgentList(Picker):
         agent = next(each for each in self.terminal.host.agents() if each.name == row.key)
         head = [Line("heading", visible_line(agent.name)), *foreign(agent.description), BLANK]
         return [*head, *foreign(agent.prompt)]
+
+
+def _asked_now(name: str) -> Row:
+    """Returns the row of a model that is asked, though nothing here lists it."""
+    shown = visible_line(model_name(name))
+    return Row(name, (f"* {shown}", "", "", ""), "asked now", visible_line(name))
 
 
 def _model(row: dict[str, object], now: str) -> Row:

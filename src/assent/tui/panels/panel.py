@@ -3,13 +3,16 @@
 from typing import ClassVar, Generic, TypeVar
 
 from textual.app import ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from assent.tui.quiet import Silence
 from assent.tui.small import Small
+from assent.tui.status import StatusLine
 
 R = TypeVar("R")
 
@@ -23,7 +26,7 @@ class Panel(ModalScreen[R], Generic[R]):
     DEFAULT_CSS = """
     Panel { align: center middle; }
     Panel > #frame {
-        width: 100%; max-width: 160; height: 100%; border: round $primary; padding: 0 1;
+        width: 100%; max-width: 160; height: 1fr; border: round $primary; padding: 0 1;
     }
     Panel #panel-title { height: auto; text-style: bold; }
     Panel #panel-keys { height: auto; dock: bottom; color: $text-muted; }
@@ -33,12 +36,20 @@ class Panel(ModalScreen[R], Generic[R]):
     heading = ""
     keys = "Esc close"
     ready_at = 0.0  # what was typed before is dropped
+    _ending: tuple[R | None] | None = None  # with what it ends, once nothing lies over it
+    decides = False  # keys count only after a silence, and not at the prompt when it closed
+    left = False  # the person closed it themselves
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.silence = Silence()
 
     def compose(self) -> ComposeResult:
         with Vertical(id="frame"):
             yield Static(self.heading, id="panel-title", markup=False)
             yield from self.body()
             yield Static(self.keys, id="panel-keys", markup=False)
+        yield StatusLine(id="panel-status")
         yield Small()
 
     def body(self) -> list[Widget]:
@@ -46,4 +57,26 @@ class Panel(ModalScreen[R], Generic[R]):
         return []
 
     def action_leave(self) -> None:
+        self.left = True
         self.dismiss(None)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is closed, or closes as soon as nothing lies over it."""
+        return self._ending is not None or self not in self.app.screen_stack
+
+    def dismiss(self, result: R | None = None) -> AwaitComplete:
+        """Closes it, and nothing else: what lies over it stays, and is closed first.
+
+        Textual would close whatever is on top, also when a thread reports that this one is done
+        while a person writes in another, or a second time.
+        """
+        if not self.is_over:
+            self._ending = (result,)
+        if self._ending is None or not self.is_active:
+            return AwaitComplete()
+        return super().dismiss(*self._ending)
+
+    def on_screen_resume(self) -> None:
+        if self._ending is not None:
+            self.dismiss(*self._ending)

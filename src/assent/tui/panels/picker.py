@@ -16,6 +16,7 @@ from textual.widgets import Static
 
 from assent.core.errors import AssentError
 from assent.tui.fuzzy import fitting
+from assent.tui.hints import told
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet, Spot
 from assent.views.lines import Line
@@ -58,11 +59,17 @@ class Picker(Panel[str]):
     Picker #list { width: 1fr; height: 100%; }
     Picker #preview { width: 45%; height: 100%; border-left: solid $primary; padding: 0 1; }
     Picker.narrow #preview, Picker.alone #preview { display: none; }
+    Picker.narrow.below #lists { layout: vertical; }
+    Picker.narrow.below #list { height: 1fr; }
+    Picker.narrow.below #preview {
+        display: block; width: 100%; height: 45%; border: none; border-top: solid $primary;
+    }
     """
     AUTO_FOCUS = "#list"
 
     nothing = "There is nothing to choose from."
     previews = False
+    below = False  # where there is no room beside the list, previews stand below it
     ranked = False  # what fits best stands first
     does: ClassVar[dict[str, str]] = {}  # keys besides Enter, and the methods that they call
 
@@ -108,6 +115,7 @@ class Picker(Panel[str]):
         beside = Paper(id="preview")
         beside.can_focus = False
         self.set_class(not self.previews, "alone")
+        self.set_class(self.below, "below")
         return [Static(id="filter", markup=False), Horizontal(list_, beside, id="lists")]
 
     def on_mount(self) -> None:
@@ -132,7 +140,7 @@ class Picker(Panel[str]):
             try:
                 return act(), ""
             except AssentError as error:
-                return None, f"{error.message} {error.next}".strip()
+                return None, told(error)
 
         def done(found: tuple[object, str]) -> None:
             if not self.is_attached:
@@ -245,7 +253,8 @@ class Picker(Panel[str]):
 
     def _look(self, row: Row) -> None:
         """Has the preview of a row made in a thread, where there is room for it."""
-        if not self.previews or self.has_class("narrow") or self._looked == row.key:
+        hidden = not self.previews or (self.has_class("narrow") and not self.below)
+        if hidden or self._looked == row.key:
             return
         self._looked = row.key
 

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from assent.core.errors import AssentError
+from assent.core.lifecycle import State
 from assent.core.paths import shown
 from assent.core.record import PlanRecord
+from assent.tui.hints import hinted
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, Row
 from assent.tui.times import moment
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 CURRENT: Final = "* "
 OTHER: Final = "  "
+DISCARDED: Final = "discarded"
+OVER: Final = "This plan was discarded. Ctrl+Y shows its texts; say what should be done instead."
 NO_SESSION: Final = "no session"
 GONE: Final = "Its file is removed. What its runs did stays, and can still be undone."
 
@@ -48,11 +52,14 @@ class PlanList(Picker):
         engine = self.terminal.engine
         record = engine.plans.find(row.key)
         about = plan_row(record, approved=engine.consents.is_approved(record))
-        return [*plan_lines(about), BLANK, *foreign(shown(engine.reviews.text(record)))]
+        return [*hinted(plan_lines(about)), BLANK, *foreign(shown(engine.reviews.text(record)))]
 
     def chosen(self, row: Row) -> None:
         """Makes a plan the current one, and opens its session where none is open."""
         app, engine = self.terminal, self.terminal.engine
+        if row.cells[1] == DISCARDED:
+            self.tell(OVER)
+            return
 
         def use() -> object:
             record = engine.plans.use(row.key)
@@ -100,8 +107,15 @@ class PlanList(Picker):
 
 
 def plan_rows(engine: "Engine") -> list[Row]:
-    """Returns the plans of a workspace: by session, the newest first, sessions likewise (F29)."""
-    newest_first = sorted(engine.plans.all(), key=_changed, reverse=True)
+    """Returns the plans of a workspace: by session, the newest first, sessions likewise (F29).
+
+    Those that were discarded stand there, too, and say so: their texts and runs are kept.
+    """
+    here = engine.plans.all()
+    shown = {each.plan_id for each in here}
+    gone = [each for each in engine.plans.all(everything=True) if each.plan_id not in shown]
+    discarded = [each for each in gone if each.state is State.DISCARDED]
+    newest_first = sorted((*here, *discarded), key=_changed, reverse=True)
     by_session: dict[str, list[PlanRecord]] = {}
     for record in newest_first:
         by_session.setdefault(record.session, []).append(record)

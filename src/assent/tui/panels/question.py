@@ -1,26 +1,37 @@
 """The question panel: everything that waits for an answer, one at a time, children's too."""
 
 from collections.abc import Sequence
-from math import inf
-from typing import TYPE_CHECKING, ClassVar, cast
+from functools import partial
+from typing import ClassVar
 
+import msgspec
 from rich.cells import cell_len
 from rich.text import Text
 from textual.binding import BindingType
 from textual.events import Key, Paste
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
 from assent.core.answering import Reply
 from assent.core.errors import AssentError
 from assent.core.inquiry import Pending
-from assent.core.question import Answers, confirmation, is_permission, read_consent
-from assent.core.session_event import Question
-from assent.tui.panels.panel import Panel
-from assent.tui.panels.question_pages import option_lines, question_sheets
+from assent.core.question import (
+    NO,
+    YES,
+    Answers,
+    Consent,
+    confirmation,
+    is_permission,
+    read_consent,
+)
+from assent.core.session_event import Option, Question
+from assent.tui.hints import told
+from assent.tui.panels.asking import AskingPanel
+from assent.tui.panels.question_pages import again_sheets, option_lines, question_sheets
 from assent.tui.panels.question_state import (
+    ANSWERING,
     NO_ANSWER,
+    SKIP,
     Choice,
     Deed,
     beginning,
@@ -29,26 +40,33 @@ from assent.tui.panels.question_state import (
 )
 from assent.tui.panels.words import WordsPanel
 from assent.tui.paper import Paper, Sheet
+from assent.tui.quiet import TOO_QUICK
 from assent.tui.theme import chosen_theme, look
 from assent.views.lines import BLANK, Line
 from assent.views.visible import visible_line
-
-if TYPE_CHECKING:
-    from assent.tui.app import TerminalApp
 
 LOOK_S = 1.0
 MOST, ASIDE = 50, 6  # percent of the height that choices may take; columns beside them
 UNREAD = "Read to the end first (End, PgDn), or press z to skip the rest."
 EMPTY = "Nothing is chosen. Choose with its key, then press Enter."
+READ_ALL = "Read to the end first (End, PgDn)."
+AGREE = "Press Ctrl+Y for a yes; Enter only answers a no."
 KEYS = "choose, then Enter answers · Esc answer later"
+PERMIT = "choose, then Ctrl+Y answers a yes, Enter answers a no · Esc answer later"
+FREELY = "Without the sandbox"
+FREELY_MEANS = "It could then change whatever you can change. Run it without the sandbox?"
+YES_OR_NO = (Option(YES), Option(NO))
 MOVES = {
     "up": "scroll_up", "k": "scroll_up", "down": "scroll_down", "j": "scroll_down",
     "pageup": "page_up", "pagedown": "page_down", "home": "scroll_home", "end": "scroll_end",
 }  # fmt: skip
 
 
-class QuestionPanel(Panel[str]):
-    """Shows a question in full. One key chooses, another one answers; Esc leaves it open."""
+class QuestionPanel(AskingPanel[str]):
+    """Shows a question in full. One key chooses, another one answers; Esc leaves it open.
+
+    A permission's yes is answered by a key that ends no sentence, and with quiet around it.
+    """
 
     DEFAULT_CSS = """
     QuestionPanel #all { height: 1fr; }
@@ -64,21 +82,17 @@ class QuestionPanel(Panel[str]):
         self._waiting: list[Pending] = []
         self._place = 0
         self._choice = Choice(())
-        self._confirming: Question | None = None  # what is to be remembered is asked twice
+        self._confirming: Question | None = None  # a yes with more behind it is asked twice
         self._grant = ""
-        self._kept: Answers = ()  # the answer that is to be remembered
+        self._kept: Answers = ()  # the answer that is asked about once more
         self._told = ""
-        self._ready = inf
+        self._written = ""  # the person's own words, as long as they are not sent
         self._busy = True
-
-    @property
-    def terminal(self) -> "TerminalApp":
-        return cast("TerminalApp", self.app)
 
     @property
     def listening(self) -> bool:
         """Whether what is asked is on the screen, so that keys count."""
-        return self._ready < inf and not self._busy
+        return super().listening and not self._busy
 
     @property
     def _pending(self) -> Pending | None:
@@ -130,12 +144,14 @@ class QuestionPanel(Panel[str]):
         names = [one.id for one in self._waiting]
         self._place = names.index(self._reference) if self._reference in names else 0
         self._reference = ""
+        self.terminal.hush(self)
         self._begin()
 
     def _begin(self) -> None:
         """Shows the chosen question from its beginning, with nothing chosen."""
+        self.forget()
         self._confirming = None
-        self._choice = beginning(self._questions)
+        self._choice, self._written = beginning(self._questions), ""
         self._show_part()
 
     def _show_part(self) -> None:
@@ -168,6 +184,8 @@ class QuestionPanel(Panel[str]):
             self._place, self._choice = 0, part
             self._paint()
             return
+        if self._written:
+            self.terminal.keep_words(self._written)
         self._told = "That question was answered elsewhere, or nobody needs an answer any more."
         self._show(waiting)
 
@@ -176,8 +194,8 @@ class QuestionPanel(Panel[str]):
     def on_key(self, event: Key) -> None:
         event.stop()
         event.prevent_default()
-        if event.time <= self._ready:
-            return  # typed before the person could see what it would answer
+        if self.is_overtaken(event.time) or self._is_hasty(event):
+            return
         if event.key == "escape":
             self._leave()
         elif event.key in MOVES:
@@ -185,21 +203,42 @@ class QuestionPanel(Panel[str]):
         elif event.key in ("left_square_bracket", "right_square_bracket"):
             self._turn(-1 if event.key.startswith("left") else 1)
         elif self._pending is not None and not self._busy:
-            self._press(event.key)
+            self._press(event)
+
+    def _is_hasty(self, event: Key) -> bool:
+        """Tells whether a key comes before anybody could see what it does, or too soon for it."""
+        if event.key not in ANSWERING or self.pace.is_early(event.time):
+            return self.pace.is_early(event.time) or self.pace.note(event.time)
+        if not self.pace.is_quick(event.time):
+            return False
+        self.pace.cancel()
+        self.taken_back()
+        return True
+
+    def taken_back(self) -> None:
+        """Has nothing chosen any more."""
+        self._told = TOO_QUICK
+        if self._confirming is not None:
+            self._begin()
+            return
+        read, part = self._choice.read, self._choice.part
+        self._choice = Choice(choose(self._choice, ()).answers, part, read)
+        self._paint(asked=True)
 
     def on_paste(self, event: Paste) -> None:
         event.stop()  # what is pasted answers nothing
 
     def on_paper_end_reached(self, event: Paper.EndReached) -> None:
         event.stop()
-        self._choice = Choice(self._choice.answers, self._choice.part, read=True)
-        self._paint()
+        if self.query_one("#all", Paper).reached_end:
+            self._choice = Choice(self._choice.answers, self._choice.part, read=True)
+            self._paint()
 
     def _leave(self) -> None:
         if self._confirming is not None:
             self._begin()
         else:
-            self.dismiss(None)
+            self.action_leave()
 
     def _turn(self, way: int) -> None:
         """Shows another question that waits."""
@@ -207,28 +246,40 @@ class QuestionPanel(Panel[str]):
             self._place = (self._place + way) % len(self._waiting)
             self._begin()
 
-    def _press(self, key: str) -> None:
+    def _press(self, event: Key) -> None:
         self._told = ""
-        self._choice, deed = press(self._choice, key, self._questions)
+        if event.key == SKIP and self._confirming is not None:
+            self._told = READ_ALL
+            self._paint()
+            return
+        self._choice, deed = press(self._choice, event.key, self._questions)
         match deed:
             case Deed.WORDS:
                 words = WordsPanel("Your words", (), "")
-                self.terminal.open_panel(words, self._worded)
+                about = self._pending.id if self._pending else ""
+                self.terminal.open_panel(words, partial(self._worded, about))
             case Deed.NEXT_PART:
                 self._choice = Choice(self._choice.answers, self._choice.part)
                 self._show_part()
                 return
             case Deed.ANSWER:
-                self._answer()
-            case Deed.UNREAD | Deed.EMPTY:
-                self._told = UNREAD if deed is Deed.UNREAD else EMPTY
+                self.hold(event.time, self._answer)
             case _:
-                pass
+                self._told = self._why_not(deed)
         self._paint()
 
-    def _worded(self, words: str | None) -> None:
+    def _why_not(self, deed: Deed) -> str:
+        """Says what is missing before there is an answer; nothing, where nothing is."""
+        unread = UNREAD if self._confirming is None else READ_ALL
+        return {Deed.UNREAD: unread, Deed.EMPTY: EMPTY, Deed.AGREE: AGREE}.get(deed, "")
+
+    def _worded(self, about: str, words: str | None) -> None:
+        """Takes words as the answer to the question they were written for, and to no other."""
         if words is not None and words.strip():
-            self._choice = choose(self._choice, (words,))
+            if self.is_over or self._pending is None or self._pending.id != about:
+                self.terminal.keep_words(words)
+            else:
+                self._choice, self._written = choose(self._choice, (words,)), words
         self._paint(asked=True)
 
     # Answering.
@@ -242,24 +293,33 @@ class QuestionPanel(Panel[str]):
             return
         answers = tuple(() if each == NO_ANSWER else each for each in self._choice.answers)
         first = asked.questions[0]
-        reach = read_consent(first, answers).reach if is_permission(first) else ""
-        if not reach:
+        consent = read_consent(first, answers) if is_permission(first) else Consent()
+        self._grant, self._kept = "", answers
+        if consent.reach:
+            self._grant = clock.new_id()
+            self._ask_again(confirmation(asked, consent.reach, self._grant))
+        elif consent.unconfined:
+            about = {"header": FREELY, "question": f"{first.question} {FREELY_MEANS}"}
+            self._ask_again(msgspec.structs.replace(first, options=YES_OR_NO, **about))
+        else:
             self._send(pending, Reply(answers, self._by()))
-            return
-        self._grant, self._kept = clock.new_id(), answers
-        self._confirming = confirmation(asked, reach, self._grant)
-        self._choice = Choice(beginning((self._confirming,)).answers, read=True)
+
+    def _ask_again(self, question: Question) -> None:
+        """Asks once more before a yes with more behind it; all of it has to be read first."""
+        self._confirming = question
+        self._choice = beginning((question,))
+        self.query_one("#all", Paper).show(again_sheets(question))
         self._paint(asked=True)
 
     def _confirmed(self, pending: Pending) -> None:
-        """Sends a yes that is remembered, once the person agreed to everything that it covers."""
+        """Sends a yes with more behind it, once the person agreed to everything that it covers."""
         assert self._confirming is not None, "it is being confirmed"
         agreed = read_consent(self._confirming, self._choice.answers).yes
         if not agreed:
-            self._told = "Not remembered, and not answered."
+            self._told = "That was no yes, and nothing is answered."
             self._begin()
             return
-        always = pending.inquiry.asked.questions[0].always
+        always = pending.inquiry.asked.questions[0].always if self._grant else ()
         self._send(pending, Reply(self._kept, self._by(), always, self._grant))
 
     def _send(self, pending: Pending, reply: Reply) -> None:
@@ -292,7 +352,7 @@ class QuestionPanel(Panel[str]):
     def _failed(self, error: AssentError) -> None:
         self._busy = False
         if self.is_attached:
-            self._told = f"{error.message} {error.next}".strip()
+            self._told = told(error)
             self._paint(asked=True)
 
     def _by(self) -> str:
@@ -304,33 +364,28 @@ class QuestionPanel(Panel[str]):
         if not self.is_attached:
             return
         if asked:
-            self._ready = inf
-            self.call_after_refresh(self._painted)
+            self.asks()
         self.query_one("#panel-title", Static).update(self._title())
         lines: list[Line] = [Line("said", self._told)] if self._told else []
-        if self._confirming is not None:
-            lines.append(Line("risk", visible_line(self._confirming.question)))
         if self._questions:
             lines += self._options()
         theme = chosen_theme(self.app.theme)
         texts = [Text(line.text, look(theme, line.style)) for line in lines]
         self.query_one("#choices", Static).update(Text("\n").join(texts))
         others = " · [ ] other questions" if len(self._waiting) > 1 else ""
-        self.query_one("#panel-keys", Static).update(f"{KEYS}{others}")
+        permits = any(question.by == "gate" for question in self._questions)
+        self.query_one("#panel-keys", Static).update(f"{PERMIT if permits else KEYS}{others}")
 
     def _options(self) -> Sequence[Line]:
         """Returns the choices; more than fit are read with the question, and only told here."""
         options = list(option_lines(self._questions[self._choice.part], self._choice))
         width = max(self.size.width - ASIDE, 1)
         rows = sum(-(-cell_len(line.text) // width) for line in options)
-        if self._confirming is not None or rows <= self.size.height * MOST // 100:
+        if rows <= self.size.height * MOST // 100:
             return options
         self.query_one("#all", Paper).put(Sheet("options", (BLANK, *options)))
         chosen = [line for line in options if line.style == "said"]
         return chosen or [Line("dim", f"{len(options)} choices stand at the end of this.")]
-
-    def _painted(self) -> None:
-        self._ready = Message().time
 
     def _title(self) -> str:
         pending = self._pending

@@ -36,6 +36,12 @@ def question_sheets(pending: Pending, part: int, now: str) -> list[Sheet]:
     ]
 
 
+def again_sheets(question: Question) -> list[Sheet]:
+    """Returns the question that comes before a yes with more behind it, in full."""
+    shown = msgspec.structs.replace(question, options=())
+    return [Sheet("question", tuple(question_lines(shown, most=0)))]
+
+
 def called_lines(args: Mapping[str, object] | None) -> list[Line]:
     """Renders what a model called a tool with, exactly."""
     if args is None:

@@ -12,8 +12,11 @@ from assent.core.session_event import Question
 NOTHING_YET: Final[tuple[str, ...]] = ()
 NO_ANSWER: Final = ("",)  # the person wants to give none, and says so
 LETTERS: Final = {"y": YES, "s": SESSION, "p": PROJECT, "u": UNCONFINED, "n": NO}
+_YESES: Final = frozenset({YES, SESSION, PROJECT, UNCONFINED})
 CHOICES: Final = "123456789abcefghilmo"  # a key for each option that a model may offer
 SKIP, WORDS, NONE, ANSWER = "z", "w", "d", "enter"
+AGREE: Final = "ctrl+y"  # a permission's yes: no sentence ends in it
+ANSWERING: Final = (ANSWER, AGREE)
 
 
 class Deed(StrEnum):
@@ -21,6 +24,7 @@ class Deed(StrEnum):
 
     NOTHING = "nothing"
     CHOSEN = "chosen"  # something else is marked now
+    AGREE = "agree"  # say which key a yes takes
     UNREAD = "unread"  # say why it cannot be answered yet
     EMPTY = "empty"  # say that nothing is chosen
     WORDS = "words"  # ask for words of the person's own
@@ -48,8 +52,8 @@ def press(choice: Choice, key: str, questions: Sequence[Question]) -> tuple[Choi
         return msgspec.structs.replace(choice, read=True), Deed.CHOSEN
     if key == WORDS and takes_words(question):
         return choice, Deed.WORDS
-    if key == ANSWER:
-        return _entered(choice, questions)
+    if key in ANSWERING:
+        return _entered(choice, questions, key)
     if key == NONE and question.by != "gate":
         return choose(choice, NO_ANSWER), Deed.CHOSEN
     label = _label(question, key)
@@ -63,6 +67,11 @@ def choose(choice: Choice, answer: tuple[str, ...]) -> Choice:
     answers = list(choice.answers)
     answers[choice.part] = answer
     return msgspec.structs.replace(choice, answers=tuple(answers))
+
+
+def is_yes(question: Question, answer: tuple[str, ...]) -> bool:
+    """Tells whether an answer lets something happen that the gate asks about."""
+    return question.by == "gate" and any(each in _YESES for each in answer)
 
 
 def takes_words(question: Question) -> bool:
@@ -79,10 +88,12 @@ def key_of(question: Question, number: int) -> str:
     return CHOICES[number]
 
 
-def _entered(choice: Choice, questions: Sequence[Question]) -> tuple[Choice, Deed]:
+def _entered(choice: Choice, questions: Sequence[Question], key: str) -> tuple[Choice, Deed]:
     answer = choice.answers[choice.part]
     if not answer:
         return choice, Deed.EMPTY
+    if key != AGREE and is_yes(questions[choice.part], answer):
+        return choice, Deed.AGREE
     if not choice.read and answer != (NO,):
         return choice, Deed.UNREAD
     if choice.part + 1 < len(questions):

@@ -36,17 +36,19 @@ class RewindPanel(Picker):
 
     def preview(self, row: Row) -> Sequence[Line]:
         sessions = self.terminal.engine.sessions
-        spoken = sessions.spoken(self._record, row.key)
-        since = sessions.since(self._record, row.key)
+        record = sessions.load(self._record.session)  # turns may have come since it was read
+        spoken = sessions.spoken(record, row.key)
+        since = sessions.since(record, row.key)
         return [*foreign(masked(spoken.text)), BLANK, *since_lines(since), Line("dim", STAYS)]
 
     def chosen(self, row: Row) -> None:
         app, sessions, record = self.terminal, self.terminal.engine.sessions, self._record
 
         def back() -> object:
-            spoken = sessions.spoken(record, row.key)
-            since = sessions.since(record, row.key)
-            return sessions.rewind(record, spoken.id), spoken, since
+            current = sessions.load(record.session)
+            spoken = sessions.spoken(current, row.key)
+            since = sessions.since(current, row.key)
+            return sessions.rewind(current, spoken.id), spoken, since
 
         def went(found: object) -> None:
             left, spoken, since = cast("tuple[SessionRecord, Spoken, Since]", found)
@@ -61,7 +63,8 @@ class RewindPanel(Picker):
 def since_lines(since: "Since") -> list[Line]:
     """Says what was done since a message, and what takes it back."""
     count = len(since.turns)
-    lines = [Line("plain", f"{count} turn{'' if count == 1 else 's'} came since.")]
+    turns = Line("plain", f"{count} turn{'' if count == 1 else 's'} came since.")
+    lines = [turns] if count else []
     if not since.runs:
         return [*lines, Line("plain", "No files were changed by runs since.")]
     names = [Line("plain", f"  /undo {visible_line(run)}") for run in since.runs]

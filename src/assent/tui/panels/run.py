@@ -1,22 +1,22 @@
 """The run view: progress, output of commands, how it ended, and the ways on where it halted."""
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import BindingType
 from textual.events import Key, Paste
-from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Static
 
 from assent.core.journal import Outcome, Way
 from assent.tui.letters import RunBegan, RunLive, RunOver
-from assent.tui.panels.panel import Panel
+from assent.tui.panels.asking import AskingPanel
 from assent.tui.paper import Paper, Sheet
+from assent.tui.quiet import TOO_QUICK
 
 if TYPE_CHECKING:
     from assent.engine.run.runs import RunReport
-    from assent.tui.app import TerminalApp
 
 MOVES: Final = {
     "up": "scroll_up", "k": "scroll_up", "down": "scroll_down", "j": "scroll_down",
@@ -24,7 +24,7 @@ MOVES: Final = {
 }  # fmt: skip
 # What is asked before each way on is taken, and the key that says yes to it.
 WAYS: Final[dict[str, tuple[Way, str]]] = {
-    "r": ("resume", "Go on where it stopped?"),
+    "r": ("resume", "Go on where it stopped? A command that did not end well runs again."),
     "b": ("roll_back", "Put everything back as it was before the run?"),
     "a": ("accept", "Keep everything as it stands now, and end the run?"),
 }
@@ -42,7 +42,7 @@ ENDS: Final[dict[Outcome, str]] = {
 }
 
 
-class RunPanel(Panel[str]):
+class RunPanel(AskingPanel[str]):
     """Watches the run that is at work, or shows the last one. A way on takes two keys."""
 
     DEFAULT_CSS = """
@@ -56,11 +56,7 @@ class RunPanel(Panel[str]):
     def __init__(self) -> None:
         super().__init__()
         self._asked = ""  # the key whose question is open
-        self._asked_at = 0.0
-
-    @property
-    def terminal(self) -> "TerminalApp":
-        return cast("TerminalApp", self.app)
+        self._told = ""
 
     @property
     def _halted(self) -> bool:
@@ -74,17 +70,23 @@ class RunPanel(Panel[str]):
         if self.terminal.running.watched is None:
             self.terminal.running.recover()  # which only says where an unfinished run stands
         self._paint()
+        self.asks()
 
     def hear(self, letter: object) -> None:
         """Hears of the run."""
         if isinstance(letter, RunBegan | RunLive | RunOver):
             if isinstance(letter, RunOver):
                 self._asked = ""
+                self.forget()
+                self.terminal.hush(self)  # keys mean something else from now on
             self._paint()
 
     def on_key(self, event: Key) -> None:
         event.stop()
         event.prevent_default()
+        if self.is_overtaken(event.time) or self._is_hasty(event.time):
+            return
+        self._told = ""
         if event.key in MOVES:
             getattr(self.query_one("#all", Paper), f"action_{MOVES[event.key]}")()
         elif self._asked:
@@ -92,12 +94,27 @@ class RunPanel(Panel[str]):
         else:
             self._press(event.key)
 
+    def _is_hasty(self, at: float) -> bool:
+        """Tells whether a key comes before the person could see what it would do, or too soon."""
+        if not self._asked:
+            return self.pace.is_early(at) or self.pace.note(at)
+        if not self.pace.is_quick(at):
+            return False
+        self.pace.cancel()
+        self.taken_back()
+        return True
+
+    def taken_back(self) -> None:
+        self._asked, self._told = "", TOO_QUICK
+        self._paint()
+        self.asks()
+
     def on_paste(self, event: Paste) -> None:
         event.stop()  # what is pasted decides nothing
 
     def _press(self, key: str) -> None:
         if key == "escape":
-            self.dismiss(None)
+            self.action_leave()
         elif key in self._ways():
             self._ask(key)
         elif key == "u" and self._can_undo():
@@ -117,17 +134,25 @@ class RunPanel(Panel[str]):
         return WAYS if self._halted else ()
 
     def _ask(self, key: str) -> None:
-        self._asked, self._asked_at = key, Message().time
+        self._asked = key
         self._paint()
+        self.asks()
 
     def _answered(self, event: Key) -> None:
         """Takes the answer to the open question: `y`, or anything else, which is a no."""
-        if event.key == self._asked or event.time <= self._asked_at:
-            return  # held down, the key that asked is no answer
-        asked, self._asked = self._asked, ""
-        if event.key == YES and asked == STOP:
+        if event.key == self._asked:
+            return  # the key that asked is no answer
+        if event.key == YES:
+            self.hold(event.time, partial(self._agreed, self._asked))
+        else:
+            self._asked = ""
+            self._paint()
+
+    def _agreed(self, asked: str) -> None:
+        self._asked = ""
+        if asked == STOP:
             self.terminal.running.interrupt()
-        elif event.key == YES and not self.terminal.running.at_work:
+        elif not self.terminal.running.at_work:
             with self.terminal.failing():
                 self.terminal.running.recover(WAYS[asked][0])
         self._paint()
@@ -153,7 +178,7 @@ class RunPanel(Panel[str]):
 
     def _question(self) -> str:
         if not self._asked:
-            return ""
+            return self._told
         words = "Stop the command? The run halts, and you decide how it goes on."
         asked = words if self._asked == STOP else WAYS[self._asked][1]
         return f"{asked} y yes · any other key: no"

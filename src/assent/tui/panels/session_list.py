@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar, cast
 
 from assent.core.session import SessionRecord
+from assent.tui.hints import hinted
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, Row
 from assent.tui.panels.words import WordsPanel
@@ -42,7 +43,7 @@ class SessionList(Picker):
         sessions = self.terminal.engine.sessions
         record = sessions.load(row.key)
         about = session_row(record, sessions.failure(record))
-        return [*session_lines(about), BLANK, *said_lines(sessions.events(record))]
+        return [*hinted(session_lines(about)), BLANK, *said_lines(sessions.events(record))]
 
     def chosen(self, row: Row) -> None:
         app, sessions = self.terminal, self.terminal.engine.sessions

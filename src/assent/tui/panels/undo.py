@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from assent.core.errors import AssentError
 from assent.tui.panels.approval_pages import number_of, pages, title_lines
 from assent.tui.panels.approval_state import Act, Stage, Standing
 from assent.tui.panels.approval_verbs import TERMINAL
@@ -63,6 +64,14 @@ class UndoPanel(DecidingPanel):
             lambda p: self._show(p, told),
             Stage.LOADING,
         )
+
+    def failed(self, error: AssentError) -> None:
+        """Closes and says in the conversation why, where there is nothing to be read at all."""
+        if self._preview is None and self.is_current:
+            self.dismiss(None)
+            self.terminal.fail(error)
+        else:
+            super().failed(error)
 
     def titles(self, width: int) -> Sequence[Line]:
         if self._preview is None:

@@ -18,7 +18,7 @@ class WaitingList(Picker):
     heading = "What waits for you"
     keys = "Enter look at it and decide · PgUp PgDn page · Esc close"
     nothing = "Nothing waits for you."
-    previews = True
+    previews = below = True
 
     def __init__(self) -> None:
         super().__init__()

@@ -47,4 +47,4 @@ class WordsPanel(Panel[str]):
         self.query_one("#words", TextArea).focus()
 
     def action_keep(self) -> None:
-        self.dismiss(self.query_one("#words", TextArea).text)
+        self.dismiss(self.query_one("#words", TextArea).text.strip("\n"))

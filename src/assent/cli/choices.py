@@ -1,0 +1,30 @@
+"""Choices of a line that opens the screen: whether there is such a mode, and such an agent."""
+
+from assent.cli.goal import Goal
+from assent.core.errors import UsageError
+
+
+def check_choices(goal: Goal) -> None:
+    """Raises UsageError for a mode or an agent that nobody knows, while it can still be read."""
+    if goal.mode:
+        _check_mode(goal)
+    if goal.agent:
+        _check_agent(goal)
+
+
+def _check_mode(goal: Goal) -> None:
+    from assent.app.modes import ModeDesk
+    from assent.core.mode import resolved
+
+    resolved(goal.mode, ModeDesk(goal.folder).modes)
+
+
+def _check_agent(goal: Goal) -> None:
+    from assent.app.people import agents_here
+
+    known = [each.name for each in agents_here(goal.folder) if each.kind != "subagent"]
+    if goal.agent not in known:
+        raise UsageError(
+            f"There is no agent {goal.agent!a}. There are: {', '.join(known)}.",
+            f"assent --agent {known[0]}" if known else "assent",
+        )

@@ -1,0 +1,74 @@
+"""Acts: what the person did on this screen and what came of it, in a few words."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from assent.core.feedback import Feedback
+from assent.core.journal import Outcome
+from assent.core.masking import masked
+from assent.core.operation import Operation
+from assent.views.commands import brief
+from assent.views.lines import Line, Style
+from assent.views.rows import kind
+from assent.views.visible import visible_line, visible_speech
+
+SHORT: Final = 8  # letters of a digest
+MOST: Final = 4  # operations that are named
+BACK: Final = {
+    "build": "/undo takes it back.",
+    "recover": "/undo takes it back.",
+    "redo": "/undo takes it back.",
+    "undo": "/redo does it again.",
+}
+OUTCOMES: Final[dict[Outcome, tuple[Style, str]]] = {
+    "done": ("heading", "done."),
+    "nothing": ("heading", "there was nothing to do."),
+    "rolled_back": ("risk", "rolled back; every file is as it was before."),
+    "needs_you": ("risk", "needs you, because only a person can decide how to go on: /recover."),
+}
+
+
+def approved_lines(digest: str, without: Sequence[Operation], note: str) -> list[Line]:
+    """Says to what the person said yes, without what, and with which words."""
+    less = f" without {named(without)}" if without else ""
+    lines = [
+        Line("said", f"You approved {digest[:SHORT]}{less}{', with a note:' if note else '.'}")
+    ]
+    return [*lines, *_words(note)]
+
+
+def sent_lines(feedback: Feedback, comments: int) -> list[Line]:
+    """Says what the person wants different."""
+    many = f", with {comments} comment{'' if comments == 1 else 's'}" if comments else ""
+    said = feedback.text()
+    return [
+        Line("said", f"You sent the plan back{many}{':' if said.strip() else '.'}"),
+        *_words(said),
+    ]
+
+
+def ended_lines(verb: str, outcome: Outcome, operations: Sequence[Operation]) -> list[Line]:
+    """Says how a run ended, what it changed, and what takes it back."""
+    style, words = OUTCOMES[outcome]
+    lines = [Line(style, f"{verb.capitalize()}: {words}")]
+    if outcome != "done":
+        return lines
+    done = [Line("plain", f"{named(operations)}.")] if operations else []
+    return [*lines, *done, Line("dim", BACK[verb])] if verb in BACK else [*lines, *done]
+
+
+def named(operations: Sequence[Operation]) -> str:
+    """Names operations, the first of many."""
+    shown = [f"{kind(op)} {brief(op)}" for op in operations[:MOST]]
+    more = len(operations) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def echo(line: str) -> Line:
+    """Returns a command that the person typed, as it stands above what it says."""
+    return Line("said", visible_line(masked(line.strip())))
+
+
+def _words(text: str) -> list[Line]:
+    told = visible_speech(masked(text)).strip("\n")
+    return [Line("said", f"  {line}") for line in told.split("\n")] if told.strip() else []

@@ -1,0 +1,71 @@
+"""The driver: reads the terminal, so that nothing that is pasted can be a key."""
+
+import os
+import signal
+from codecs import getincrementaldecoder
+from collections.abc import Iterable
+from contextlib import suppress
+from select import select
+from time import monotonic
+from typing import Final
+
+from textual._parser import ParseError
+from textual._xterm_parser import XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+from textual.events import Paste
+from textual.message import Message
+
+from assent.tui.pasting import END, Pasted, Pasting, Piece, Typed
+
+LOOK_S: Final = 0.1  # between two looks at what the parser waits for, such as the rest of an Esc
+MUCH: Final = 1 << 16
+
+
+class PasteCut(Message):
+    """A paste was longer than what is kept of it."""
+
+
+class TerminalDriver(LinuxDriver):
+    """Textual's driver, with pastes read by `Pasting`, and an end when the terminal is gone."""
+
+    def run_input_thread(self) -> None:
+        """Reads until the screen is closed, or nobody can type any more."""
+        parser, pasting = XTermParser(self._debug), Pasting()
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        while not self.exit_event.is_set():
+            if select([self.fileno], [], [], LOOK_S)[0]:
+                read = self._read()
+                if not read:
+                    # Asked again it would say so again at once, for as long as the screen is open.
+                    self._app.call_later(self._app.exit, 128 + signal.SIGHUP)
+                    break
+                self._hand(messages(pasting.take(decode(read), monotonic()), parser))
+            self._hand(messages(pasting.tick(monotonic()), parser))
+            self._hand(parser.tick())
+        with suppress(EOFError, ParseError):
+            list(parser.feed(""))
+
+    def _read(self) -> bytes:
+        """Returns what was typed; nothing if the terminal is gone."""
+        try:
+            return os.read(self.fileno, MUCH)
+        except OSError:
+            return b""
+
+    def _hand(self, heard: Iterable[Message]) -> None:
+        for message in heard:
+            self.process_message(message)
+
+
+def messages(pieces: Iterable[Piece], parser: XTermParser) -> Iterable[Message]:
+    """Returns what the screen gets: keys and such from the parser, and each paste as one."""
+    for piece in pieces:
+        match piece:
+            case Typed(text):
+                yield from parser.feed(text)
+            case Pasted(text, cut):
+                for _ in parser.feed(END):
+                    pass  # it knows that a paste began, and takes this for an empty one
+                yield Paste(text)
+                if cut:
+                    yield PasteCut()

@@ -1,0 +1,88 @@
+"""A panel that asks: keys count after a silence, and an answer with quiet before and after it."""
+
+from collections.abc import Callable
+from math import inf
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
+
+from textual.message import Message
+from textual.timer import Timer
+
+from assent.tui.panels.panel import Panel
+from assent.tui.quiet import Pace
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
+
+R = TypeVar("R")
+
+
+class AskingPanel(Panel[R], Generic[R]):
+    """Keeps an answer back for a moment: the key of a sentence is followed by its next one."""
+
+    decides = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pace = Pace()
+        self._answer_held: Callable[[], object] | None = None
+        self._timer: Timer | None = None
+
+    @property
+    def terminal(self) -> "TerminalApp":
+        return cast("TerminalApp", self.app)
+
+    @property
+    def listening(self) -> bool:
+        """Whether what is asked is on the screen, so that keys count."""
+        return self.pace.seen and self.ready_at < inf
+
+    def asks(self) -> None:
+        """Has answers count from when what is asked now was painted."""
+        self.pace.ask()
+        self.call_after_refresh(self._painted)
+
+    def taken_back(self) -> None:
+        """Takes the open question back, because a key came too quickly."""
+        raise NotImplementedError
+
+    def hold(self, at: float, answer: Callable[[], object]) -> None:
+        """Does what an answer asks for, unless another key comes right after it."""
+        self._drop_timer()
+        if not self.pace.hold(at):
+            answer()
+            return
+        self._answer_held = answer
+        self._timer = self.set_timer(self.pace.wait, self._settle)
+
+    def is_overtaken(self, at: float) -> bool:
+        """Takes a key into account that follows an answer; tells whether it took that back."""
+        if not self.pace.held:
+            return False
+        if self.pace.is_overtaken(at):
+            self._drop_timer()
+            self.taken_back()
+            return True
+        self._settle()
+        return False
+
+    def forget(self) -> None:
+        """Forgets an answer that is kept back: what it answered is not what is shown any more."""
+        self._drop_timer()
+        self.pace.release()
+
+    def on_screen_suspend(self) -> None:
+        self.forget()
+
+    def _settle(self) -> None:
+        self._drop_timer()
+        answer, self._answer_held = self._answer_held, None
+        if self.pace.release() and answer is not None and self.is_attached:
+            answer()
+
+    def _drop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def _painted(self) -> None:
+        self.pace.paint(Message().time, self.terminal.answer_s)

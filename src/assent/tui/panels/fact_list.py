@@ -1,0 +1,19 @@
+"""The list of what every session here is told, from which the person has one forgotten."""
+
+from collections.abc import Sequence
+
+from assent.tui.panels.picker import Picker, Row
+from assent.views.masks import masked_row
+from assent.views.visible import visible_line
+
+
+class FactList(Picker):
+    """Ends with the id of a fact."""
+
+    heading = "What every session here is told"
+    keys = "Enter forget this one · PgUp PgDn page · Esc close"
+    nothing = "Nothing is remembered. /remember WORDS keeps something."
+
+    def rows(self) -> Sequence[Row]:
+        facts = masked_row(self.terminal.engine.facts.all())
+        return [Row(each.fact, (visible_line(each.text),)) for each in reversed(facts)]

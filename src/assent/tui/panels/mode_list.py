@@ -1,0 +1,34 @@
+"""The list of modes: how much happens without asking in each, from the strictest on."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from assent.core.mode import mode_names
+from assent.tui.panels.picker import Picker, Row
+from assent.views.visible import visible_line
+
+ABOUT: Final = {
+    "plan": "nothing changes before you approved a plan",
+    "ask": "you are asked before every change and command",
+    "auto-edit": "files are edited unasked, commands are asked",
+    "yolo": "nothing is asked; you confirm this mode first",
+}
+
+
+class ModeList(Picker):
+    """Ends with the name of a mode."""
+
+    heading = "Modes"
+    keys = "Enter go on in this one · PgUp PgDn page · Esc close"
+
+    def rows(self) -> Sequence[Row]:
+        now, own = self.terminal.standing.mode, self.terminal.engine.sessions.modes
+        about = {
+            name: f"{mode.base}, narrowed. {visible_line(mode.label)}".rstrip()
+            for name, mode in own.items()
+        }
+        about |= ABOUT
+        return [
+            Row(name, (f"{'*' if name == now else ' '} {visible_line(name)}", about[name]))
+            for name in mode_names(own)
+        ]

@@ -1,0 +1,107 @@
+"""What the person did stands in the conversation, in their words, with what came of it."""
+
+from tests.tui.reading import Reader
+from tests.tui.stage import Seat, Stage
+from tests.tui.test_picker import opened
+
+from assent.core.feedback import Feedback
+from assent.core.operation import DeleteFile, FileState, Operation
+from assent.tui.acts import approved_lines, ended_lines, named, sent_lines
+from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.panels.rewind import RewindPanel
+from assent.tui.panels.run import RunPanel
+from assent.views.lines import Line
+
+DIGEST = "3a0cf9bd" + "0" * 56
+
+
+def gone(*names: str) -> list[Operation]:
+    return [DeleteFile(name.encode(), FileState("0" * 64, 1, 0o644)) for name in names]
+
+
+def told(seat: Seat) -> list[str]:
+    return [line.text for sheet in seat.app.conversation.sheets for line in sheet.lines]
+
+
+def test_a_yes_says_to_what_without_what_and_with_which_words() -> None:
+    assert approved_lines(DIGEST, (), "") == [Line("said", "You approved 3a0cf9bd.")]
+    assert approved_lines(DIGEST, gone("a.yml"), "Later\nplease\n") == [
+        Line("said", "You approved 3a0cf9bd without delete a.yml, with a note:"),
+        Line("said", "  Later"),
+        Line("said", "  please"),
+    ]
+
+
+def test_a_no_says_what_should_be_different() -> None:
+    assert sent_lines(Feedback(notes="Smaller"), 2) == [
+        Line("said", "You sent the plan back, with 2 comments:"),
+        Line("said", "  Smaller"),
+    ]
+    assert sent_lines(Feedback(), 1) == [Line("said", "You sent the plan back, with 1 comment.")]
+
+
+def test_a_run_says_what_it_changed_and_what_takes_it_back() -> None:
+    assert ended_lines("build", "done", gone("a", "b")) == [
+        Line("heading", "Build: done."),
+        Line("plain", "delete a, delete b."),
+        Line("dim", "/undo takes it back."),
+    ]
+    assert ended_lines("build", "nothing", ()) == [
+        Line("heading", "Build: there was nothing to do.")
+    ]
+    assert named(gone(*"abcdef")) == "delete a, delete b, delete c, delete d and 2 more"
+
+
+def test_the_conversation_tells_what_was_typed_approved_and_built(stage: Stage) -> None:
+    write = {"tool": "write", "args": {"path": "a.txt", "content": "hello\n"}}
+    plan = {"tool": "write_plan", "args": {"text": "# A\n\nGoal.\n"}}
+    stage.script(
+        {"text": "Planned.", "calls": [write, plan]}, {"calls": [{"tool": "present_plan"}]}
+    )
+
+    async def act(seat: Seat) -> None:
+        await seat.type("/cost")
+        await seat.press("enter")
+        await seat.until(lambda: "  /cost" in told(seat))
+        await seat.say("Do it")
+        await seat.until(lambda: isinstance(seat.app.screen, ApprovalPanel))
+        reader = Reader(seat)
+        await reader.reads()
+        digest = reader.panel.digest()
+        await reader.to_the_end()
+        await reader.press("1", "y")
+        await seat.until(lambda: isinstance(seat.app.screen, RunPanel))
+        await seat.rest()
+        lines = told(seat)
+        at = lines.index(f"  You approved {digest[:8]}.")
+        after = [line for line in lines[at + 1 :] if line.strip()]
+        assert after[:3] == ["  Build: done.", "  write a.txt.", "  /undo takes it back."]
+
+    stage.show(act)
+
+
+def test_what_was_withdrawn_is_marked_and_turns_are_counted(stage: Stage) -> None:
+    stage.script({"text": "One."}, {"text": "Two."})
+
+    async def act(seat: Seat) -> None:
+        await seat.say("First")
+        await seat.say("Second")
+        seat.app.run_slash("/rewind")
+        await opened(seat, RewindPanel)
+        await seat.press("enter")
+        await seat.shows("You went back.")
+        await seat.rest()
+        lines = told(seat)
+        assert any("the model no longer knows this and what followed: Second" in x for x in lines)
+        assert "> Second" not in lines
+        assert "  1 turn came since." in lines
+
+    stage.show(act)
+
+
+def test_words_of_several_lines_are_shown_as_lines(stage: Stage) -> None:
+    async def act(seat: Seat) -> None:
+        seat.app.tell("one\ntwo\n")
+        assert told(seat)[-2:] == ["  one", "  two"]
+
+    stage.show(act)

@@ -1,0 +1,97 @@
+"""The feed after a person's no, after going back, and while somebody waits for them."""
+
+from tests.views.test_feed import stored
+
+from assent.core.event import Event
+from assent.core.message import Call, Result, Text
+from assent.core.session_event import (
+    BatchPlanned,
+    CallEnded,
+    MessageAdded,
+    Option,
+    PartSaid,
+    PlannedCall,
+    Question,
+    QuestionAnswered,
+    QuestionAsked,
+    SessionRewound,
+    StepStarted,
+)
+from assent.views.blocks import Block, Called, Gone, Note, Said, Spoken
+from assent.views.feed import Feed, folded
+
+STEP = StepStarted(1, "plan", "m", "plan")
+PERMISSION = Question("Permission", "May it run?", (Option("Yes"), Option("No")), by="gate")
+
+
+def blocks(*events: Event) -> list[Block]:
+    return folded("s", stored(*events))
+
+
+def calls(*events: Event) -> list[Called]:
+    return [block for block in blocks(*events) if isinstance(block, Called)]
+
+
+def asked(answers: tuple[tuple[str, ...], ...], *, failed: bool) -> tuple[Event, ...]:
+    return (
+        STEP,
+        PartSaid(Call("c1", "bash", {"command": "touch a"})),
+        QuestionAsked("q1", "c1", (PERMISSION,)),
+        QuestionAnswered("q1", answers, "ada"),
+        CallEnded("c1", "bash", Result("c1", "what came", failed), "bash touch a", 1.5),
+    )
+
+
+def test_a_persons_no_is_declined_and_no_failure() -> None:
+    (call,) = calls(*asked((("No",),), failed=True))
+    assert (call.state, call.about) == ("declined", "touch a")
+
+
+def test_a_call_that_failed_after_a_yes_failed_and_waiting_was_no_work() -> None:
+    (call,) = calls(*asked((("Yes",),), failed=True))
+    assert (call.state, call.seconds) == ("error", 0.5)
+
+
+def test_the_name_of_a_tool_is_said_once_and_an_answer_is_no_json() -> None:
+    planned = PlannedCall("c1", "question", ("question question",), "run")
+    (pending,) = calls(STEP, PartSaid(Call("c1", "question", {})), BatchPlanned((planned,)))
+    assert (pending.tool, pending.about) == ("question", "")
+    done = CallEnded("c1", "question", Result("c1", '[["Two"]]'), "question")
+    (call,) = calls(STEP, PartSaid(Call("c1", "question", {})), done)
+    assert (call.state, call.about, call.brief, call.lines) == ("completed", "", "", 1)
+
+
+def test_what_the_model_no_longer_knows_is_folded_into_a_note_in_its_place() -> None:
+    feed = Feed("s")
+    feed.hear_all(
+        stored(
+            MessageAdded("m1", "plan", (Text("First"),)),
+            PartSaid(Text("Yes.")),
+            MessageAdded("m2", "plan", (Text("Second"),)),
+            PartSaid(Text("No.")),
+            SessionRewound("m2", "Second", 1),
+            MessageAdded("m3", "plan", (Text("Third"),)),
+        )
+    )
+    words = "You went back; the model no longer knows this and what followed: Second"
+    assert list(feed.blocks.values()) == [
+        Said("s:1", "First", 0, "m1"),
+        Spoken("s:2", "Yes."),
+        Note("s:3", "rewound", words, 3),
+        Gone("s:4"),
+        Said("s:5", "Third", 0, "m3"),
+    ]
+    assert feed.full("s:3") == "> Second\n\nNo."
+
+
+def test_going_back_to_what_is_not_shown_is_a_note_of_its_own() -> None:
+    (note,) = blocks(SessionRewound("m9", "Long ago", 0))
+    assert isinstance(note, Note)
+    assert (note.kind, note.lines) == ("rewound", 0)
+
+
+def test_a_no_is_told_with_the_persons_own_words() -> None:
+    text = "The person rejected the plan. Their words:\n\nDownload nothing\nat all"
+    (note,) = blocks(MessageAdded("m1", "plan", (Text(text),), synthetic="rejected"))
+    assert isinstance(note, Note)
+    assert note.words == "The model is told your no: Download nothing"
