@@ -22,7 +22,6 @@ from assent.tui.panels.run import RunPanel
 from assent.tui.panels.runs import RunsPanel
 from assent.tui.panels.session_list import SessionList
 from assent.tui.panels.theme_list import ThemeList
-from assent.tui.panels.undo import UndoPanel
 from assent.tui.panels.waiting_list import WaitingList
 
 # What each command of the table shows: a panel, or words on the screen.
@@ -31,8 +30,6 @@ PANELS: dict[str, type[Panel[Any]]] = {
     "/approve": ApprovalPanel,
     "/plans": PlanList,
     "/history": HistoryPanel,
-    "/undo": UndoPanel,
-    "/redo": UndoPanel,
     "/run": RunPanel,
     "/runs": RunsPanel,
     "/sessions": SessionList,
@@ -47,6 +44,8 @@ PANELS: dict[str, type[Panel[Any]]] = {
     "/mode yolo": ConfirmPanel,
 }
 WORDS = {
+    "/undo": "There is no run to undo here.",
+    "/redo": "Nothing was undone last, so nothing is redone.",
     "/plan off": " ask ",
     "/mode auto-edit": " auto-edit ",
     "/diff": "hello.txt",

@@ -15,7 +15,9 @@ from assent.tui.app import TerminalApp
 from assent.tui.commands.table import COMMANDS
 from assent.tui.host import Host, Start
 from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.panels.approval_state import Stage as At
 from assent.tui.panels.confirm import ConfirmPanel
+from assent.tui.panels.deciding import DecidingPanel
 from assent.tui.panels.lines import LinesPanel
 from assent.tui.panels.model_list import AgentList, ModelList
 from assent.tui.panels.palette import Palette
@@ -39,6 +41,13 @@ async def opened(seat: Seat, kind: type[Panel[Any]]) -> Any:
     await seat.until(lambda: isinstance(seat.app.screen, kind) and seat.app.screen.ready_at < inf)
     await seat.until(lambda: seat.app.quiet)
     return seat.app.screen
+
+
+def rests(seat: Seat) -> bool:
+    """Tells whether no panel is open, or one that has something to show."""
+    panel = seat.app.screen
+    loading = isinstance(panel, DecidingPanel) and panel.standing.stage is At.LOADING
+    return seat.app.quiet and getattr(panel, "ready_at", 0.0) < inf and not loading
 
 
 def mode(seat: Seat) -> str:
@@ -326,8 +335,8 @@ def test_every_command_has_words_in_a_folder_where_nothing_was_done_yet(stage: S
             if one.name not in elsewhere:
                 seat.app.run_slash(one.name)
                 await seat.until(lambda: seat.app.quiet and not seat.app.at_work)
+                await seat.until(lambda: rests(seat))  # some close by themselves, with a word
                 if len(seat.app.screen_stack) > 1:
-                    await opened(seat, Panel)
                     await Reader(seat).press("escape")
                 await seat.until(lambda: len(seat.app.screen_stack) == 1)
         assert seat.app.mailbox.mishaps == []

@@ -114,6 +114,8 @@ async def clears(seat: Seat, key: str) -> None:
     await seat.press(key)
     assert (seat.app.prompt.text, left(seat)) == ("", 0)
     await seat.press(key)
+    assert left(seat) == 0
+    await seat.press(key)
     assert left(seat) == 1
 
 

@@ -88,6 +88,8 @@ def test_without_any_key_it_says_what_was_found_and_offers_the_demo(
     screen.press("F9")
     screen.shows("This is the demo", "Let people order tea in several sizes")
     screen.press("C-c")
+    screen.shows(OPEN)  # what was typed for the person is gone, and nothing else
+    screen.press("C-c")
     screen.shows("Ctrl+C once more leaves")
     screen.press("C-c")
     screen.shows("No model can be used here yet.")

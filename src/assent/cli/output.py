@@ -43,7 +43,7 @@ class Output:
             self.lines(lines)
             return
         with reader():
-            sys.stdout.buffer.writelines((_encoded(content), b"\n"))
+            sys.stdout.buffer.write(_encoded(content) + b"\n")
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Prints lines, in colour on a terminal."""

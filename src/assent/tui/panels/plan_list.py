@@ -109,12 +109,13 @@ class PlanList(Picker):
 def plan_rows(engine: "Engine") -> list[Row]:
     """Returns the plans of a workspace: by session, the newest first, sessions likewise (F29).
 
-    Those that were discarded stand there, too, and say so: their texts and runs are kept.
+    Those that were discarded stand there, too, and say so, as long as their files are there.
     """
     here = engine.plans.all()
     shown = {each.plan_id for each in here}
     gone = [each for each in engine.plans.all(everything=True) if each.plan_id not in shown]
-    discarded = [each for each in gone if each.state is State.DISCARDED]
+    given_up = [each for each in gone if each.state is State.DISCARDED and each.path]
+    discarded = [each for each in given_up if engine.plans.live(each) is not None]
     newest_first = sorted((*here, *discarded), key=_changed, reverse=True)
     by_session: dict[str, list[PlanRecord]] = {}
     for record in newest_first:
