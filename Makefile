@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/stamp
 QUICK := $(wildcard tests/core tests/house)
+# Most tests wait, for programs and for the disk: with one worker for each processor it is idle most of the time.
+WORKERS = $(shell expr 2 \* $$($(PYTHON) -c 'import os; print(os.cpu_count() or 1)'))
 
 # Debian packages that Assent and its tests use, as program:package.
 PROGRAMS := bwrap:bubblewrap prlimit:util-linux git:git strace:strace rg:ripgrep fdfind:fd-find \
@@ -64,7 +66,7 @@ check: $(STAMP) ## the quick gate: format, lint, types, floors, core and house t
 test: ## everything: the quick gate, then the whole suite
 	@$(if $(strip $(MISSING)),echo "Installing Debian packages if possible: $(strip $(MISSING))"; $(MAKE) -s system >/dev/null || true)
 	@$(MAKE) --no-print-directory check
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n $(WORKERS)
 
 bench: $(STAMP) ## measure speed against the budgets
 	$(BIN)/python -m bench.run
