@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Generator
-from threading import Timer
 
 import pytest
 from tests.disks.possible import PRIVILEGE
@@ -17,11 +16,3 @@ def pytest_runtest_makereport(
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, which CI does not allow: {report.longrepr}"
     return report
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """Ends a worker although a thread of a screen that is gone may still wait for it."""
-    if hasattr(config, "workerinput"):
-        timer = Timer(5.0, os._exit, (0,))
-        timer.daemon = True
-        timer.start()

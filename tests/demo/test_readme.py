@@ -17,7 +17,7 @@ GOAL = (
     '+print("Hello, " + name)\n',
     "$ assent reject",
     "state    DRAFTING",
-    "$ assent -c",
+    '$ assent -c "Please mend it"',
     "The plan waits for you: 1 operation",
     "$ assent approve --build",
     '+print("Hello, " + name + "!")\n',

@@ -4,8 +4,9 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from tests.cli.scripts import ALONE, QUICK, Turn
@@ -15,11 +16,14 @@ from textual.pilot import Pilot
 from assent.cli.host import LocalHost
 from assent.tui.app import TerminalApp
 from assent.tui.host import Start
+from assent.tui.panels.panel import Panel
 
 SIZE = (100, 30)
 PATIENCE = 3000  # looks at a condition before a test gives up
 HASTE = (0.0, 0.0, 0.0)  # nobody is as fast as a test; those about haste say otherwise
 
+Opened = TypeVar("Opened", bound=Panel[Any])
+Kind = type[Opened]
 Show = Callable[["Seat"], Awaitable[None]]
 
 
@@ -52,6 +56,14 @@ class Seat:
                 return
             await self.pilot.pause(0.01)
         raise AssertionError("it never came to hold:\n" + self.text())
+
+    async def opened(self, kind: Kind[Opened]) -> Opened:
+        """Waits until a panel is on the screen and keys reach it, and returns it."""
+        app = self.app
+        await self.until(lambda: isinstance(app.screen, kind) and app.screen.ready_at < inf)
+        await self.until(lambda: app.quiet)
+        assert isinstance(app.screen, kind)
+        return app.screen
 
     async def rest(self) -> None:
         """Waits until nobody works and everything that was reported is on screen."""

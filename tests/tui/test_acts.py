@@ -2,7 +2,6 @@
 
 from tests.tui.reading import Reader
 from tests.tui.stage import Seat, Stage
-from tests.tui.test_picker import opened
 
 from assent.core.feedback import Feedback
 from assent.core.operation import DeleteFile, FileState, Operation
@@ -87,7 +86,7 @@ def test_what_was_withdrawn_is_marked_and_turns_are_counted(stage: Stage) -> Non
         await seat.say("First")
         await seat.say("Second")
         seat.app.run_slash("/rewind")
-        await opened(seat, RewindPanel)
+        await seat.opened(RewindPanel)
         await seat.press("enter")
         await seat.shows("You went back.")
         await seat.rest()

@@ -1,6 +1,5 @@
 """Slash commands: each of the table does what it says, and an unknown one names the nearest."""
 
-from math import inf
 from typing import Any
 
 import pytest
@@ -74,14 +73,8 @@ ELSEWHERE = {"/edit", "/doctor", "/demo", "/exit"}  # have tests of their own
 async def greeted(seat: Seat) -> None:
     """Has a model present a plan, and closes the review of it."""
     await seat.say("Greet somebody")
-    await opened(seat, ApprovalPanel)
+    await seat.opened(ApprovalPanel)
     await closed(seat)
-
-
-async def opened(seat: Seat, kind: type[Panel[Any]]) -> None:
-    """Waits until a panel is on the screen, and keys reach it."""
-    await seat.until(lambda: isinstance(seat.app.screen, kind) and seat.app.screen.ready_at < inf)
-    await seat.until(lambda: seat.app.quiet)
 
 
 async def closed(seat: Seat) -> None:
@@ -103,7 +96,7 @@ def test_f3_a_command_opens_its_panel_and_escape_closes_it(stage: Stage, line: s
     async def act(seat: Seat) -> None:
         await greeted(seat)
         seat.app.run_slash(line)
-        await opened(seat, PANELS[line])
+        await seat.opened(PANELS[line])
         await closed(seat)
         assert seat.app.mailbox.mishaps == []
 

@@ -2,7 +2,6 @@
 
 from math import inf
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.cli.scripts import PLANS, turn
@@ -21,7 +20,6 @@ from assent.tui.panels.deciding import DecidingPanel
 from assent.tui.panels.lines import LinesPanel
 from assent.tui.panels.model_list import AgentList, ModelList
 from assent.tui.panels.palette import Palette
-from assent.tui.panels.panel import Panel
 from assent.tui.panels.question import QuestionPanel
 from assent.tui.panels.theme_list import ThemeList
 from assent.tui.panels.waiting_list import WaitingList
@@ -34,13 +32,6 @@ ASKS = (
         ]
     },
 )
-
-
-async def opened(seat: Seat, kind: type[Panel[Any]]) -> Any:
-    """Waits until a panel is on the screen and keys reach it, and returns it."""
-    await seat.until(lambda: isinstance(seat.app.screen, kind) and seat.app.screen.ready_at < inf)
-    await seat.until(lambda: seat.app.quiet)
-    return seat.app.screen
 
 
 def rests(seat: Seat) -> bool:
@@ -66,7 +57,7 @@ def test_f3_yolo_takes_words_and_a_key_that_is_not_enter(tmp_path: Path, name: s
 
     async def act(seat: Seat) -> None:
         await typed(seat, f"/mode {name}")
-        await opened(seat, ConfirmPanel)
+        await seat.opened(ConfirmPanel)
         await seat.shows("nobody asks you")
         await seat.press("enter", "space", "n")
         assert isinstance(seat.app.screen, ConfirmPanel)
@@ -74,7 +65,7 @@ def test_f3_yolo_takes_words_and_a_key_that_is_not_enter(tmp_path: Path, name: s
         await seat.until(lambda: len(seat.app.screen_stack) == 1)
         assert mode(seat) == "plan"
         await typed(seat, f"/mode {name}")
-        await opened(seat, ConfirmPanel)
+        await seat.opened(ConfirmPanel)
         await seat.press("y")
         await seat.until(lambda: mode(seat) == name)
         await seat.press("shift+tab")
@@ -137,14 +128,14 @@ def test_commands_of_ones_own_are_offered_and_said(stage: Stage) -> None:
 def test_the_palette_finds_by_letters_and_runs_or_fills_the_prompt(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         await seat.press("ctrl+p")
-        await opened(seat, Palette)
+        await seat.opened(Palette)
         await seat.type("theme")
         await seat.press("enter")
-        await opened(seat, ThemeList)
+        await seat.opened(ThemeList)
         await seat.press("escape")
         await seat.until(lambda: len(seat.app.screen_stack) == 1)
         await seat.press("ctrl+p")
-        await opened(seat, Palette)
+        await seat.opened(Palette)
         await seat.type("remember")
         await seat.press("enter")
         await seat.until(lambda: seat.app.prompt.text == "/remember ")
@@ -155,13 +146,13 @@ def test_the_palette_finds_by_letters_and_runs_or_fills_the_prompt(stage: Stage)
 def test_themes_are_seen_at_once_and_escape_brings_the_old_one_back(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         seat.app.run_slash("/theme")
-        await opened(seat, ThemeList)
+        await seat.opened(ThemeList)
         await seat.press("down")
         assert seat.app.theme_name == "light"
         await seat.press("escape")
         await seat.until(lambda: seat.app.theme_name == "dark")
         seat.app.run_slash("/theme")
-        await opened(seat, ThemeList)
+        await seat.opened(ThemeList)
         await seat.type("plain")
         await seat.press("enter")
         await seat.until(lambda: seat.app.theme_name == "plain")
@@ -175,20 +166,20 @@ def test_f95_f150_whatever_waits_is_listed_and_decided_from_the_list(stage: Stag
 
     async def act(seat: Seat) -> None:
         seat.app.say("Paint it")
-        await opened(seat, QuestionPanel)
+        await seat.opened(QuestionPanel)
         await seat.press("escape")
         await seat.until(lambda: len(seat.app.screen_stack) == 1)
         await typed(seat, "/waiting")
-        picker = await opened(seat, WaitingList)
+        picker = await seat.opened(WaitingList)
         assert [row.cells[0] for row in picker._shown] == ["plan", "question"]
         await seat.press("enter")
-        await opened(seat, ApprovalPanel)
+        await seat.opened(ApprovalPanel)
         await Reader(seat).press("escape")
         await seat.until(lambda: len(seat.app.screen_stack) == 1)
         await typed(seat, "/waiting")
-        await opened(seat, WaitingList)
+        await seat.opened(WaitingList)
         await seat.press("down", "enter")
-        await opened(seat, QuestionPanel)
+        await seat.opened(QuestionPanel)
         await seat.shows("Which colour?")
         panel = seat.app.screen
         while seat.app.screen is panel:
@@ -203,15 +194,15 @@ def test_f95_questions_come_back_after_a_restart(stage: Stage) -> None:
 
     async def asked(seat: Seat) -> None:
         seat.app.say("Paint it")
-        await opened(seat, QuestionPanel)
+        await seat.opened(QuestionPanel)
         await seat.press("escape")
 
     async def again(seat: Seat) -> None:
-        await opened(seat, QuestionPanel)
+        await seat.opened(QuestionPanel)
         await seat.press("escape")
         await seat.until(lambda: len(seat.app.screen_stack) == 1)
         await typed(seat, "/questions")
-        await opened(seat, QuestionPanel)
+        await seat.opened(QuestionPanel)
         await seat.shows("Which colour?")
 
     stage.show(asked)
@@ -223,7 +214,7 @@ def test_the_doctor_works_in_a_thread_and_says_so(stage: Stage) -> None:
         seat.app.run_slash("/doctor")
         await seat.shows("The doctor is trying")
         await seat.until(lambda: seat.app.quiet)
-        await opened(seat, LinesPanel)
+        await seat.opened(LinesPanel)
         await seat.shows("held")
         assert seat.app.mailbox.mishaps == []
 
@@ -250,12 +241,12 @@ def test_edit_opens_the_plan_of_the_session_and_it_is_a_new_plan_then(stage: Sta
 
     async def act(seat: Seat) -> None:
         await seat.say("Greet somebody")
-        panel = await opened(seat, ApprovalPanel)
+        panel = await seat.opened(ApprovalPanel)
         before = panel.digest()
         await Reader(seat).press("escape")
         await seat.until(lambda: len(seat.app.screen_stack) == 1)
         await seat.press("ctrl+g")
-        panel = await opened(seat, ApprovalPanel)
+        panel = await seat.opened(ApprovalPanel)
         await seat.until(lambda: panel.digest() not in ("", before))
 
     stage.show(act)
@@ -307,7 +298,7 @@ def test_models_are_listed_with_the_reason_why_they_can_be_used(stage: Stage) ->
 
     async def act(seat: Seat) -> None:
         seat.app.run_slash("/model")
-        picker = await opened(seat, ModelList)
+        picker = await seat.opened(ModelList)
         assert {row.group for row in picker._shown} == {"openai: OPENAI_API_KEY is set"}
         assert any("default" in row.cells for row in picker._shown)
         await seat.shows("OPENAI_API_KEY is set")
@@ -318,7 +309,7 @@ def test_models_are_listed_with_the_reason_why_they_can_be_used(stage: Stage) ->
 def test_an_agent_is_chosen_from_the_list(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         seat.app.run_slash("/agent")
-        await opened(seat, AgentList)
+        await seat.opened(AgentList)
         await seat.type("build")
         await seat.press("enter")
         await seat.shows("From now on the agent is build.")
@@ -373,7 +364,7 @@ def test_f150_it_rings_only_where_nobody_looks_or_it_took_long(
         seat.app.post_message(AppFocus() if looks else AppBlur())
         await seat.until(lambda: seat.app.app_focus is looks)
         await seat.say("Greet somebody")
-        await opened(seat, ApprovalPanel)
+        await seat.opened(ApprovalPanel)
         assert isinstance(seat.app, Ringing)
         assert seat.app.rung == rung
 

@@ -77,7 +77,8 @@ def test_a_turn_of_a_killed_screen_is_gone_on_with(server: Tmux, world: World) -
     screen.answer("Enter", "> Say more", "The model is working", OPEN)
     kill(screen)
     screen.shows("Killed")
-    scripted(world, turn("Hello."), turn(""), turn("And more."))
+    again = turn("And more.")  # whether the request of the killed one was on record or not
+    scripted(world, turn("Hello."), again, again)
     screen.enter("clear; assent -c")
     screen.shows("> Say hello", "Hello.", "> Say more", OPEN)
     screen.enter("Go on")

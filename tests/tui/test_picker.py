@@ -1,8 +1,6 @@
 """Lists to choose from: filtering, moving, previews; plans and sessions by them."""
 
 from collections.abc import Sequence
-from math import inf
-from typing import Any
 
 import pytest
 from tests.cli.scripts import PLANS, turn
@@ -15,7 +13,6 @@ from assent.tui.fuzzy import fitting
 from assent.tui.panels.approval import ApprovalPanel
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.history import HistoryPanel
-from assent.tui.panels.panel import Panel
 from assent.tui.panels.picker import Picker, Row, list_sheets
 from assent.tui.panels.plan_list import PlanList
 from assent.tui.panels.rewind import RewindPanel
@@ -41,13 +38,6 @@ class Fruit(Picker):
         return [Line("plain", f"All about the {row.key}")]
 
 
-async def opened(seat: Seat, kind: type[Panel[Any]]) -> Any:
-    """Waits until a panel is on the screen and keys reach it, and returns it."""
-    await seat.until(lambda: isinstance(seat.app.screen, kind) and seat.app.screen.ready_at < inf)
-    await seat.until(lambda: seat.app.quiet)
-    return seat.app.screen
-
-
 def names(picker: Picker) -> list[str]:
     return [row.key for row in picker._shown]
 
@@ -56,7 +46,7 @@ async def picked(seat: Seat, *keys: str) -> list[str | None]:
     """Opens the list of fruit, presses keys, and returns what it ended with."""
     ended: list[str | None] = []
     seat.app.open_panel(Fruit(), ended.append)
-    await opened(seat, Fruit)
+    await seat.opened(Fruit)
     await seat.press(*keys)
     await seat.until(lambda: ended)
     return ended
@@ -92,7 +82,7 @@ def test_a_preview_stands_beside_the_list_where_there_is_room(
 ) -> None:
     async def act(seat: Seat) -> None:
         seat.app.open_panel(Fruit())
-        await opened(seat, Fruit)
+        await seat.opened(Fruit)
         await seat.press("down")
         await seat.until(lambda: seat.app.quiet)
         await seat.until(lambda: ("All about the pear" in seat.text()) is beside)
@@ -105,7 +95,7 @@ def test_a_preview_stands_beside_the_list_where_there_is_room(
 def test_nothing_is_chosen_where_nothing_fits(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         seat.app.open_panel(Fruit())
-        await opened(seat, Fruit)
+        await seat.opened(Fruit)
         await seat.press("q", "q", "enter")
         await seat.shows("Nothing here has these letters.")
         assert isinstance(seat.app.screen, Fruit)
@@ -147,7 +137,7 @@ def test_f29_plans_are_grouped_by_session_newest_first_with_state_and_time(stage
 
     async def act(seat: Seat) -> None:
         seat.app.run_slash("/plans")
-        picker = await opened(seat, PlanList)
+        picker = await seat.opened(PlanList)
         rows = [(row.group, row.cells[0].strip(), row.cells[1]) for row in picker._shown]
         assert rows[0] == ("bread", "* third", "drafting")
         assert rows[1] == ("bread", "first", "drafting")
@@ -169,7 +159,7 @@ def test_f29_f30_choosing_a_plan_makes_it_current_and_the_model_is_told(stage: S
     async def act(seat: Seat) -> None:
         await seat.say("Say hello")
         seat.app.run_slash("/plans")
-        picker = await opened(seat, PlanList)
+        picker = await seat.opened(PlanList)
         await seat.type("other")
         await seat.until(lambda: names(picker) == [other])
         await seat.press("enter")
@@ -199,24 +189,24 @@ def test_f29_a_plan_is_reviewed_looked_back_at_and_deleted_from_the_list(stage: 
 
     async def act(seat: Seat) -> None:
         seat.app.run_slash("/plans")
-        picker = await opened(seat, PlanList)
+        picker = await seat.opened(PlanList)
         await seat.press("ctrl+t")
-        await opened(seat, ApprovalPanel)
+        await seat.opened(ApprovalPanel)
         await Reader(seat).press("escape")
-        await opened(seat, PlanList)
+        await seat.opened(PlanList)
         await seat.press("ctrl+y")
-        await opened(seat, HistoryPanel)
+        await seat.opened(HistoryPanel)
         await seat.press("escape")
-        await opened(seat, PlanList)
+        await seat.opened(PlanList)
         await seat.press("delete")
-        await opened(seat, ConfirmPanel)
+        await seat.opened(ConfirmPanel)
         await seat.press("enter", "escape")
-        await opened(seat, PlanList)
+        await seat.opened(PlanList)
         assert names(picker) == [plan["plan_id"]]
         await seat.press("delete")
-        await opened(seat, ConfirmPanel)
+        await seat.opened(ConfirmPanel)
         await seat.press("y")
-        await opened(seat, PlanList)
+        await seat.opened(PlanList)
         await seat.until(lambda: names(picker) == [])
         await seat.shows("is deleted.")
 
@@ -231,9 +221,9 @@ def test_f29_ctrl_g_opens_the_editor_and_the_change_is_reviewed_anew(stage: Stag
 
     async def act(seat: Seat) -> None:
         seat.app.run_slash("/plans")
-        await opened(seat, PlanList)
+        await seat.opened(PlanList)
         await seat.press("ctrl+g")
-        panel = await opened(seat, ApprovalPanel)
+        panel = await seat.opened(ApprovalPanel)
         await seat.until(lambda: panel.digest() not in ("", before))
 
     stage.show(act)
@@ -245,7 +235,7 @@ def test_f147_sessions_are_forked_renamed_deleted_and_gone_on_with(stage: Stage)
     async def act(seat: Seat) -> None:
         await seat.say("Say hello")
         seat.app.run_slash("/sessions")
-        picker = await opened(seat, SessionList)
+        picker = await seat.opened(SessionList)
         await seat.press("ctrl+d")
         await seat.shows("/new begins another one first")
         await seat.press("ctrl+f")
@@ -253,20 +243,20 @@ def test_f147_sessions_are_forked_renamed_deleted_and_gone_on_with(stage: Stage)
         await seat.type("say-hello-2")
         await seat.until(lambda: len(names(picker)) == 1)
         await seat.press("ctrl+e")
-        await opened(seat, WordsPanel)
+        await seat.opened(WordsPanel)
         await seat.press("ctrl+a", *"Other", "ctrl+s")
-        await opened(seat, SessionList)
+        await seat.opened(SessionList)
         await seat.shows("Other")
         await seat.press("enter")
         await seat.until(lambda: seat.app.slug == "say-hello-2")
         await seat.rest()
         await seat.shows("Hello.")
         seat.app.run_slash("/sessions")
-        picker = await opened(seat, SessionList)
+        picker = await seat.opened(SessionList)
         await seat.press("end", "delete")
-        await opened(seat, ConfirmPanel)
+        await seat.opened(ConfirmPanel)
         await seat.press("y")
-        await opened(seat, SessionList)
+        await seat.opened(SessionList)
         await seat.until(lambda: len(names(picker)) == 1)
 
     stage.show(act)
@@ -279,7 +269,7 @@ def test_f148_going_back_puts_the_words_into_the_prompt_and_names_runs_since(sta
     async def act(seat: Seat) -> None:
         await seat.say("Greet somebody")
         reader = Reader(seat)
-        await opened(seat, ApprovalPanel)
+        await seat.opened(ApprovalPanel)
         await reader.reads()
         await reader.to_the_end()
         await reader.press("1", "y")
@@ -287,7 +277,7 @@ def test_f148_going_back_puts_the_words_into_the_prompt_and_names_runs_since(sta
         await seat.rest()
         seat.app.pop_screen()
         await seat.press("escape", "escape")
-        await opened(seat, RewindPanel)
+        await seat.opened(RewindPanel)
         await seat.press("enter")
         await seat.shows("You went back.")
         await seat.shows("/undo ")

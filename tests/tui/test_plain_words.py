@@ -6,6 +6,7 @@ from tests.tui.scenes import PERMITTING, listens
 from tests.tui.stage import Seat, Stage
 
 from assent.tui.host import Start
+from assent.tui.panels.fact_list import FactList
 from assent.tui.panels.question import QuestionPanel
 
 RECOVER = "/recover shows it and the ways on"
@@ -51,7 +52,7 @@ def test_a_plan_that_was_discarded_is_listed_as_such_and_not_chosen(stage: Stage
 
     async def act(seat: Seat) -> None:
         engine = seat.app.engine
-        engine.plans.delete([engine.plans.find()])
+        engine.plans.discard(engine.plans.find())
         seat.app.run_slash("/plans")
         await seat.shows("greet  discarded")
         await seat.press("enter")
@@ -100,7 +101,7 @@ def test_memory_forget_alone_opens_a_list_and_enter_forgets(stage: Stage) -> Non
         facts.remember("Tests run with make test")
         facts.remember("Tabs are four wide")
         seat.app.run_slash("/memory forget")
-        await seat.shows("Tabs are four wide")
+        await seat.opened(FactList)
         await seat.press("down", "enter")
         await seat.until(lambda: len(facts.all()) == 1)
         assert [fact.text for fact in facts.all()] == ["Tabs are four wide"]

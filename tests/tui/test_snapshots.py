@@ -22,6 +22,7 @@ from assent.tui.panels.run import RunPanel
 from assent.tui.panels.runs import RunsPanel
 from assent.tui.panels.undo import UndoPanel
 from assent.tui.panels.words import WordsPanel
+from assent.views.feed import Feed
 
 SIZES = ((80, 24), (120, 40), (200, 50))
 # Every picture, and what is open in it.
@@ -137,6 +138,13 @@ async def permits(theatre: Theatre) -> None:
     theatre.app.say("Make it")
     await theatre.opened()
     await theatre.keep("permission")
+
+
+@pytest.fixture(autouse=True)
+def in_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Has every thought take no time: how long it took moves what stands behind it."""
+    real = Feed._part
+    monkeypatch.setattr(Feed, "_part", lambda feed, part, _: real(feed, part, 0.0))
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)

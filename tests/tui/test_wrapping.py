@@ -59,7 +59,7 @@ def test_a_piece_that_goes_on_is_marked_or_deeper(style: Style, text: str, width
     first, *others = pieces(style, text, width)
     lead = len(text) - len(text.lstrip(" "))
     if not others:
-        assert first == text
+        assert text in (first, first + " ")  # a blank at a break is the break
     elif width < NARROW:
         assert set(others[::2]) == {SIGN}
     elif text.startswith(GUTTER):

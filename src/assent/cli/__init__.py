@@ -29,20 +29,8 @@ def main() -> None:
         code = run(arguments)
     except KeyboardInterrupt:  # while it was still loading
         code = 130
-    if "assent.tui.app" in sys.modules:
-        _leave(code)
     gc.freeze()  # else all that is left is searched for cycles once more, before it goes anyway
     sys.exit(code)
-
-
-def _leave(code: int) -> None:
-    """Ends at once: a thread that waits for a screen that is gone must not keep the process."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:  # nobody is there to read it
-            continue
-    os._exit(code)
 
 
 def _on_screen() -> bool:

@@ -1,6 +1,7 @@
 """The conversation: shows the feed of a session, and what the screen itself has to tell."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from assent.core.event import Recorded
 from assent.core.masking import masked
 from assent.core.model import Delta
 from assent.core.session import SessionRecord
+from assent.tui.aside import aside
 from assent.tui.markdown import Markdown
 from assent.tui.paper import Paper, Sheet
 from assent.tui.talk import is_foldable, live_sheet, sheet_of, told_sheet
@@ -124,17 +126,18 @@ class Conversation(Paper):
         if len(blocks) <= MANY:
             self._again(blocks)
         else:
-            work = partial(self._turn_many, self.feed, blocks, unfolded=self._unfolded)
-            self.run_worker(work, thread=True, exclusive=True, group="folding")
+            aside(partial(self._turn_many, self.feed, blocks, unfolded=self._unfolded))
         return self._unfolded
 
     def _turn_many(self, feed: Feed, blocks: Sequence[Block], *, unfolded: bool) -> None:
         """Renders very many blocks, in a thread."""
         made = [(block, sheet_of(block, feed.full, unfolded=unfolded)) for block in blocks]
-        self.app.call_from_thread(self._turned_many, feed, made)
+        with suppress(RuntimeError):  # the screen has just been closed
+            self.call_later(self._turned_many, feed, made, unfolded)
 
-    def _turned_many(self, feed: Feed, made: Sequence[tuple[Block, Sheet]]) -> None:
-        if feed is self.feed:  # what changed meanwhile was rendered then
+    def _turned_many(self, feed: Feed, made: Sequence[tuple[Block, Sheet]], unfolded: bool) -> None:
+        # What changed meanwhile was rendered then.
+        if feed is self.feed and unfolded is self._unfolded:
             self.put(*[sheet for block, sheet in made if feed.blocks[block.key] is block])
 
     def turn(self, key: str) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
+from assent.core.errors import AssentError
 from assent.tui.letters import Done
 from assent.tui.mailbox import Mailbox
 
@@ -25,14 +26,28 @@ class Errands:
         """
         return next(filter(None, reversed(self._words)), "")
 
-    def run(self, words: str, act: Callable[[], T], then: Callable[[T], object]) -> None:
-        """Does something slow in a thread; `then` gets what came of it, on the screen's own."""
+    def run(
+        self,
+        words: str,
+        act: Callable[[], T],
+        then: Callable[[T], object],
+        failed: Callable[[AssentError], object] | None = None,
+    ) -> None:
+        """Does something slow in a thread; `then` gets what came of it, on the screen's own.
+
+        Who wants to say themselves why it was not done, passes `failed`.
+        """
         self._words.append(words)
 
         def errand() -> None:
             done = Done(words)
             try:
                 done = Done(words, partial(then, act()))
+            except Exception as error:
+                if failed is None:
+                    raise
+                known = error if isinstance(error, AssentError) else self._mailbox.mishap(error)
+                done = Done(words, partial(failed, known))
             finally:
                 self._mailbox.post(done)
 

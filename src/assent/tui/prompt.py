@@ -22,6 +22,7 @@ from textual.message import Message
 from textual.widgets import Static, TextArea
 
 from assent.core.errors import AssentError
+from assent.tui.aside import aside
 from assent.tui.completion import (
     Choice,
     Piece,
@@ -152,7 +153,7 @@ class Prompt(Vertical):
             with suppress(AssentError, RuntimeError):  # then there is nothing to go back to
                 self.post_message(self._Recalled(read()))
 
-        self.run_worker(work, thread=True, exclusive=True, group="recall")
+        aside(work)
 
     def focus_text(self) -> None:
         """Gives the keys to the prompt."""
@@ -281,8 +282,7 @@ class Prompt(Vertical):
             case "file":
                 if not self._offers.is_open:
                     self._offers.offer((), LOADING)
-                work = partial(self._find_files, piece)
-                self.run_worker(work, thread=True, exclusive=True, group="files")
+                aside(partial(self._find_files, piece))
 
     def _find_files(self, piece: Piece) -> None:
         """Finds files, in a thread; they are listed anew whenever a name is begun."""

@@ -27,6 +27,7 @@ from textual.timer import Timer
 
 from assent.core.errors import AssentError
 from assent.core.session import SessionRecord
+from assent.tui.aside import aside
 from assent.tui.beside import Allowing, Beside, LiveText, read_beside, unknown
 from assent.tui.following import Following
 from assent.tui.paper import Paper, Sheet, Spot
@@ -128,8 +129,7 @@ class SideArea(Vertical):
     ) -> None:
         """Reads everything anew in a thread, and shows it."""
         self._engine = engine
-        work = partial(self._read, engine, record, allowance)
-        self.run_worker(work, thread=True, exclusive=True, group="side")
+        aside(partial(self._read, engine, record, allowance))
 
     def show(self, values: Beside) -> None:
         """Shows values; lines of the same plan that changed are marked for a moment."""

@@ -28,6 +28,7 @@ from assent.views.visible import fold_long, visible_line, visible_speech
 Full: TypeAlias = Callable[[str], str]
 
 INNER: Final = "    "
+SOON: Final = 0.05  # seconds of a thought below which there is no time to tell
 TAIL: Final = 3  # lines of a thought that is being thought
 UNFOLD: Final = "Ctrl+O"
 CENT: Final = 0.01
@@ -138,7 +139,7 @@ def _said(block: Said) -> Iterator[Line]:
 
 
 def _thought(block: Thought, full: Full, unfolded: bool) -> Iterator[Line]:
-    took = f" for {seconds(block.seconds)}" if block.seconds else ""
+    took = f" for {seconds(block.seconds)}" if block.seconds >= SOON else ""
     if unfolded:
         yield Line("dim", f"{INDENT}~ {'thinking' if block.live else 'thought'}{took}:")
         yield from _quoted(full(block.key))

@@ -1,6 +1,7 @@
 """The approval panel: a plan with all that its digest covers, and what a person says to it."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -88,7 +89,8 @@ class ApprovalPanel(DecidingPanel):
         """Has it on record that the person was shown all of the plan."""
         reading, engine = self._shown, self._engine
         if reading.partial is None and reading.review.digest:
-            self.run_worker(lambda: engine.readings.record(reading.record), thread=True)
+            act = partial(engine.readings.record, reading.record)
+            self.terminal.errands.run("", act, lambda _: None)
 
     def do(self, act: Act) -> None:
         """Does what a key asks for."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from textual.message import Message
 from textual.timer import Timer
@@ -11,7 +11,7 @@ from assent.tui.panels.panel import Panel
 from assent.tui.quiet import Pace
 
 if TYPE_CHECKING:
-    from assent.tui.app import TerminalApp
+    pass
 
 R = TypeVar("R")
 
@@ -26,10 +26,6 @@ class AskingPanel(Panel[R], Generic[R]):
         self.pace = Pace()
         self._answer_held: Callable[[], object] | None = None
         self._timer: Timer | None = None
-
-    @property
-    def terminal(self) -> "TerminalApp":
-        return cast("TerminalApp", self.app)
 
     @property
     def listening(self) -> bool:

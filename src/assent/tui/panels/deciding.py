@@ -5,7 +5,6 @@ question was on the screen, or too quickly after another key, takes the question
 that is pasted counts."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Final, TypeVar
 
@@ -178,19 +177,13 @@ class DecidingPanel(AskingPanel[str]):
             if self.is_attached:
                 then(found)
 
-        def run() -> None:
-            with suppress(RuntimeError):  # the screen is gone, and nobody waits
-                try:
-                    found = act()
-                except AssentError as error:
-                    self.app.call_from_thread(self.failed, error)
-                except OSError as error:
-                    told = AssentError(f"It could not be done: {error}.")
-                    self.app.call_from_thread(self.failed, told)
-                else:
-                    self.app.call_from_thread(done, found)
+        def tried() -> T:
+            try:
+                return act()
+            except OSError as error:
+                raise AssentError(f"It could not be done: {error}.") from error
 
-        self.run_worker(run, thread=True)
+        self.terminal.errands.run("", tried, done, self.failed)
 
     def failed(self, error: AssentError) -> None:
         """Says why something could not be done, and goes back to reading, if there is anything."""

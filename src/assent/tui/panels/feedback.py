@@ -1,7 +1,8 @@
 """Feedback: what a person wants different in a plan, in parts, sent as one request to revise it."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, cast
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
@@ -19,7 +20,7 @@ from assent.tui.paper import Paper, Sheet
 from assent.views.comments import comment_lines
 
 if TYPE_CHECKING:
-    from assent.tui.app import TerminalApp
+    pass
 
 PARTS: Final = {
     "notes": "What should be different?",
@@ -61,10 +62,6 @@ class FeedbackPanel(Panel[str]):
         self._sending = False
         self._feedback = Feedback()  # as it was sent
 
-    @property
-    def _terminal(self) -> "TerminalApp":
-        return cast("TerminalApp", self.app)
-
     def body(self) -> list[Widget]:
         fields: list[Widget] = []
         for name, words in PARTS.items():
@@ -91,21 +88,14 @@ class FeedbackPanel(Panel[str]):
             self._tell(EMPTY)
             return
         self._sending, self._feedback = True, feedback
-        engine, record = self._terminal.engine, self._record
+        engine, record = self.terminal.engine, self._record
 
-        def run() -> None:
-            try:
-                sent_back(engine, record, feedback)
-            except AssentError as error:
-                self.app.call_from_thread(self._failed, error)
-            else:
-                self.app.call_from_thread(self._sent)
+        act = partial(sent_back, engine, record, feedback)
+        self.terminal.errands.run("", act, self._sent, self._failed)
 
-        self.run_worker(run, thread=True)
-
-    def _sent(self) -> None:
+    def _sent(self, _: object) -> None:
         """Goes on with the session, so that the model reads it and revises the plan."""
-        app, session = self._terminal, self._record.session
+        app, session = self.terminal, self._record.session
         app.tell(*sent_lines(self._feedback, len(self._comments)))
         app.tell(SENT)
         self.dismiss("sent")

@@ -1,6 +1,7 @@
 """History: the revisions of a plan's text with their times, and how two of them differ."""
 
-from typing import TYPE_CHECKING, Final, cast
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from textual.events import Key
 from textual.widget import Widget
@@ -15,7 +16,7 @@ from assent.views.patch import diff_lines
 from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
-    from assent.tui.app import TerminalApp
+    pass
 
 SHORT: Final = 12
 LIST: Final = "list"
@@ -94,18 +95,17 @@ class HistoryPanel(Panel[None]):
             return
         one, other = sorted((self.with_, self._chosen()))
         pair = self._revisions[one], self._revisions[other]
-        plans = cast("TerminalApp", self.app).engine.plans
+        plans = self.terminal.engine.plans
 
-        def run() -> None:
+        def compared() -> list[Line]:
             try:
                 was, now = (plans.text(each.content_hash) for each in pair)
-                names = [f"revision {each.n}" for each in pair]
-                lines = _difference(text_diff(was, now, names[0], names[1]))
             except AssentError as error:
-                lines = [Line("risk", visible_line(error.message))]
-            self.app.call_from_thread(self._show, pair, lines)
+                return [Line("risk", visible_line(error.message))]
+            names = [f"revision {each.n}" for each in pair]
+            return _difference(text_diff(was, now, names[0], names[1]))
 
-        self.run_worker(run, thread=True, exclusive=True)
+        self.terminal.errands.run("", compared, partial(self._show, pair))
 
     def _show(self, pair: tuple[Revision, Revision], lines: list[Line]) -> None:
         if not self.is_attached:

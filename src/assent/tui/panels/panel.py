@@ -1,6 +1,6 @@
 """A panel: what opens over the screen, with a title, a body and a line that says its keys."""
 
-from typing import ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar, cast
 
 from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
@@ -13,6 +13,9 @@ from textual.widgets import Static
 from assent.tui.quiet import Silence
 from assent.tui.small import Small
 from assent.tui.status import StatusLine
+
+if TYPE_CHECKING:
+    from assent.tui.app import TerminalApp
 
 R = TypeVar("R")
 
@@ -55,6 +58,11 @@ class Panel(ModalScreen[R], Generic[R]):
     def body(self) -> list[Widget]:
         """Returns what stands between title and keys."""
         return []
+
+    @property
+    def terminal(self) -> "TerminalApp":
+        """The screen that it lies over."""
+        return cast("TerminalApp", self.app)
 
     def action_leave(self) -> None:
         self.left = True

@@ -23,7 +23,7 @@ from assent.views.lines import Line
 from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
-    from assent.tui.app import TerminalApp
+    pass
 
 WIDE: Final = 110  # columns from which a preview stands beside the list
 WIDEST: Final = 44  # columns of a cell that is not the last
@@ -102,10 +102,6 @@ class Picker(Panel[str]):
     # What it does with it.
 
     @property
-    def terminal(self) -> "TerminalApp":
-        return cast("TerminalApp", self.app)
-
-    @property
     def row(self) -> Row | None:
         """The row that the person is at."""
         return self._shown[self._at] if self._shown else None
@@ -136,21 +132,15 @@ class Picker(Panel[str]):
     ) -> None:
         """Does something slow; what fails is said here, and nothing else happens."""
 
-        def guarded() -> tuple[object, str]:
-            try:
-                return act(), ""
-            except AssentError as error:
-                return None, told(error)
+        def done(found: object) -> None:
+            if self.is_attached:
+                then(found)
 
-        def done(found: tuple[object, str]) -> None:
-            if not self.is_attached:
-                return
-            if found[1]:
-                self.tell(found[1])
-            else:
-                then(found[0])
+        def failed(error: AssentError) -> None:
+            if self.is_attached:
+                self.tell(told(error))
 
-        self.terminal.errands.run(words, guarded, done)
+        self.terminal.errands.run(words, act, done, failed)
 
     def tell(self, words: str) -> None:
         """Says something above the list."""

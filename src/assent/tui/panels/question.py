@@ -120,16 +120,8 @@ class QuestionPanel(AskingPanel[str]):
 
     def _read(self) -> None:
         self._busy = True
-
-        def run() -> None:
-            try:
-                waiting = self.terminal.engine.questions.pending()
-            except AssentError as error:
-                self.app.call_from_thread(self._failed, error)
-            else:
-                self.app.call_from_thread(self._show, waiting)
-
-        self.run_worker(run, thread=True)
+        pending = self.terminal.engine.questions.pending
+        self.terminal.errands.run("", pending, self._show, self._failed)
 
     def _show(self, waiting: Sequence[Pending]) -> None:
         if not self.is_attached:
@@ -166,17 +158,14 @@ class QuestionPanel(AskingPanel[str]):
         """Looks whether the question was answered elsewhere, or others wait now."""
         if self._busy or self._pending is None:
             return
-        shown = self._pending.id
-
-        def run() -> None:
-            waiting = self.terminal.engine.questions.pending()
-            if [one.id for one in waiting] != sorted(one.id for one in self._waiting):
-                self.app.call_from_thread(self._renewed, shown, waiting)
-
-        self.run_worker(run, thread=True, exclusive=True, exit_on_error=False)
+        shown = partial(self._renewed, self._pending.id)
+        pending = self.terminal.engine.questions.pending
+        self.terminal.errands.run("", pending, shown, lambda _: None)  # it is looked again soon
 
     def _renewed(self, shown: str, waiting: Sequence[Pending]) -> None:
         if not self.is_attached or self._busy:
+            return
+        if [one.id for one in waiting] == sorted(one.id for one in self._waiting):
             return
         if any(one.id == shown for one in waiting):
             own, part = self._waiting[self._place], self._choice
@@ -324,19 +313,11 @@ class QuestionPanel(AskingPanel[str]):
 
     def _send(self, pending: Pending, reply: Reply) -> None:
         self._busy = True
-        digest = pending.inquiry.asked.digest
+        answer = self.terminal.engine.questions.answer
+        act = partial(answer, pending.id, pending.inquiry.asked.digest, reply)
+        self.terminal.errands.run("", act, partial(self._sent, pending), self._failed)
 
-        def run() -> None:
-            try:
-                self.terminal.engine.questions.answer(pending.id, digest, reply)
-            except AssentError as error:
-                self.app.call_from_thread(self._failed, error)
-            else:
-                self.app.call_from_thread(self._sent, pending)
-
-        self.run_worker(run, thread=True)
-
-    def _sent(self, pending: Pending) -> None:
+    def _sent(self, pending: Pending, _: object) -> None:
         """Goes on: the thread that asked notices; without one, the session is driven again."""
         app = self.terminal
         app.sitting.asker.look()

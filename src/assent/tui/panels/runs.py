@@ -1,6 +1,6 @@
 """Runs: a list of everything that was run here, from which one is chosen to be taken back."""
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from textual.events import Key
 from textual.widget import Widget
@@ -13,7 +13,6 @@ from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     from assent.engine.run.past import Kept
-    from assent.tui.app import TerminalApp
 
 NONE: Final = "Nothing was run here."
 
@@ -38,17 +37,12 @@ class RunsPanel(Panel[str]):
         return [paper]
 
     def on_mount(self) -> None:
-        engine = cast("TerminalApp", self.app).engine
+        past = self.terminal.engine.past
 
-        def run() -> None:
-            try:
-                found = [kept for kept in reversed(engine.past.all()) if not kept.given_up]
-                lines = [_row(kept) for kept in found]
-            except AssentError as error:
-                found, lines = [], [Line("risk", visible_line(error.message))]
-            self.app.call_from_thread(self._show, found, lines)
+        def kept() -> "list[Kept]":
+            return [one for one in reversed(past.all()) if not one.given_up]
 
-        self.run_worker(run, thread=True)
+        self.terminal.errands.run("", kept, self._show, self._failed)
 
     def on_key(self, event: Key) -> None:
         paper = self.query_one(Paper)
@@ -59,11 +53,16 @@ class RunsPanel(Panel[str]):
             event.stop()
             self.dismiss(self._names[paper.spot.line])
 
-    def _show(self, found: "list[Kept]", lines: list[Line]) -> None:
+    def _show(self, found: "list[Kept]") -> None:
         self._names = [kept.unit.name for kept in found]
+        self._lay([_row(kept) for kept in found] or [Line("plain", NONE)])
+
+    def _failed(self, error: AssentError) -> None:
+        self._lay([Line("risk", visible_line(error.message))])
+
+    def _lay(self, lines: list[Line]) -> None:
         if self.is_attached:
-            shown = tuple(lines) or (Line("plain", NONE),)
-            self.query_one(Paper).show([Sheet("runs", shown)])
+            self.query_one(Paper).show([Sheet("runs", tuple(lines))])
 
 
 _STEPS: Final = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -10, "pagedown": 10}
