@@ -2,14 +2,19 @@
 
 import os
 import shutil
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+from msgspec import structs
 from tests.engine.world import World
 
 from assent.core.errors import NotFound, OtherWorkspace
+from assent.core.event import Recorded
 from assent.core.journal import finished
 from assent.core.operation import RunCommand
 from assent.core.record import PlanRecord
+from assent.ports import Batch, Store
 
 
 def new(world: World) -> PlanRecord:
@@ -126,3 +131,29 @@ def test_f40_what_was_typed_into_the_file_is_on_record_when_a_plan_is_given_up(
     given_up = plans.discard(record)
     assert plans.text(given_up.left) == b"# Mine\n"
     assert plans.all() == []
+
+
+class Overtaken:
+    """A store in front of another, beside which somebody mints a workspace at the worst moment."""
+
+    def __init__(self, store: Store, meanwhile: Callable[[], object]) -> None:
+        self._store = store
+        self._meanwhile: list[Callable[[], object]] = [meanwhile]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+        while self._meanwhile:
+            self._meanwhile.pop()()
+        return self._store.append(*batches)
+
+
+def test_a_folder_that_two_processes_open_for_the_first_time_is_one_workspace(
+    world: World,
+) -> None:
+    faster, slower = world.engine()._workspaces, world.engine()._workspaces
+    doors = slower._doors
+    slower._doors = structs.replace(doors, store=Overtaken(doors.store, faster.open))
+    assert slower.open() == faster.open()
+    assert len(world.store.streams("workspace/")) == 1

@@ -68,7 +68,7 @@ VERBS = {
     Readings: "partial record review",
     Comments: "add all anchor change part placed reject remove shown waiting",
     Summary: "turn turns",
-    Past: "all find items roughly weighed",
+    Past: "all find items roughly undone weighed",
     Keeping: "check collect delete limit retain",
 }
 DOORS = (

@@ -20,6 +20,7 @@ from assent.tui.panels.asking import AskingPanel
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.question import QuestionPanel
 from assent.tui.panels.run import RunPanel
+from assent.tui.panels.undo import UndoPanel
 from assent.tui.quiet import ANSWER_S, CLOSE_S, QUIET_S, TOO_QUICK
 
 PACES = (QUIET_S, ANSWER_S, CLOSE_S)
@@ -124,8 +125,27 @@ async def uncovered(seat: Seat, panel: AskingPanel[str]) -> None:
     assert not panel.pace.held
 
 
-@pytest.mark.parametrize("chosen", ["", "u", "n"])
-def test_f41_no_sentence_answers_a_permission(stage: Stage, chosen: str) -> None:
+@pytest.mark.parametrize("asks", ["", "1"])
+def test_f41_no_sentence_takes_a_run_back(stage: Stage, asks: str) -> None:
+    stage.ok("approve", "--digest", proposed(stage)["digest"], "--build")
+
+    async def act(seat: Seat) -> None:
+        panel = UndoPanel()
+        seat.app.open_panel(panel)
+        await seat.opened(UndoPanel)
+        for words in SENTENCES:
+            await seat.until(lambda: panel.listening and panel.standing.stage is At.READING)
+            await slowly(seat, "end", "home", "end", *asks)
+            await at_pace(seat, spelled(f"{words}\n"), pause=PAUSE_S)
+            await uncovered(seat, panel)
+        assert not seat.app.running.at_work
+
+    stage.show(act, paces=PACES)
+    assert (stage.root / "long.txt").exists()
+
+
+@pytest.mark.parametrize("chosen", [(), ("u",), ("n",), ("u", "ctrl+y")])
+def test_f41_no_sentence_answers_a_permission(stage: Stage, chosen: tuple[str, ...]) -> None:
     stage.script(turn("", TOUCH), turn("Done."))
 
     async def act(seat: Seat) -> None:

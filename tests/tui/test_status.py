@@ -1,5 +1,6 @@
 """The status line as a function: everything that it always shows, at every width."""
 
+import msgspec
 import pytest
 
 from assent.core.inquiry import Inquiry, Pending
@@ -8,6 +9,7 @@ from assent.core.model import Usage
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.core.session_event import QuestionAsked
+from assent.engine.run.takeback import Taken
 from assent.tui.standing import Standing
 from assent.tui.status import status
 
@@ -30,6 +32,15 @@ def test_f4_f126_mode_agent_model_plan_digest_tokens_and_money_always_fit(width:
         assert words in told, told
     assert "123.5k in 7.9k out" in told
     assert ("agent plan" in told) is (width > 80)  # the mode says it already
+
+
+@pytest.mark.parametrize(
+    ("undone", "words"), [("", "completed"), ("some", "partly undone"), ("all", "undone")]
+)
+def test_a_plan_whose_run_was_taken_back_is_not_called_completed(undone: Taken, words: str) -> None:
+    plan = msgspec.structs.replace(PLAN, state=State.COMPLETED)
+    standing = msgspec.structs.replace(STANDING, plan=plan, undone=undone)
+    assert f"│ {words} 1a2b3c4d │" in status(standing, 80).text
 
 
 def test_what_is_wide_tells_more() -> None:

@@ -218,7 +218,7 @@ def leaves(story: Story) -> None:
     """Two keys end it, and say how to go on."""
     screen = story.terminal
     screen.press("Escape")
-    screen.shows("Undo: done.", OPEN)
+    screen.shows("Undo: done.", "│ undone ", OPEN)
     screen.press("C-c")
     screen.shows("Ctrl+C once more leaves")
     screen.press("C-c")

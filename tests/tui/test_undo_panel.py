@@ -61,6 +61,7 @@ def test_an_undo_is_shown_with_its_digest_and_applied_after_a_yes(stage: Stage) 
         await reader.press("1", "y")
         await reader.seat.until(lambda: there(stage) == {})
         await reader.seat.rest()
+        assert reader.app.engine.past.undone(run) == "all"
 
     stage.show(read_by(act))
     assert stage.ok("runs", "list")["runs"][0]["kind"] == "undo"
@@ -84,7 +85,7 @@ def test_f141_a_redo_is_shown_and_applied_like_an_undo(stage: Stage) -> None:
 
 
 def test_one_operation_is_taken_back_and_the_rest_stays(stage: Stage) -> None:
-    built(stage)
+    run = built(stage)
 
     async def act(reader: Reader) -> None:
         await shown(reader, UndoPanel())
@@ -103,6 +104,7 @@ def test_one_operation_is_taken_back_and_the_rest_stays(stage: Stage) -> None:
         await reader.press("1", "y")
         await reader.seat.until(lambda: len(there(stage)) == 1)
         await reader.seat.rest()
+        assert reader.app.engine.past.undone(run) == "some"
 
     stage.show(read_by(act))
 

@@ -1,9 +1,11 @@
 """Workspaces: which id a folder has, and which plan is its current one."""
 
+from contextlib import suppress
 from threading import RLock
 
 import msgspec
 
+from assent.core.errors import Moved
 from assent.core.event import (
     Event,
     FactForgotten,
@@ -20,6 +22,8 @@ from assent.core.event import (
 from assent.engine.doors import Doors, Place
 from assent.engine.heads import readable
 from assent.ports import Batch
+
+MINTED = "workspaces"  # every id that was minted, so that no folder gets two at once
 
 
 class Home(msgspec.Struct, frozen=True):
@@ -82,12 +86,20 @@ class Workspaces:
     def open(self) -> Home:
         """Returns the folder's workspace; mints one before the first plan."""
         with self._alone:
-            return self.find() or self._minted()
+            home = self.find()
+            while home is None:
+                minted = len(self._doors.store.read(MINTED))
+                with suppress(Moved):  # another process minted one, perhaps this folder's
+                    home = self.find() or self._minted(minted)
+            return home
 
-    def _minted(self) -> Home:
+    def _minted(self, before: int) -> Home:
+        """Mints an id, unless anybody has minted one since that many were."""
         minted = WorkspaceMinted(self._doors.clock.new_id(), self._place.root, self._place.inode)
-        home = Home(minted.workspace, minted.root, minted.inode)
-        home = self._append(home, minted)
+        new = Home(minted.workspace, minted.root, minted.inode)
+        home = _folded(new, minted)
+        own = self._batch(new, home, minted)
+        self._doors.store.append(own, Batch(MINTED, before, own.at, (minted,)))
         self._doors.projection.prepare()
         self._doors.projection.write_marker(home.workspace)
         return home

@@ -24,6 +24,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from assent.tui.emphasis import emphasised
 from assent.tui.finding import Finding, Spot
 from assent.tui.sheets import NOWHERE, Piece, Sheet, Sheets
 from assent.tui.theme import CURSOR, FOUND, MARK, chosen_theme, look
@@ -276,6 +277,8 @@ class Paper(ScrollView, can_focus=True):
         segments = [Segment(piece.line.text, style)]
         if self._finding.query and (spans := self._finding.spans(piece.line.text)):
             segments = _lit(piece.line.text, spans, style)
+        elif piece.line.style == "prose":
+            segments = [*emphasised(piece.line.text, self._theme, style)]
         if self._gutter:
             pointed = POINTER if row == self.cursor else " "
             sign = self._marks.get(piece.spot, " ") if piece.first else " "

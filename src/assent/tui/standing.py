@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from assent.core.event import Recorded
+from assent.core.lifecycle import State
 from assent.core.mode import agent_of
 from assent.core.model import Usage
 from assent.core.record import PlanRecord
@@ -12,6 +13,8 @@ from assent.core.session import SessionRecord
 
 if TYPE_CHECKING:
     from assent.core.inquiry import Pending
+    from assent.engine.engine import Engine
+    from assent.engine.run.takeback import Taken
     from assent.tui.sitting import Sitting
 
 
@@ -25,6 +28,7 @@ class Standing(msgspec.Struct, frozen=True):
     record: SessionRecord | None = None
     plan: PlanRecord | None = None
     approved: bool = False
+    undone: "Taken" = ""  # how much of what the plan did last was taken back
     waiting: "tuple[Pending, ...]" = ()
     news: tuple[Recorded, ...] = ()  # events of the session that nobody has told the screen of
 
@@ -58,6 +62,13 @@ def read_standing(sitting: "Sitting", after: int) -> Standing:
         record,
         plan,
         approved=plan is not None and engine.consents.is_approved(plan),
+        undone=_undone(engine, plan),
         waiting=waiting,
         news=tuple(engine.sessions.events(record, after)),
     )
+
+
+def _undone(engine: "Engine", plan: PlanRecord | None) -> "Taken":
+    if plan is None or plan.state is not State.COMPLETED or not plan.runs:
+        return ""
+    return engine.past.undone(plan.runs[-1].run)

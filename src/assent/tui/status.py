@@ -27,6 +27,7 @@ _STATES: Final = {
     State.HALTED: "halted",
     State.DISCARDED: "discarded",
 }
+_UNDONE: Final = {"": "", "some": "partly undone", "all": "undone"}
 # Colour only repeats the word: reversed, so that the mode is seen in the corner of the eye.
 _MODES: Final = {
     "dark": {"plan": "black on #90caf9", "ask": "black on #a5d6a7", "auto-edit": "black on #ffd54f",
@@ -98,7 +99,7 @@ def _model(name: str, room: int) -> str:
 def _plan(plan: PlanRecord | None, standing: Standing) -> str:
     if plan is None:
         return "no plan"
-    state = "approved" if standing.approved else _STATES[plan.state]
+    state = "approved" if standing.approved else _UNDONE[standing.undone] or _STATES[plan.state]
     return f"{state} {plan.digest[:DIGEST]}" if plan.digest else state
 
 

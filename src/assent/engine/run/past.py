@@ -98,6 +98,11 @@ class Past:
         newer = started(self._doors.store.read_all(streams, position))
         return size + sum(sum(_weights(back, [run]).values()) for run in newer), len(newer)
 
+    def undone(self, run: str) -> Taken:
+        """Says how much of a run was taken back."""
+        back = self._back()
+        return next((back.undone_of(unit) for unit in back.units() if run in unit.runs), "")
+
     def find(self, reference: str) -> Kept:
         """Finds one by its id or the start of it."""
         listed = self.all()

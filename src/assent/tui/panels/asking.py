@@ -2,16 +2,19 @@
 
 from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from textual.message import Message
 from textual.timer import Timer
 
 from assent.tui.panels.panel import Panel
+from assent.tui.paper import Paper
 from assent.tui.quiet import Pace
 
-if TYPE_CHECKING:
-    pass
+MOVES: Final = {
+    "up": "scroll_up", "k": "scroll_up", "down": "scroll_down", "j": "scroll_down",
+    "pageup": "page_up", "pagedown": "page_down", "home": "scroll_home", "end": "scroll_end",
+}  # fmt: skip
 
 R = TypeVar("R")
 
@@ -40,6 +43,25 @@ class AskingPanel(Panel[R], Generic[R]):
     def taken_back(self) -> None:
         """Takes the open question back, because a key came too quickly."""
         raise NotImplementedError
+
+    def is_hasty(self, at: float, *, answers: bool) -> bool:
+        """Tells whether a key comes before anybody could see what it would do, or too soon for it.
+
+        One that would answer takes the open question back then.
+        """
+        if not answers:
+            return self.pace.is_early(at) or self.pace.note(at)
+        if not self.pace.is_quick(at):
+            return False
+        self.pace.cancel()
+        self.taken_back()
+        return True
+
+    def move(self, key: str) -> bool:
+        """Scrolls what is read; tells whether a key does that."""
+        if key in MOVES:
+            getattr(self.query_one("#all", Paper), f"action_{MOVES[key]}")()
+        return key in MOVES
 
     def hold(self, at: float, answer: Callable[[], object]) -> None:
         """Does what an answer asks for, unless another key comes right after it."""

@@ -88,25 +88,16 @@ class DecidingPanel(AskingPanel[str]):
         """Takes every key that is no letter of a search: it goes through the table of its stage."""
         event.stop()
         event.prevent_default()
-        if self.is_overtaken(event.time) or self._is_hasty(event.time):
+        asked = self.standing.stage in ASKING
+        if self.is_overtaken(event.time) or self.is_hasty(event.time, answers=asked):
             return
         if self.paper.searching:  # and not where keys go: a click elsewhere took them away
             self.paper.focus()
             return
-        if self.standing.stage in ASKING and not self._in_sight():
+        if asked and not self._in_sight():
             self._back(TOO_LOW)
             return
         self._press(event)
-
-    def _is_hasty(self, at: float) -> bool:
-        """Tells whether a key comes before the person could see what it would do, or too soon."""
-        if self.standing.stage not in ASKING:
-            return self.pace.is_early(at) or self.pace.note(at)
-        if not self.pace.is_quick(at):
-            return False
-        self.pace.cancel()
-        self.taken_back()
-        return True
 
     def taken_back(self) -> None:
         self._back(TOO_QUICK)

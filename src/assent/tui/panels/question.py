@@ -56,10 +56,6 @@ PERMIT = "choose, then Ctrl+Y answers a yes, Enter answers a no · Esc answer la
 FREELY = "Without the sandbox"
 FREELY_MEANS = "It could then change whatever you can change. Run it without the sandbox?"
 YES_OR_NO = (Option(YES), Option(NO))
-MOVES = {
-    "up": "scroll_up", "k": "scroll_up", "down": "scroll_down", "j": "scroll_down",
-    "pageup": "page_up", "pagedown": "page_down", "home": "scroll_home", "end": "scroll_end",
-}  # fmt: skip
 
 
 class QuestionPanel(AskingPanel[str]):
@@ -183,26 +179,17 @@ class QuestionPanel(AskingPanel[str]):
     def on_key(self, event: Key) -> None:
         event.stop()
         event.prevent_default()
-        if self.is_overtaken(event.time) or self._is_hasty(event):
+        answers = event.key in ANSWERING and not self.pace.is_early(event.time)
+        if self.is_overtaken(event.time) or self.is_hasty(event.time, answers=answers):
+            return
+        if self.move(event.key):
             return
         if event.key == "escape":
             self._leave()
-        elif event.key in MOVES:
-            getattr(self.query_one("#all", Paper), f"action_{MOVES[event.key]}")()
         elif event.key in ("left_square_bracket", "right_square_bracket"):
             self._turn(-1 if event.key.startswith("left") else 1)
         elif self._pending is not None and not self._busy:
             self._press(event)
-
-    def _is_hasty(self, event: Key) -> bool:
-        """Tells whether a key comes before anybody could see what it does, or too soon for it."""
-        if event.key not in ANSWERING or self.pace.is_early(event.time):
-            return self.pace.is_early(event.time) or self.pace.note(event.time)
-        if not self.pace.is_quick(event.time):
-            return False
-        self.pace.cancel()
-        self.taken_back()
-        return True
 
     def taken_back(self) -> None:
         """Has nothing chosen any more."""
@@ -376,5 +363,7 @@ class QuestionPanel(AskingPanel[str]):
         count = f" · {self._place + 1} of {many} that wait" if many > 1 else ""
         parts = len(pending.inquiry.asked.questions)
         part = f" · part {self._choice.part + 1} of {parts}" if parts > 1 else ""
-        digest = pending.inquiry.asked.digest[:12]
-        return f"Question {digest} · session {visible_line(pending.root.slug)}{part}{count}"
+        asked = pending.inquiry.asked
+        what = "Permission" if is_permission(asked.questions[0]) else "The model asks"
+        session = visible_line(pending.root.slug)
+        return f"{what} · question {asked.digest[:12]} · session {session}{part}{count}"

@@ -18,10 +18,6 @@ from assent.tui.quiet import TOO_QUICK
 if TYPE_CHECKING:
     from assent.engine.run.runs import RunReport
 
-MOVES: Final = {
-    "up": "scroll_up", "k": "scroll_up", "down": "scroll_down", "j": "scroll_down",
-    "pageup": "page_up", "pagedown": "page_down", "home": "scroll_home", "end": "scroll_end",
-}  # fmt: skip
 # What is asked before each way on is taken, and the key that says yes to it.
 WAYS: Final[dict[str, tuple[Way, str]]] = {
     "r": ("resume", "Go on where it stopped? A command that did not end well runs again."),
@@ -84,25 +80,15 @@ class RunPanel(AskingPanel[str]):
     def on_key(self, event: Key) -> None:
         event.stop()
         event.prevent_default()
-        if self.is_overtaken(event.time) or self._is_hasty(event.time):
+        if self.is_overtaken(event.time) or self.is_hasty(event.time, answers=bool(self._asked)):
             return
         self._told = ""
-        if event.key in MOVES:
-            getattr(self.query_one("#all", Paper), f"action_{MOVES[event.key]}")()
-        elif self._asked:
+        if self.move(event.key):
+            return
+        if self._asked:
             self._answered(event)
         else:
             self._press(event.key)
-
-    def _is_hasty(self, at: float) -> bool:
-        """Tells whether a key comes before the person could see what it would do, or too soon."""
-        if not self._asked:
-            return self.pace.is_early(at) or self.pace.note(at)
-        if not self.pace.is_quick(at):
-            return False
-        self.pace.cancel()
-        self.taken_back()
-        return True
 
     def taken_back(self) -> None:
         self._asked, self._told = "", TOO_QUICK
