@@ -20,7 +20,7 @@ MISSING = $(foreach pair,$(PROGRAMS),$(if $(shell command -v $(firstword $(subst
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system pins fmt check test bench demo docs
+.PHONY: help setup system pins fmt lint check test bench demo docs
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -56,17 +56,19 @@ fmt: $(STAMP) ## format the code and mend what ruff can mend
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-check: $(STAMP) ## the quick gate: format, lint, types, floors, core and house tests
+check: lint ## the quick gate: lint, core and house tests
+	$(BIN)/pytest $(QUICK)
+
+lint: $(STAMP) ## format, rules, types and floors
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy --strict src $(QUICK) tools bench demo
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/pytest $(QUICK)
 
-test: ## everything: the quick gate, then the whole suite
+test: ## everything: lint, then the whole suite
 	@$(if $(strip $(MISSING)),echo "Installing Debian packages if possible: $(strip $(MISSING))"; $(MAKE) -s system >/dev/null || true)
-	@$(MAKE) --no-print-directory check
-	$(BIN)/pytest -n $(WORKERS)
+	@$(MAKE) --no-print-directory lint
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 bench: $(STAMP) ## measure speed against the budgets
 	$(BIN)/python -m bench.run

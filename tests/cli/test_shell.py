@@ -14,6 +14,7 @@ from assent.sandbox.trial.kept import circumstances
 
 
 def test_check_answers_with_one_object_and_0(world: World) -> None:
+    world.on_a_fresh_machine()
     good = world.process("shell", "check", "git log --oneline | head -5")
     assert (good.code, good.json["read_only"]) == (0, True)
     bad = world.process("shell", "check", "ls > f")
@@ -148,6 +149,7 @@ def test_output_cannot_steer_a_terminal(world: World) -> None:
 
 
 def test_a_sandbox_that_leaked_is_said_everywhere_and_nothing_runs(world: World) -> None:
+    world.on_a_fresh_machine()
     tool = find_tool()
     assert tool is not None
     leaked = Standing(Hold.OFF, "The sandbox does not hold: a file was made.", "assent doctor")
@@ -165,6 +167,7 @@ def test_a_sandbox_that_leaked_is_said_everywhere_and_nothing_runs(world: World)
 
 
 def test_the_first_call_tests_the_sandbox_and_status_knows(world: World) -> None:
+    world.on_a_fresh_machine()
     assert world.ok("status")["shell"] is None
     assert world.run("shell", "run", "true").code == 0
     assert world.ok("status")["shell"] == {"hold": "held", "reason": "", "next": ""}

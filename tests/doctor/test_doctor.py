@@ -101,7 +101,7 @@ def test_g13_doctor_says_it_in_words(world: World) -> None:
 
 
 def test_g13_doctor_leaves_everything_alone_but_its_own_result(world: World) -> None:
-    world.put("kept.txt", b"kept\n")
+    world.on_a_fresh_machine().put("kept.txt", b"kept\n")
     before = files_below(world.base)
     world.run("doctor", "--json")
     after = files_below(world.base)

@@ -11,6 +11,7 @@ from assent.core.errors import (
     LiveDiffers,
     NotApproved,
     NotFound,
+    OtherDigest,
     Spent,
     Unsettled,
 )
@@ -238,6 +239,11 @@ def test_the_executor_does_not_build_prose_nor_a_turn_operations(world: World) -
     assert not world.engine().runs.is_prose(operations)
     with pytest.raises(IllegalStep):
         world.engine().runs.begin(operations.plan_id, "s1")
+    with pytest.raises(OtherDigest):
+        world.engine().runs.begin(prose.plan_id, "s1", operations.digest)
+    with pytest.raises(OtherDigest):
+        world.engine().building.check(prose, operations.digest)
+    assert load(world, prose).runs == ()
 
 
 def build_with_edits(world: World) -> PlanRecord:

@@ -121,6 +121,20 @@ def test_g4_two_builds_at_once_spend_one_approval_once(world: World) -> None:
         world.build(record)
 
 
+def test_a_build_of_what_was_shown_before_is_refused(world: World) -> None:
+    record = world.approve(FILES)
+    engine = world.engine()
+    drafted = engine.drafts.write(record, b"b.txt", [b"b\n"], None).record
+    other = engine.consents.propose(drafted)
+    engine.consents.approve(other, other.digest, "", "test")
+    with pytest.raises(OtherDigest) as refused:
+        finished(engine.runs.build(record.plan_id, record.digest))
+    assert record.digest in refused.value.message
+    assert other.digest in refused.value.message
+    assert (world.files(), world.kinds().count("RunStarted")) == ({}, 0)
+    assert finished(engine.runs.build(record.plan_id, other.digest)).outcome == "done"
+
+
 def test_an_approval_of_what_was_shown_before_is_refused(world: World) -> None:
     record = world.propose(FILES)
     shown = record.digest

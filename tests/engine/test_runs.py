@@ -8,7 +8,7 @@ import pytest
 from tests.engine.world import PassedOn, World
 
 from assent.core.digest import sha256
-from assent.core.errors import Busy, Spent, StoreError, WorkspaceError
+from assent.core.errors import Busy, Spent, StaleError, StoreError, WorkspaceError
 from assent.core.journal import Step, finished
 from assent.core.paths import STAGE
 from assent.ports import PlanFile, Projection
@@ -95,7 +95,11 @@ def test_a_run_that_cannot_be_put_back_waits_for_a_person(world: World) -> None:
     (note,) = [note for note in report.notes if note.startswith("one: ")]
     kept = note.partition(" is kept in ")[2].rstrip(".")
     assert (world.root / kept).read_bytes() == OLD["one"]
-    accepted = finished(world.engine().runs.recover("accept"))
+    with pytest.raises(StaleError) as refused:
+        finished(world.engine().runs.recover("accept", "another"))
+    assert {"another", report.run} <= {*refused.value.message.split()}
+    assert world.engine().plans.find("work").state == "HALTED"
+    accepted = finished(world.engine().runs.recover("accept", report.run))
     assert accepted.outcome == "done"
     assert world.files() == {"one": b"mine\n", "two": b"mine\n", "three": OLD["three"]}
 

@@ -19,7 +19,8 @@ from assent.tui.host import Start
 from assent.tui.panels.panel import Panel
 
 SIZE = (100, 30)
-PATIENCE = 3000  # looks at a condition before a test gives up
+PATIENCE = 1500  # looks at a condition before a test gives up
+SOON = 30  # looks after which it takes longer than most do
 HASTE = (0.0, 0.0, 0.0)  # nobody is as fast as a test; those about haste say otherwise
 
 Opened = TypeVar("Opened", bound=Panel[Any])
@@ -51,10 +52,10 @@ class Seat:
 
     async def until(self, holds: Callable[[], object]) -> None:
         """Waits until something holds; fails after a long while."""
-        for _ in range(PATIENCE):
+        for look in range(PATIENCE):
             if holds():
                 return
-            await self.pilot.pause(0.01)
+            await self.pilot.pause(0.01 if look < SOON else 0.03)  # looking takes time, too
         raise AssertionError("it never came to hold:\n" + self.text())
 
     async def opened(self, kind: Kind[Opened]) -> Opened:
@@ -119,6 +120,7 @@ class Stage(World):
         with self.here():
             shown = app(self.host(), start)
             shown.quiet_s, shown.answer_s, shown.close_s = paces
+            shown.burst_s = min(shown.burst_s, *paces)
             return asyncio.run(_acted(shown, act, size))
 
     def host(self) -> LocalHost:

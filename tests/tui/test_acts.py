@@ -7,6 +7,7 @@ from assent.core.feedback import Feedback
 from assent.core.operation import DeleteFile, FileState, Operation
 from assent.tui.acts import approved_lines, ended_lines, named, sent_lines
 from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.rewind import RewindPanel
 from assent.tui.panels.run import RunPanel
 from assent.views.lines import Line
@@ -88,6 +89,8 @@ def test_what_was_withdrawn_is_marked_and_turns_are_counted(stage: Stage) -> Non
         seat.app.run_slash("/rewind")
         await seat.opened(RewindPanel)
         await seat.press("enter")
+        await seat.opened(ConfirmPanel)
+        await seat.press("ctrl+y")
         await seat.shows("You went back.")
         await seat.rest()
         lines = told(seat)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from tests.tui.reading import Reader, proposed
 from tests.tui.stage import Seat, Stage
+from tests.tui.test_haste import PACES, at_pace, slowly, spelled
 
 from assent.core.lifecycle import State
 from assent.tui.panels.approval import ApprovalPanel
@@ -12,6 +13,7 @@ from assent.tui.panels.approval_state import Stage as At
 from assent.tui.panels.history import HistoryPanel
 
 Act = Callable[[Reader], Awaitable[None]]
+SLOW_S = 0.33  # from one key to the next: too slow for any of them to take another back
 
 
 def read_by(act: Act) -> Callable[[Seat], Awaitable[None]]:
@@ -91,7 +93,7 @@ def test_a_file_that_somebody_else_wrote_stands_in_the_way_until_it_is_taken_in(
         assert reader.at() is At.READING
         await reader.press("p", "enter")
         assert reader.panel.digest() == before["digest"]
-        await reader.press("p", "y")
+        await reader.press("p", "ctrl+y")
         await reader.seat.until(lambda: reader.panel.digest() != before["digest"])
         await reader.reads()
         texts = {sheet.key: sheet.lines[1].text for sheet in reader.panel.paper.sheets}
@@ -128,11 +130,31 @@ def test_a_draft_is_read_and_proposed(stage: Stage) -> None:
         await reader.press("p")
         assert "Propose the plan as its file is now?" in reader.seat.text()
         await reader.press("y")
+        assert (reader.at(), reader.panel.digest()) == (At.READING, "")
+        await reader.press("p", "ctrl+y")
         await reader.seat.until(lambda: bool(reader.panel.digest()))
         await reader.reads()
         assert reader.record.state is State.AWAITING_APPROVAL
 
     stage.show(read_by(act))
+
+
+def test_f41_no_sentence_proposes_a_draft_or_makes_it_fit_however_slowly_it_is_typed(
+    stage: Stage,
+) -> None:
+    stage.plan("work", "Do the work")
+    stage.write("a.txt", b"a\n")
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        await slowly(reader.seat, "home")
+        for words in ("by", "soapy", "go by boat"):
+            for key in spelled(f"{words}\n"):
+                await at_pace(reader.seat, [key], gap=SLOW_S)
+            await reader.reads()
+            assert reader.record.digest == "", words
+
+    stage.show(read_by(act), paces=PACES)
 
 
 def test_files_that_changed_since_are_named_and_the_plan_is_made_to_fit(stage: Stage) -> None:
@@ -150,7 +172,7 @@ def test_files_that_changed_since_are_named_and_the_plan_is_made_to_fit(stage: S
         assert "b makes the plan fit them" in reader.seat.text()
         await reader.press("b")
         assert "Make the plan fit the files as they are now?" in reader.seat.text()
-        await reader.press("y")
+        await reader.press("ctrl+y")
         await reader.seat.until(lambda: reader.panel.digest() not in ("", before))
         await reader.reads()
         assert reader.panel.standing.awaited

@@ -216,17 +216,17 @@ def test_f57_a_comment_is_changed_and_taken_back_where_it_stands(stage: Stage) -
         await reader.reads()
         assert waiting() == ["so"]
         await reader.press("c")
-        await write(reader, "not ")
+        await write(reader, " not")
         await reader.reads()
-        assert waiting() == ["not so"]
+        assert waiting() == ["so not"]
         await reader.press("c")
         await reader.seat.until(lambda: isinstance(reader.app.screen, WordsPanel))
         await reader.seat.press("escape")
         await reader.reads()
-        assert waiting() == ["not so"]
+        assert waiting() == ["so not"]
         await reader.press("c")
         await reader.seat.until(lambda: isinstance(reader.app.screen, WordsPanel))
-        await reader.seat.press(*["delete"] * 6, "ctrl+s")
+        await reader.seat.press(*["backspace"] * 6, "ctrl+s")
         await reader.reads()
         assert waiting() == []
         assert reader.approvals == []

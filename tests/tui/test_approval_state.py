@@ -182,8 +182,8 @@ def test_f41_nothing_is_decided_but_by_an_answer_and_asked_for_by_another_key() 
     }
     assert found == {
         (Stage.EXITING, "ctrl+x", Act.EXIT),
-        (Stage.PROPOSING, "y", Act.PROPOSE),
-        (Stage.FITTING, "y", Act.REBASE),
+        (Stage.PROPOSING, "ctrl+y", Act.PROPOSE),
+        (Stage.FITTING, "ctrl+y", Act.REBASE),
     }
     asked = {
         (key, press(reading(), key)[0].stage)

@@ -17,7 +17,6 @@ from assent.tui.panels.palette import Palette
 from assent.tui.panels.panel import Panel
 from assent.tui.panels.plan_list import PlanList
 from assent.tui.panels.rewind import RewindPanel
-from assent.tui.panels.run import RunPanel
 from assent.tui.panels.runs import RunsPanel
 from assent.tui.panels.session_list import SessionList
 from assent.tui.panels.theme_list import ThemeList
@@ -29,7 +28,6 @@ PANELS: dict[str, type[Panel[Any]]] = {
     "/approve": ApprovalPanel,
     "/plans": PlanList,
     "/history": HistoryPanel,
-    "/run": RunPanel,
     "/runs": RunsPanel,
     "/sessions": SessionList,
     "/resume": SessionList,
@@ -43,6 +41,7 @@ PANELS: dict[str, type[Panel[Any]]] = {
     "/mode yolo": ConfirmPanel,
 }
 WORDS = {
+    "/run": "Nothing was run from this screen yet: /runs",
     "/undo": "There is no run to undo here.",
     "/redo": "Nothing was undone last, so nothing is redone.",
     "/plan off": " ask ",

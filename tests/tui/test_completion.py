@@ -80,6 +80,7 @@ def test_what_a_prompt_is(text: str, sort: str) -> None:
 def test_commands_that_begin_with_it_come_before_those_that_have_it() -> None:
     assert [choice.text for choice in commands_for("mo", TABLE)] == ["/mode", "/model", "/demo"]
     assert [choice.text for choice in commands_for("MODEL", TABLE)] == ["/model"]
+    assert [choice.text for choice in commands_for("md", TABLE)] == ["/mode", "/model"]
     assert commands_for("x", TABLE) == []
 
 

@@ -260,3 +260,39 @@ def test_the_side_area_over_the_prompt_has_the_keys_and_escape_closes_it(stage: 
         assert seat.app.prompt.text == "again"
 
     stage.show(act, size=(80, 24))
+
+
+def seen_focus(seat: Seat) -> str:
+    """Returns which part of the screen has the keys."""
+    return str(seat.app.focused.id if seat.app.focused else None)
+
+
+@pytest.mark.parametrize("width", [80, 105])
+def test_a_prompt_under_the_side_area_never_gets_keys(stage: Stage, width: int) -> None:
+    async def act(seat: Seat) -> None:
+        async def covered() -> None:
+            await seat.press("ctrl+b")
+            await seat.until(lambda: seen_focus(seat) == "side-plan")
+
+        await seat.type("draft")
+        await covered()
+        assert "draft" not in seat.text()
+        seat.app.prompt.focus_text()
+        await seat.pilot.click(offset=(1, 22))
+        await seat.type("q 34")
+        await seat.press("enter")
+        assert seen_focus(seat) == "side-context"
+        await seat.press("1", "tab")
+        await seat.until(lambda: seen_focus(seat) == "prompt-text")
+        assert "> draft" in seat.text()
+        await covered()
+        await seat.press("ctrl+c")
+        await seat.until(lambda: seen_focus(seat) == "prompt-text")
+        await covered()
+        await seat.pilot.resize_terminal(width - 1, 24)
+        await seat.until(lambda: seen_focus(seat) == "prompt-text")
+        await seat.type("ed")
+        assert "> drafted" in seat.text()
+        assert seat.app.prompt.text == "drafted"
+
+    stage.show(act, size=(width, 24))

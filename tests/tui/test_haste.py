@@ -21,10 +21,12 @@ from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.question import QuestionPanel
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.undo import UndoPanel
-from assent.tui.quiet import ANSWER_S, CLOSE_S, QUIET_S, TOO_QUICK
+from assent.tui.quiet import ANSWER_S, CLOSE_S, QUIET_S, TAKEN_BACK, TOO_QUICK
 
 PACES = (QUIET_S, ANSWER_S, CLOSE_S)
+PATIENT = (QUIET_S, 4.0, CLOSE_S)  # an answer waits until a test has taken it back
 HUMAN_S = 0.12  # from one key to the next
+SLOW_S = 0.33  # of somebody who looks for each
 PAUSE_S = 5.0  # after which a key is no part of what was typed before
 ASK = Start(mode="ask")
 TOUCH = ("shell", {"command": "touch made"})
@@ -37,6 +39,7 @@ SENTENCES = (
     "so it would be best to do so", "why not run all of them", "x marks the spot, bye",
 )  # fmt: skip
 NAMED = {" ": "space", ",": "comma", "\n": "enter"}
+CHARS = {"space": " ", "comma": ","}
 
 
 def spelled(words: str) -> list[str]:
@@ -50,7 +53,7 @@ async def at_pace(seat: Seat, keys: Iterable[str], gap: float = HUMAN_S, pause: 
         await seat.until(lambda: panel.listening or seat.app.screen is not panel)
     at = max(seat.app.typed_at, Key("a", "a").time) + (pause or gap)
     for key in keys:
-        event = Key(key, key if len(key) == 1 else None)
+        event = Key(key, CHARS.get(key, key if len(key) == 1 else None))
         event.time = at
         seat.app.post_message(event)
         at += gap
@@ -198,6 +201,81 @@ def test_f3_no_sentence_confirms_yolo(stage: Stage) -> None:
     stage.show(act, paces=PACES)
 
 
+def test_f41_what_is_typed_slowly_takes_no_way_on_and_raises_no_mode(stage: Stage) -> None:
+    """So slowly that no pace tells it from an answer."""
+    plan = approved(stage, "exit 3")
+
+    async def act(seat: Seat) -> None:
+        seat.app.run_slash("/mode yolo")
+        await seat.until(lambda: isinstance(seat.app.screen, ConfirmPanel))
+        await at_pace(seat, spelled("by the way\n"), gap=SLOW_S, pause=PAUSE_S)
+        panel = seat.app.screen
+        assert isinstance(panel, ConfirmPanel)
+        assert not panel.pace.held
+        await slowly(seat, "escape")
+        await built(seat, plan)
+        halted = seat.app.screen
+        assert isinstance(halted, RunPanel)
+        for words in ("sorry, try again", "go by train", "say", "by\n"):
+            await at_pace(seat, spelled(words), gap=SLOW_S, pause=PAUSE_S)
+            assert not halted.pace.held, words
+            assert "Build: halted" in seat.text(), words
+        assert seat.app.standing.mode == "plan"
+
+    stage.show(act, paces=PACES)
+    assert (stage.root / "a.txt").exists()
+
+
+def test_ctrl_c_takes_back_what_is_asked_and_an_answer_that_waits(stage: Stage) -> None:
+    digest = proposed(stage)["digest"]
+
+    async def act(seat: Seat) -> None:
+        reader = Reader(seat)
+        await reader.open()
+        await silent(reader)
+        await slowly(seat, "1", "y")
+        assert reader.panel.pace.held
+        await at_pace(seat, ["ctrl+c"])
+        await seat.shows(TAKEN_BACK)
+        assert (reader.at(), reader.panel.pace.held) == (At.READING, False)
+        await slowly(seat, "1", "ctrl+c", "y")
+        assert (reader.at(), reader.panel.pace.held) == (At.READING, False)
+        assert (reader.record.digest, reader.approvals) == (digest, [])
+        await slowly(seat, "ctrl+c")
+        await seat.shows("Ctrl+C once more leaves")
+        await slowly(seat, "escape")
+        seat.app.run_slash("/mode yolo")
+        await seat.until(lambda: isinstance(seat.app.screen, ConfirmPanel))
+        await slowly(seat, "ctrl+y")
+        await at_pace(seat, ["ctrl+c"])
+        await seat.shows(TAKEN_BACK)
+        await slowly(seat, "ctrl+c")
+        await seat.until(lambda: len(seat.app.screen_stack) == 1)
+        assert seat.app.standing.mode == "plan"
+
+    stage.show(act, paces=PATIENT)
+
+
+def test_ctrl_c_takes_a_permission_back(stage: Stage) -> None:
+    stage.script(turn("", TOUCH), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        panel = await asked(seat, "Make it")
+        for keys in (("end", "y", "ctrl+y"), ("end", "u", "ctrl+y", "y", "ctrl+y"), ("end", "y")):
+            await slowly(seat, *keys)
+            await at_pace(seat, ["ctrl+c"])
+            await seat.shows(TAKEN_BACK)
+            assert not panel.pace.held
+            await slowly(seat, "ctrl+y")
+            await seat.shows("Nothing is chosen")
+        assert (len(seat.app.engine.questions.pending()), answers(seat)) == (1, [])
+        seat.app.sitting.interrupt()
+        await seat.rest()
+
+    stage.show(act, ASK, paces=PATIENT)
+    assert not (stage.root / "made").exists()
+
+
 def test_f41_a_burst_takes_the_question_back_and_the_rest_of_it_asks_nothing(stage: Stage) -> None:
     proposed(stage)
 
@@ -276,3 +354,24 @@ def test_no_sandbox_takes_a_confirmation_of_its_own(stage: Stage) -> None:
         assert answers(seat) == [((("Yes, without the sandbox",),), "(terminal)")]
 
     stage.show(act, ASK, paces=PACES)
+
+
+def test_f81_what_is_pasted_as_keys_says_nothing_runs_nothing_and_raises_no_mode(
+    stage: Stage,
+) -> None:
+    """A terminal that does not mark pastes, and a paste with the mark of its end in it."""
+    lines = "some notes\n!touch made\n/mode ask\nmore\n"
+
+    async def act(seat: Seat) -> None:
+        app = seat.app
+        await at_pace(seat, spelled(lines), gap=0.001, pause=PAUSE_S)
+        await seat.until(lambda: app.prompt.text == lines)
+        assert (app.standing.mode, app.shelling.at_work) == ("plan", False)
+        await at_pace(seat, ["enter"], pause=PAUSE_S)
+        await seat.until(lambda: app.prompt.text == "")
+        await at_pace(seat, spelled("/mode ask"), pause=PAUSE_S)
+        await at_pace(seat, ["enter"], pause=PAUSE_S)
+        await seat.until(lambda: app.standing.mode == "ask")
+
+    stage.show(act, paces=PACES)
+    assert not (stage.root / "made").exists()

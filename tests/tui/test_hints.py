@@ -100,6 +100,9 @@ STEPPED = {
     "assent -c -p 'WHAT NEXT'": SAY_NEXT,
     "assent stage remove 3f": "/review, space on the operation",
     "/review": "/review",
+    "ls -l '/a b'": "in a shell: ls -l '/a b'",
+    "export A_KEY=...": "in a shell: export A_KEY=...",
+    "sudo apt install bubblewrap": "in a shell: sudo apt install bubblewrap",
 }  # fmt: skip
 
 

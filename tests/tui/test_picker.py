@@ -9,10 +9,12 @@ from tests.tui.stage import Seat, Stage
 
 from assent.core.message import Text
 from assent.core.session_event import MessageAdded
+from assent.tui.commands.table import COMMANDS
 from assent.tui.fuzzy import fitting
 from assent.tui.panels.approval import ApprovalPanel
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.history import HistoryPanel
+from assent.tui.panels.palette import Palette
 from assent.tui.panels.picker import Picker, Row, list_sheets
 from assent.tui.panels.plan_list import PlanList
 from assent.tui.panels.rewind import RewindPanel
@@ -122,11 +124,34 @@ def test_rows_are_cut_to_their_room_and_say_so() -> None:
         ("pls", False, [1]),
         ("plans choose", False, [1]),
         ("zz", False, []),
+        ("", True, [0, 1, 2]),
+        ("pln", True, [0, 1]),
+        ("mo", False, [0, 1, 2]),
+        ("mo", True, [2, 0, 1]),
+        ("told", True, [2]),
+        ("tod", True, [2]),
+        ("zz", True, []),
     ],
 )
 def test_a_few_letters_find_what_is_meant(query: str, ranked: bool, found: list[int]) -> None:
     texts = ["/plan plan mode on", "/plans choose among plans", "/memory what is told"]
-    assert fitting(query, texts, ranked=ranked) == found
+    names = [text.split()[0] for text in texts] if ranked else []
+    assert fitting(query, texts, names) == found
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [("thm", "/theme"), ("the", "/theme"), ("mod", "/mode"), ("rnm", "/rename"), ("sts", "/status"),
+     ("tokens", "/cost"), ("models", "/model")],
+)  # fmt: skip
+def test_a_command_is_found_by_its_name_before_what_is_said_of_others(
+    query: str, first: str
+) -> None:
+    palette = Palette(COMMANDS, ())
+    palette._all = tuple(palette.rows())
+    palette._query = query
+    palette._fit()
+    assert names(palette)[0] == first
 
 
 def test_f29_plans_are_grouped_by_session_newest_first_with_state_and_time(stage: Stage) -> None:
@@ -205,7 +230,7 @@ def test_f29_a_plan_is_reviewed_looked_back_at_and_deleted_from_the_list(stage: 
         assert names(picker) == [plan["plan_id"]]
         await seat.press("delete")
         await seat.opened(ConfirmPanel)
-        await seat.press("y")
+        await seat.press("ctrl+y")
         await seat.opened(PlanList)
         await seat.until(lambda: names(picker) == [])
         await seat.shows("is deleted.")
@@ -255,7 +280,7 @@ def test_f147_sessions_are_forked_renamed_deleted_and_gone_on_with(stage: Stage)
         picker = await seat.opened(SessionList)
         await seat.press("end", "delete")
         await seat.opened(ConfirmPanel)
-        await seat.press("y")
+        await seat.press("ctrl+y")
         await seat.opened(SessionList)
         await seat.until(lambda: len(names(picker)) == 1)
 
@@ -279,6 +304,15 @@ def test_f148_going_back_puts_the_words_into_the_prompt_and_names_runs_since(sta
         await seat.press("escape", "escape")
         await seat.opened(RewindPanel)
         await seat.press("enter")
+        await seat.opened(ConfirmPanel)
+        await seat.shows("these take it back")
+        await seat.press("enter", "escape")
+        await seat.opened(RewindPanel)
+        assert seat.app.sitting.record is not None
+        assert seat.app.sitting.record.messages > 0
+        await seat.press("enter")
+        await seat.opened(ConfirmPanel)
+        await seat.press("ctrl+y")
         await seat.shows("You went back.")
         await seat.shows("/undo ")
         assert seat.app.prompt.text == "Greet somebody"

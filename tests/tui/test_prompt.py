@@ -79,8 +79,11 @@ def test_what_is_typed_ahead_does_not_overtake_enter_or_tab() -> None:
     async def act(typed: Typed) -> None:
         editor = typed.sight.focused
         assert editor is not None
-        for key, character in [*[(c, c) for c in "ab"], ("enter", "\r"), ("c", "c"), ("d", "d")]:
-            editor.post_message(Key(key, character))
+        ahead = [*[(c, c) for c in "ab"], ("enter", "\r"), ("c", "c"), ("d", "d")]
+        for at, (key, character) in enumerate(ahead):
+            pressed = Key(key, character)
+            pressed.time += at  # by hand, although the screen hears of all of them at once
+            editor.post_message(pressed)
         await typed.sight.pilot.pause()
         assert (typed.out, typed.prompt.text) == ([("said", "ab")], "cd")
         typed.prompt.clear()
@@ -153,6 +156,36 @@ def test_history_goes_back_and_forth_and_keeps_what_was_typed() -> None:
         ]  # fmt: skip
 
     typing(act, remember=["first", "second"])
+
+
+def test_history_begins_anew_once_the_prompt_was_emptied() -> None:
+    async def act(typed: Typed) -> None:
+        await typed.press("up", "up")
+        assert typed.prompt.text == "one"
+        typed.prompt.clear()
+        await typed.press("x", "up")
+        assert typed.prompt.text == "two"
+        await typed.press("up", *["backspace"] * 3, "up")
+        assert typed.prompt.text == "two"
+        await typed.press("down")
+        assert typed.prompt.text == "x"
+
+    typing(act, remember=["one", "two"])
+
+
+def test_what_was_sent_or_cleared_does_not_come_back_by_undo() -> None:
+    async def act(typed: Typed) -> None:
+        await typed.spell("do it")
+        await typed.press("enter", "ctrl+z")
+        assert (typed.out, typed.prompt.text) == ([("said", "do it")], "")
+        await typed.press("a")
+        typed.prompt.clear()
+        await typed.press("ctrl+z", "ctrl+y")
+        assert typed.prompt.text == ""
+        await typed.press("b", "ctrl+z")
+        assert typed.prompt.text == ""
+
+    typing(act)
 
 
 def test_arrows_move_in_a_text_of_several_lines_first() -> None:

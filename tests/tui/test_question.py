@@ -180,3 +180,58 @@ def test_f129_twenty_options_are_all_read_and_each_has_a_key(
         assert answers(seat) == [(((label,),), answers(seat)[0][1])]
 
     stage.show(act, size=(80, 24))
+
+
+WORDS = "extraordinarily comprehensive internationalisation considerations notwithstanding"
+
+
+def test_f129_no_choice_is_cut_off_and_one_that_is_cannot_be_answered(stage: Stage) -> None:
+    options = [
+        {"label": f"Option {n}", "description": f"{WORDS} {WORDS[:40]}"} for n in range(1, 6)
+    ]
+    question = {"question": "Which one?", "options": options}
+    stage.script(turn("", ("question", {"questions": [question]})), turn("Thanks."))
+
+    async def act(seat: Seat) -> None:
+        panel = await asked(seat, "Ask me")
+        await seat.shows("choices stand at the end of this")
+        await press(seat, "5", "enter")
+        await seat.shows("Read to the end first")
+        await press(seat, "end")
+        await seat.shows("d ( ) give no answer")
+        await seat.pilot.resize_terminal(120, 40)
+        await seat.until(lambda: "1 ( ) Option 1" in seat.text())
+        assert "5 (•) Option 5" in seat.text()
+        panel.query_one("#choices").styles.max_height = 3
+        await seat.pilot.pause()
+        await press(seat, "enter")
+        await seat.shows("do not fit on the screen")
+        assert answers(seat) == []
+        seat.app.sitting.interrupt()
+        await seat.rest()
+
+    stage.show(act, size=(80, 24))
+
+
+def test_a_permission_keeps_its_choices_when_the_screen_shrinks(stage: Stage) -> None:
+    stage.script(turn("", TOUCH), turn("Done."))
+
+    async def act(seat: Seat) -> None:
+        panel = await asked(seat, "Make it")
+        await press(seat, "end", "y")
+        await seat.pilot.resize_terminal(46, 14)
+        await seat.shows("y (•) Yes")
+        await press(seat, "ctrl+y")
+        await seat.shows("Read to the end first")
+        assert answers(seat) == []
+        await press(seat, "end")
+        await seat.shows("w ( ) no, with words")
+        for size in ((40, 12), (46, 14), (80, 24)):
+            await seat.pilot.resize_terminal(*size)
+            await seat.until(lambda: panel.listening)
+            await seat.shows("y (•) Yes: once")
+        await press(seat, "ctrl+y")
+        await seat.rest()
+        assert len(answers(seat)) == 1
+
+    stage.show(act, ASK, size=(80, 24))

@@ -18,10 +18,10 @@ from assent.views.watched import MOST, WatchedRun
 Act = Callable[[Seat], Awaitable[None]]
 
 
-def approved(stage: World, *commands: str) -> str:
+def approved(stage: World, *commands: str, name: str = "a") -> str:
     """Approves a plan that writes a file, and runs commands after it; returns its id."""
-    stage.plan("work")
-    stage.write("a.txt", b"a\n")
+    stage.plan(f"work_{name}")
+    stage.write(f"{name}.txt", b"a\n")
     for command in commands:
         stage.ok("stage", "run", "--script", command)
     digest = stage.ok("propose")["digest"]
@@ -86,11 +86,11 @@ def test_a_halt_offers_three_ways_and_each_takes_two_keys(
         for words in ("Build: halted", "r resume", "b roll back", "a accept", "exit 3"):
             assert words in text, text
         await press(seat, key, key)
-        assert "y yes · any other key: no" in seat.text()
-        await press(seat, "n")
-        assert "y yes" not in seat.text()
+        assert "Ctrl+Y yes · any other key: no" in seat.text()
+        await press(seat, "y")
+        assert "Ctrl+Y yes" not in seat.text()
         assert not seat.app.running.at_work
-        await press(seat, key, "y")
+        await press(seat, key, "ctrl+y")
         await rested(seat)
         assert title in seat.text()
 
@@ -104,10 +104,10 @@ def test_a_command_can_be_stopped_and_the_run_halts_in_good_order(stage: Stage) 
     async def act(seat: Seat) -> None:
         seat.app.build_plan(plan)
         await seat.shows("│ begun")
-        await press(seat, "x", "y")
+        await press(seat, "x", "ctrl+y")
         await rested(seat)
         await seat.shows("halted, and needs you")
-        await press(seat, "b", "y")
+        await press(seat, "b", "ctrl+y")
         await rested(seat)
 
     stage.show(act)
@@ -138,12 +138,38 @@ def test_a_run_that_another_process_left_is_shown_with_its_ways(stage: Stage) ->
     async def act(seat: Seat) -> None:
         seat.app.show_run()
         await seat.shows("halted, and needs you")
-        await press(seat, "b", "y")
+        await rested(seat)
+        await press(seat, "b", "ctrl+y")
         await rested(seat)
         await seat.shows("rolled back")
 
     stage.show(act)
     assert not (stage.root / "a.txt").exists()
+
+
+def test_a_way_on_is_for_the_run_that_was_shown_and_for_no_other(stage: Stage) -> None:
+    approved(stage, "exit 3")
+    assert stage.run("build").code == 6
+
+    async def act(seat: Seat) -> None:
+        seat.app.show_run()
+        await rested(seat)
+        await press(seat, "b")
+        stage.ok("recover", "--accept")
+        approved(stage, "exit 4", name="b")
+        assert stage.run("build").code == 6
+        await press(seat, "ctrl+y")
+        await seat.shows("waits now.")
+        await rested(seat)
+        assert "exit 4" in seat.text()
+        assert "Recover: halted" in seat.text()
+        await press(seat, "escape")
+        stage.ok("recover", "--accept")
+        seat.app.show_run()
+        await seat.shows("Recover: nothing to do")
+
+    stage.show(act)
+    assert (stage.root / "b.txt").exists()
 
 
 def test_each_operation_says_where_it_is() -> None:

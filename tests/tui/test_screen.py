@@ -222,8 +222,9 @@ def test_a_command_of_the_command_line_answers_in_lines_and_asks_nobody(stage: S
         assert told.code == 0
         assert Line("plain", "plan     work") in told.lines
         refused = host.command(["approve"])
-        assert refused.code == 4
-        assert any("Not approved" in line.text for line in refused.lines)
+        assert (refused.code, refused.lines) == (4, ())
+        assert refused.error is not None
+        assert "Not approved" in refused.error.message
         with pytest.raises(UsageError):
             host.command(["say something"])
         host.close()

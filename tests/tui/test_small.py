@@ -1,5 +1,6 @@
 """A screen that is too small: it says so, and nothing that is typed there decides anything."""
 
+from tests.tui.reading import Reader, proposed
 from tests.tui.stage import Seat, Stage
 
 from assent.tui.panels.help import HelpPanel
@@ -37,5 +38,45 @@ def test_panels_are_covered_too_and_stay_as_they_were(stage: Stage) -> None:
         await seat.pilot.resize_terminal(*ROOMY)
         await seat.shows("Esc close")
         assert isinstance(seat.app.screen, HelpPanel)
+
+    stage.show(act, size=ROOMY)
+
+
+def test_f41_the_end_does_not_count_as_read_while_something_lies_over_it(stage: Stage) -> None:
+    proposed(stage)
+
+    async def act(seat: Seat) -> None:
+        reader = Reader(seat)
+        await reader.open()
+        await seat.pilot.resize_terminal(30, 300)
+        await seat.shows("too small")
+        await seat.pilot.resize_terminal(*ROOMY)
+        await seat.shows("1 approve (at the end")
+        panel = reader.panel
+        seat.app.run_slash("/help")
+        await seat.opened(HelpPanel)
+        await seat.pilot.resize_terminal(80, 300)
+        await seat.pilot.resize_terminal(*ROOMY)
+        seat.app.pop_screen()
+        await seat.until(lambda: seat.app.screen is panel)
+        await seat.pilot.pause()
+        await reader.press("1")
+        await seat.shows("Read to the end first")
+        assert not panel.standing.read
+
+    stage.show(act, size=ROOMY)
+
+
+def test_what_was_covered_counts_as_read_once_it_is_seen(stage: Stage) -> None:
+    proposed(stage, one=b"one\n")
+
+    async def act(seat: Seat) -> None:
+        await seat.pilot.resize_terminal(39, 100)
+        reader = Reader(seat)
+        await reader.open()
+        await seat.shows("too small")
+        assert not reader.panel.standing.read
+        await seat.pilot.resize_terminal(80, 100)
+        await seat.until(lambda: reader.panel.standing.read)
 
     stage.show(act, size=ROOMY)

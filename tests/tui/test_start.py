@@ -72,14 +72,38 @@ def test_a_line_without_words_opens_the_screen_and_leaves_a_usable_terminal(
     assert told == (case in ("the last session", "a session"))
 
 
-def test_without_a_terminal_or_on_a_dumb_one_the_overview_is_printed(talker: Talker) -> None:
+WAYS = 'Without one: assent "GOAL", or assent -p "TEXT".'
+DUMB = f"No screen opens, because TERM is dumb or not set. {WAYS}\n".encode()
+
+
+def test_without_a_terminal_or_on_a_dumb_one_the_overview_is_printed_and_why(
+    talker: Talker,
+) -> None:
     overview = talker.world.process("--help").out
-    assert talker.world.process().out == overview
+    why = f"No screen opens, because stdin and stdout and stderr are not a terminal. {WAYS}\n"
+    assert talker.world.process() == (0, overview, why.encode())
     dumb = Terminal(talker.world, shared=SCREEN, env={"TERM": "dumb"})
     dumb.end()
-    assert dumb.screen.replace(b"\r\n", b"\n") == overview
+    assert dumb.screen.replace(b"\r\n", b"\n") == overview + DUMB
     piped = Terminal(talker.world, shared=("stdin", "stderr"), env={"TERM": "xterm"})
     assert piped.end().out == overview
+    assert b"because stdout is not a terminal." in piped.screen
+
+
+def test_what_is_painted_on_is_a_terminal_or_no_screen_opens(talker: Talker) -> None:
+    overview = talker.world.process("--help").out
+    elsewhere = Terminal(talker.world, shared=("stdin", "stdout"), env={"TERM": "xterm"})
+    why = f"No screen opens, because stderr is not a terminal. {WAYS}\n".encode()
+    assert elsewhere.end().err == why
+    assert elsewhere.screen.replace(b"\r\n", b"\n") == overview
+
+
+def test_going_on_without_a_screen_says_why_unless_words_are_piped_in(talker: Talker) -> None:
+    talker.say("Say hello")
+    dumb = Terminal(talker.world, "-c", "--model", MODEL, shared=SCREEN, env={"TERM": "dumb"})
+    assert dumb.end().code == 2
+    assert dumb.screen.replace(b"\r\n", b"\n").startswith(DUMB + b"assent: Nothing waits")
+    assert b"No screen" not in talker.world.process("-c", "--model", MODEL, stdin=b"Again").err
 
 
 def test_a_folder_that_is_not_there_is_told_before_anything_opens(talker: Talker) -> None:

@@ -194,7 +194,7 @@ def resumes(story: Story) -> None:
     assert story.content("ready") == b"now\n"
     screen.enter("/run")
     screen.shows("r resume")
-    screen.decide("r", "Go on where it stopped?", "y", "Recover: done", "u undo")
+    screen.decide("r", "Go on where it stopped?", "C-y", "Recover: done", "u undo")
     assert story.content("greet.py") == b'print("Good day, world")\n'
     assert story.content("log.txt") == b"now\n"
     assert b"notes.txt" not in story.world.files()

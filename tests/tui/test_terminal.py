@@ -1,6 +1,8 @@
 """The real program in a real terminal: modes, interrupts, sizes, colours, and how it is left."""
 
+import os
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,7 @@ def test_esc_interrupts_goes_back_and_ctrl_c_leaves_the_terminal_as_it_was(
     screen.enter("Say hello")
     screen.shows("Hello.", OPEN)
     screen.type("Say more")
+    screen.shows("> Say more")
     screen.answer("Enter", "The model is working")
     screen.press("Escape")
     screen.shows("You interrupted the turn.")
@@ -99,9 +102,9 @@ def test_without_any_key_it_says_what_was_found_and_offers_the_demo(
 def test_a_window_of_any_size_is_filled_or_said_to_be_too_small(server: Tmux, world: World) -> None:
     scripted(world, turn("Hello."))
     screen = server.open(world, "assent", (80, 24))
-    for typed, words in (("", OPEN), ("?", "Esc close"), ("/sessions\r", "Esc close")):
+    for typed, words in (("", OPEN), ("?", "Esc close"), ("/sessions", "Esc close")):
         screen.shows(OPEN, "script.json")
-        screen.type(typed)
+        (screen.enter if typed.startswith("/") else screen.type)(typed)
         screen.shows(words)
         for width, height in ((200, 50), (40, 10), (39, 30), (80, 24)):
             screen.resize(width, height)
@@ -110,6 +113,45 @@ def test_a_window_of_any_size_is_filled_or_said_to_be_too_small(server: Tmux, wo
         screen.press("Escape")
     screen.resize(8, 3)
     screen.shows("8x3 is")
+    screen.press("C-c", "C-c")
+    screen.rests()
+
+
+def test_an_editor_that_fails_leaves_the_screen_as_it_was(server: Tmux, world: World) -> None:
+    scripted(world, turn("Hello."))
+    world.ok("plan", "new", "work")
+    editor = world.base / "ed"
+    editor.write_text("#!/bin/sh\nkill -INT $PPID\nexit 3\n", encoding="utf-8")
+    editor.chmod(0o755)
+    screen = server.open(world, "assent", env={"EDITOR": str(editor)})
+    screen.shows(OPEN, "script.json")
+    screen.press("C-g")
+    screen.shows("code 3; nothing was taken in.", OPEN)
+    screen.type("typed on")
+    screen.shows("> typed on", "script.json")
+    screen.press("C-c")
+    screen.shows(OPEN)
+    screen.press("C-c", "C-c")
+    screen.rests()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP])
+def test_a_screen_that_was_stopped_is_there_again_in_the_foreground(
+    server: Tmux, world: World, number: int
+) -> None:
+    scripted(world, turn("Hello."))
+    screen = server.open(world, "sh -c 'echo $$ > ../pid; exec assent'")
+    screen.shows(OPEN, "script.json")
+    screen.type("half a")
+    screen.shows("half a")
+    os.kill(int((world.base / "pid").read_text(encoding="utf-8")), number)
+    screen.shows("Stopped", PROMPT)
+    screen.enter("clear; fg")
+    screen.shows("> half a", "script.json")
+    screen.type(" sentence")
+    screen.shows("> half a sentence")
+    screen.press("C-c")
+    screen.shows(OPEN)
     screen.press("C-c", "C-c")
     screen.rests()
 

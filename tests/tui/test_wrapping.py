@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from assent.tui.wrapping import MARKED, NARROW, SPOKEN, wrapped_line
+from assent.tui.wrapping import MARKED, NARROW, SPOKEN, _split, _split_long, wrapped_line
 from assent.views.lines import GUTTER, Line, Style
 from assent.views.visible import CONTINUED
 
@@ -116,3 +116,10 @@ def test_what_a_person_says_stands_behind_its_sign() -> None:
 
 def test_a_diff_breaks_anywhere_and_says_so() -> None:
     assert pieces("added", "+ab cd ef", 6) == ["+ab cd", "↪  ef"]
+
+
+@given(st.text("abc é↪│Жß\u0301\u00ad界👍", max_size=60), st.integers(4, 30))
+def test_a_text_of_narrow_letters_is_split_as_any_other(text: str, width: int) -> None:
+    head, rest = _split(text, width)
+    assert head + rest == text
+    assert (head, rest) == _split_long(text, width)

@@ -87,6 +87,7 @@ class Terminal:
     def enter(self, words: str) -> None:
         """Types words, and Enter."""
         self.type(words)
+        self.shows(words.split()[-1][-8:])  # an Enter right behind a letter would be a paste's
         self.press("Enter")
 
     def type(self, words: str) -> None:

@@ -9,6 +9,7 @@ from assent import __version__
 # Values made before the collector looks for cycles. Commands are short and make next to none, and
 # with the usual 700 it would look hundreds of times, at everything that was loaded, too.
 MANY = 100_000
+STREAMS = ("stdin", "stdout", "stderr")  # keys come from the first, the last one is painted on
 
 
 def main() -> None:
@@ -17,10 +18,13 @@ def main() -> None:
     if arguments == ["--version"]:
         print(f"assent {__version__}")
         return
-    if arguments in (["--help"], ["-h"], ["help"]) or (not arguments and not _on_screen()):
+    why = "" if arguments else no_screen()
+    if arguments in (["--help"], ["-h"], ["help"]) or why:
         from assent.cli.table import overview
 
-        print(overview(), end="")
+        print(overview(), end="", flush=True)
+        if why and sys.stderr is not None:
+            print(why, file=sys.stderr)
         return
     try:
         gc.set_threshold(MANY)
@@ -33,6 +37,13 @@ def main() -> None:
     sys.exit(code)
 
 
-def _on_screen() -> bool:
-    """Tells whether a person sits at a terminal, where the program without a word is a screen."""
-    return os.isatty(0) and os.isatty(1) and os.environ.get("TERM", "dumb") != "dumb"
+def no_screen() -> str:
+    """Says why no screen opens here; nothing where a person sits at a terminal that paints."""
+    others = [name for number, name in enumerate(STREAMS) if not os.isatty(number)]
+    if others:
+        why = f"{' and '.join(others)} {'is' if len(others) == 1 else 'are'} not a terminal"
+    elif os.environ.get("TERM", "dumb") in ("", "dumb"):
+        why = "TERM is dumb or not set"
+    else:
+        return ""
+    return f'No screen opens, because {why}. Without one: assent "GOAL", or assent -p "TEXT".'

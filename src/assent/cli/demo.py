@@ -5,6 +5,7 @@ from contextlib import ExitStack
 import click
 
 from assent.app.demo import demo_place
+from assent.cli import no_screen
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.host import LocalHost
 from assent.core.errors import UsageError
@@ -31,8 +32,8 @@ def demo(call: Call) -> int:
 
     A scripted model explores, asks, plans and presents; you review, comment, approve, build, undo.
     """
-    from assent.cli.tui import is_screen, show_demo
+    from assent.cli.tui import show_demo
 
-    if call.output.as_json or call.no_input or not is_screen():
+    if call.output.as_json or call.no_input or no_screen():
         raise UsageError(NO_TERMINAL, "assent demo, in a terminal")
     return show_demo(LocalHost(call.folder))

@@ -1,10 +1,12 @@
 """The front door: a goal or a command, run to its exit code, with every failure in words."""
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 from itertools import pairwise
 
+from assent.cli import no_screen
 from assent.cli.goal import Goal, of_folder, read_goal
 from assent.cli.output import Output
 from assent.core.errors import AssentError, Interrupted
@@ -48,7 +50,12 @@ def _screen(goal: Goal | None) -> int | None:
         return None
     from assent.cli.tui import screen, wants_screen
 
-    return screen(goal) if wants_screen(goal) else None
+    if not wants_screen(goal):
+        return None
+    why = no_screen()
+    if why and (os.isatty(0) or goal == Goal(folder=goal.folder)):
+        print(why, file=sys.stderr)  # else what is said comes from stdin, and no screen is missed
+    return None if why else screen(goal)
 
 
 def _command(arguments: Sequence[str]) -> int:

@@ -38,6 +38,12 @@ class LocalHost:
         return os.path.realpath(self._folder or ".")
 
     @cached_property
+    def root(self) -> str:
+        from assent.app.settings import located
+
+        return os.fsdecode(located(self._folder)[1])
+
+    @cached_property
     def environment(self) -> dict[str, str]:
         return dict(os.environ)
 
@@ -109,7 +115,7 @@ class LocalHost:
         return findings(self._folder)
 
     def command(self, arguments: Sequence[str]) -> Told:
-        from assent.cli.output import TAKEN, Output
+        from assent.cli.output import TAKEN
         from assent.cli.table import COMMANDS
 
         if not arguments or arguments[0] not in COMMANDS:
@@ -117,12 +123,11 @@ class LocalHost:
         lines: list[Line] = []
         before = TAKEN.set(lines)
         try:
-            code = self._ran(arguments)
+            return Told(self._ran(arguments), tuple(lines))
         except AssentError as error:
-            code = Output(as_json=False).fail(error)
+            return Told(error.exit, tuple(lines), error)
         finally:
             TAKEN.reset(before)
-        return Told(code, tuple(lines))
 
     def _ran(self, arguments: Sequence[str]) -> int:
         """Runs a command that gets no terminal: what it would ask is a no."""

@@ -17,22 +17,16 @@ if TYPE_CHECKING:
 FAILED: Final = "The screen failed. Your session is kept, and nothing else is affected."
 STOPPING: Final = "Stopping the run…"
 HALTED: Final = "The run halted, and waits for your decision: assent recover"
-STDIN, STDOUT = 0, 1
 USUAL: Final = (5000, 20, 50)  # a screen lives long, and may not stop to look for garbage often
 
 
 def wants_screen(goal: Goal) -> bool:
-    """Tells whether a line without words asks for the screen, and there is a terminal for it."""
+    """Tells whether a line without words asks for the screen, wherever it is typed."""
     plain = Goal(
         folder=goal.folder, plan=goal.plan, going_on=goal.going_on, resume=goal.resume,
         model=goal.model, agent=goal.agent, mode=goal.mode,
     )  # fmt: skip
-    return goal == plain and is_screen()
-
-
-def is_screen() -> bool:
-    """Tells whether stdin and stdout are a terminal that can be painted."""
-    return os.isatty(STDIN) and os.isatty(STDOUT) and os.environ.get("TERM", "dumb") != "dumb"
+    return goal == plain
 
 
 def screen(goal: Goal) -> int:

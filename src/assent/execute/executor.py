@@ -134,7 +134,8 @@ class Executor:
 
     def _sweep(self, place: Place) -> Entry:
         now, settled = place.course, place.course.settled
-        kept = self._segment(now).sweep()
+        again = any(isinstance(entry, Recovering) for entry in place.history.entries)
+        kept = self._segment(now).sweep(again=again)
         if not now.ends:
             return Swept(now.at, settled.outcome, settled.made, kept)
         return self._finished(place, settled.outcome, kept)

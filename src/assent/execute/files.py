@@ -7,7 +7,7 @@ from functools import cached_property
 from assent.core.course import Course, Span
 from assent.core.errors import AssentError, StoreError, WorkspaceError
 from assent.core.journal import Conflict, Entered, Entry, Halted, Progress, Result, Settled, Step
-from assent.core.motion import Layout, Motion, fills, motions, needed_folders, prunable
+from assent.core.motion import Layout, Motion, fills, motions, needed_folders
 from assent.core.operation import FileOperation, MoveFile, footprint
 from assent.core.paths import inside, shown
 from assent.core.plan import Plan
@@ -59,16 +59,19 @@ class Segment:
             case _:
                 return Settled("done", entered.folders, accepted=True)
 
-    def sweep(self) -> tuple[bytes, ...]:
-        """Empties the slots; returns those that hold bytes which exist nowhere else."""
+    def sweep(self, *, again: bool) -> tuple[bytes, ...]:
+        """Empties the slots; returns those that hold bytes which exist nowhere else.
+
+        If a run is taken up `again`, nobody knows what was removed already and is not on disk yet.
+        """
         slots = Slots(self._layout, self._operations, self._renames, self._blobs.has)
-        kept = sweep(self._hands, self._course.settled, slots)
-        if self._layout.beside or prunable(self._operations):
+        emptied = sweep(self._hands, self._course.settled, slots)
+        if self._layout.beside or emptied.pruned or again:
             # An emptied slot, or a folder, must not come back among the person's files. If it does
             # after all, it holds nothing that is not elsewhere: the segment is settled and on disk.
             with suppress(OSError):
                 self._hands.sync()
-        return kept
+        return emptied.kept
 
 
 def enter(hands: Hands, blobs: Blobs, course: Course, name: str) -> Entered | Halted:

@@ -20,8 +20,15 @@ class Slots(msgspec.Struct, frozen=True):
     has: Callable[[str], bool]
 
 
-def sweep(hands: Hands, settled: Settled, slots: Slots) -> tuple[bytes, ...]:
-    """Removes filled slots and folders that the plan leaves empty; returns the slots that stay.
+class Emptied(msgspec.Struct, frozen=True):
+    """What a sweep left and did: slots that stay, and whether it removed folders of the person."""
+
+    kept: tuple[bytes, ...]
+    pruned: bool
+
+
+def sweep(hands: Hands, settled: Settled, slots: Slots) -> Emptied:
+    """Removes filled slots and folders that the plan leaves empty.
 
     Where a person accepted a half-done run, a slot can hold somebody's late change, or a file on
     its way from one name to another: the only copy there is.
@@ -36,9 +43,9 @@ def sweep(hands: Hands, settled: Settled, slots: Slots) -> tuple[bytes, ...]:
     kept += [slot for slot in (*cleared, *layout.whole_slots) if _is_used(hands, slot)]
     # Only now can nothing bring the folders back, which would have lost their modes and owners.
     pruned = [] if settled.outcome == "rolled_back" or settled.accepted else prunable(operations)
-    for folder in (*pruned, layout.folder):
-        _is_used(hands, folder)
-    return tuple(kept)
+    gone = [folder for folder in pruned if _is_removed(hands, folder)]
+    _is_removed(hands, layout.folder)
+    return Emptied(tuple(kept), pruned=bool(gone))
 
 
 def _filled(settled: Settled, slots: Slots) -> Iterable[bytes]:
@@ -89,9 +96,17 @@ def _gone(hands: Hands, slot: bytes) -> bool:
     return True
 
 
+def _is_removed(hands: Hands, folder: bytes) -> bool:
+    """Removes a folder that nobody uses; tells whether it was there, and is gone now."""
+    try:
+        return hands.remove_folder(folder)
+    except OSError:
+        return False  # an empty folder that is left harms nobody
+
+
 def _is_used(hands: Hands, folder: bytes) -> bool:
     """Removes a folder; tells whether it holds somebody's late file and therefore stays."""
     try:
         return not hands.remove_folder(folder) and hands.look((folder,))[folder] is not None
     except OSError:
-        return False  # an empty folder left in the state tree harms nobody
+        return False

@@ -1,6 +1,7 @@
 """Loops: whether the calls of a turn repeat themselves, by what they say and by how they fail."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from enum import IntEnum
 from posixpath import normpath
@@ -157,7 +158,8 @@ def trouble(track: Track, tool: str, limits: LoopLimits) -> str:
     most = limits.failures
     if not most:
         return ""
-    same = max((track.errors.count(error) for error in track.errors if error[0] == tool), default=0)
+    times = Counter(error for error in track.errors if error[0] == tool)
+    same = max(times.values(), default=0)
     if same >= most:
         return f"The same error came {same} times."
     tried = track.failed >= most and tool in track.failing

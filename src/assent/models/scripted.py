@@ -13,6 +13,7 @@ from assent.core.model import Answer, Delta, Prompt, Said, Stop, Stopped, Usage
 from assent.models.cut import Cut, Cuttable
 
 LIMIT = 64 << 20
+LIST = "assent models list"
 
 Fault = Literal[
     "rate_limit",
@@ -81,13 +82,13 @@ def read_script(path: Path, name: str) -> Script:
         with path.open("rb") as file:
             content = file.read(LIMIT + 1)
     except OSError as error:
-        raise UsageError(f"The script {name} cannot be read: {error.strerror}.") from None
+        raise UsageError(f"The script {name} cannot be read: {error.strerror}.", LIST) from None
     if len(content) > LIMIT:
-        raise UsageError(f"The script {name} is longer than {LIMIT} bytes.")
+        raise UsageError(f"The script {name} is longer than {LIMIT} bytes.", LIST)
     try:
         return msgspec.json.decode(content, type=Script)
     except msgspec.MsgspecError as error:
-        raise UsageError(f"The script {name} cannot be used: {error}.") from None
+        raise UsageError(f"The script {name} cannot be used: {error}.", LIST) from None
 
 
 class Scripted:

@@ -5,8 +5,10 @@ from typing import Final
 
 from assent.core.feedback import Feedback
 from assent.core.journal import Outcome
+from assent.core.lifecycle import State
 from assent.core.masking import masked
 from assent.core.operation import Operation
+from assent.core.record import PlanRecord
 from assent.views.commands import brief
 from assent.views.lines import Line, Style
 from assent.views.rows import kind
@@ -26,6 +28,26 @@ OUTCOMES: Final[dict[Outcome, tuple[Style, str]]] = {
     "rolled_back": ("risk", "rolled back; every file is as it was before."),
     "needs_you": ("risk", "needs you, because only a person can decide how to go on: /recover."),
 }
+STANDS: Final = {  # by what came of its last run; of a plan that waits the conversation tells
+    "": "The plan was built, and is completed. /undo takes it back.",
+    "all": "The plan was built, and undone. /redo does it again.",
+    "some": "The plan was built, and partly undone. /undo takes the rest back.",
+    State.HALTED: "The build of the plan halted: /recover shows the ways on.",
+    State.EXECUTING: "The build of the plan has not come to its end: /recover.",
+    State.DISCARDED: "The plan was discarded.",
+}
+BUILDING: Final = "The build of the plan has not come to its end: /build goes on."
+APPROVED: Final = "The plan is approved, and not built yet: /build."
+
+
+def plan_stands(plan: PlanRecord, undone: str, *, approved: bool) -> str:
+    """Says where a plan stands that was decided about; nothing of one that waits, or is a draft."""
+    if approved:
+        return APPROVED
+    if plan.building:
+        return BUILDING
+    done = plan.state is State.COMPLETED
+    return STANDS.get(undone if done else plan.state, "")
 
 
 def approved_lines(digest: str, without: Sequence[Operation], note: str) -> list[Line]:

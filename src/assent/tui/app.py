@@ -176,13 +176,16 @@ class TerminalApp(Frame):
             lambda found: self.open_panel(ApprovalPanel(found.plan_id)),
         )
 
-    def build_plan(self, plan_id: str, *, prose: bool = False) -> None:
-        """Has a plan that is approved built: by the executor, or by a model."""
+    def build_plan(self, plan_id: str, digest: str = "", *, prose: bool = False) -> None:
+        """Has a plan that is approved built: by the executor, or by a model.
+
+        Whoever was shown one says which digest it had: then nothing else is built.
+        """
         with self.failing():
             if prose:
-                self.sitting.build(plan_id)
+                self.sitting.build(plan_id, digest)
             else:
-                self.running.build(plan_id)
+                self.running.build(plan_id, digest)
                 self.show_run()
             self.draw_status()
 

@@ -7,6 +7,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from assent.tui.fuzzy import FAR, nearness, spread
 from assent.views.visible import visible_line
 
 Kind: TypeAlias = Literal["file", "command", "history"]
@@ -73,10 +74,8 @@ def sort_of(text: str) -> Literal["said", "slash", "shell"]:
 def commands_for(query: str, table: Sequence[Choice]) -> list[Choice]:
     """Returns the commands that a query could mean: those that begin with it come first."""
     wanted = query.casefold()
-    names = [choice.text.lstrip("/").casefold() for choice in table]
-    begins = [c for c, name in zip(table, names, strict=True) if name.startswith(wanted)]
-    has = [c for c, name in zip(table, names, strict=True) if wanted in name[1:]]
-    return list(dict.fromkeys([*begins, *has]))
+    ranked = [(nearness(wanted, choice.text.casefold()), at) for at, choice in enumerate(table)]
+    return [table[at] for near, at in sorted(ranked) if near < FAR]
 
 
 def files_for(query: str, names: Iterable[str], most: int = MOST) -> list[Choice]:
@@ -121,7 +120,7 @@ def _rank(wanted: str, name: str) -> int:
 def _gaps(wanted: str, name: str) -> int:
     """Counts where the letters of a query are apart, unless a new word begins there."""
     last = name.rpartition("/")[2]
-    name = last if _is_within(wanted, last) else name
+    name = last if spread(wanted, last) else name
     gaps, at = 0, -1
     for letter in wanted:
         found = name.find(letter, at + 1)
@@ -129,11 +128,6 @@ def _gaps(wanted: str, name: str) -> int:
         gaps += found != at + 1 and not starts
         at = found
     return gaps
-
-
-def _is_within(wanted: str, name: str) -> bool:
-    letters = iter(name)
-    return all(letter in letters for letter in wanted)
 
 
 def _depth(name: str) -> tuple[int, str]:

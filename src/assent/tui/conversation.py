@@ -11,23 +11,21 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from assent.core.event import Recorded
-from assent.core.masking import masked
 from assent.core.model import Delta
 from assent.core.session import SessionRecord
 from assent.tui.aside import aside
 from assent.tui.markdown import Markdown
 from assent.tui.paper import Paper, Sheet
+from assent.tui.printed import Printed
 from assent.tui.talk import is_foldable, live_sheet, sheet_of, told_sheet
 from assent.views.blocks import Block, Gone, Spoken
 from assent.views.feed import Feed
 from assent.views.lines import Line
-from assent.views.visible import fold_long, visible
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine
 
 MANY = 300  # blocks that can be rendered between two keys
-PRINTED = 2000  # lines that are shown of what a command of the person's own prints
 
 
 class Opened(msgspec.Struct, frozen=True):
@@ -72,7 +70,7 @@ class Conversation(Paper):
         self._unfolded = False  # everything
         self._turned: set[str] = set()  # blocks that are otherwise
         self._told = 0
-        self._printed = ""  # by the person's own command
+        self._printed = Printed()  # by the person's own command
         self._speech = ("", Markdown())  # of the block with that key
         self._drawn_as: tuple[object, ...] = ()
         self._in_sight: dict[Line | None, Strip] = {}  # as they were drawn last
@@ -103,19 +101,15 @@ class Conversation(Paper):
     def tell(self, lines: Iterable[Line]) -> None:
         """Adds something that the screen itself has to say."""
         self._told += 1
-        self._printed = ""
+        self._printed = Printed()
         self.put(told_sheet(f"told:{self._told}", lines))
 
     def print(self, text: str) -> None:
         """Adds what the person's own command prints to what was told last."""
-        self._printed += text
-        if not self._printed.strip("\n"):
-            return
-        lines = masked(self._printed).strip("\n").split("\n")
-        left = f"({len(lines) - PRINTED} lines before)" if len(lines) > PRINTED else ""
-        shown = [*filter(None, [left]), *lines[-PRINTED:]]
-        pieces = [piece for line in shown for piece in fold_long(visible(line))]
-        self.put(told_sheet(f"printed:{self._told}", [Line("dim", f"│ {p}") for p in pieces]))
+        self._printed.add(text)
+        lines = self._printed.lines()
+        if lines:
+            self.put(told_sheet(f"printed:{self._told}", lines))
 
     def turn_all(self) -> bool:
         """Unfolds everything, or folds it again; tells which."""

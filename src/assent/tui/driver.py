@@ -5,6 +5,7 @@ import signal
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import partial
 from select import select
 from time import monotonic
 from typing import Final
@@ -27,6 +28,15 @@ class PasteCut(Message):
 
 class TerminalDriver(LinuxDriver):
     """Textual's driver, with pastes read by `Pasting`, and an end when the terminal is gone."""
+
+    def _sigcont_application(self, *_: object) -> None:
+        """Comes back after a stop, with everything painted: others had the terminal meanwhile."""
+        if not self._auto_restart or not self._app.is_running:
+            return
+        if not self._must_signal_resume:  # it was stopped without a word, and let go of nothing
+            self.suspend_application_mode()
+        self.resume_application_mode()
+        self._loop.call_soon_threadsafe(partial(self._app.refresh, layout=True))
 
     def run_input_thread(self) -> None:
         """Reads until the screen is closed, or nobody can type any more."""

@@ -7,9 +7,11 @@ from textual import _ansi_sequences as sequences
 from textual.actions import SkipAction
 from textual.events import Key, Paste
 from textual.keys import Keys
+from textual.timer import Timer
 from textual.widgets import TextArea
 
 from assent.tui.pastes import Pastes
+from assent.tui.quiet import BURST_S, Burst
 
 ALWAYS: Final = ("enter", "ctrl+r")
 OF_OFFERS: Final = ("tab", "escape", "up", "down", "ctrl+n", "ctrl+p")
@@ -50,6 +52,8 @@ class Editor(TextArea):
         self._pressed = pressed
         self.pastes = Pastes()
         self.offering = False  # a list is open above: it gets the arrow keys, Tab and Escape
+        self._burst = Burst()
+        self._sending: Timer | None = None  # an Enter that waits for what comes right after it
 
     @property
     def index(self) -> int:
@@ -74,12 +78,30 @@ class Editor(TextArea):
 
     async def _on_key(self, event: Key) -> None:
         """Takes the keys that mean something else here; Textual hands all others to TextArea."""
-        if event.key in LINE_KEYS:
+        follows = self._burst.follows(event.time, getattr(self.app, "burst_s", BURST_S))
+        if self._sending is not None:
+            self._settle(sends=not follows)
+        if event.key in LINE_KEYS or (event.key == "enter" and follows):
             self._keep(event)
             self.insert("\n")
+        elif event.key == "enter" and self._burst.need:
+            self._keep(event)
+            self._sending = self.set_timer(self._burst.need, self._settle)
         elif self._is_for_prompt(event):
             self._keep(event)
             self._pressed(event.key)
+
+    def _settle(self, *, sends: bool = True) -> None:
+        """Has an Enter that was kept back send, or break the line: what is pasted sends nothing."""
+        if self._sending is None:
+            return
+        self._sending.stop()
+        self._sending = None
+        if sends:
+            self._look_first()
+            self._pressed("enter")
+        else:
+            self.insert("\n")
 
     def _is_for_prompt(self, event: Key) -> bool:
         key = event.key
@@ -113,6 +135,7 @@ class Editor(TextArea):
         """Puts in what was pasted; nothing that is pasted ever sends."""
         event.stop()
         event.prevent_default()
+        self._burst.follows(event.time, 0.0)
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")
         self.replace(self.pastes.take(text), *self.selection, maintain_selection_offset=False)
 

@@ -19,7 +19,7 @@ from assent.tui.host import Host
 from assent.tui.keys import bindings
 from assent.tui.panels.panel import Panel
 from assent.tui.prompt import Prompt
-from assent.tui.quiet import ANSWER_S, CLOSE_S, QUIET_S, Silence
+from assent.tui.quiet import ANSWER_S, BURST_S, CLOSE_S, QUIET_S, Silence
 from assent.tui.small import ACROSS, DOWN, Small, is_lost
 from assent.tui.status import StatusLine
 
@@ -41,8 +41,9 @@ class Frame(App[int]):
     #side { display: none; width: 42%; max-width: 90; height: 1fr; }
     .side #side { display: block; }
     .side.narrow #side {
-        layer: over; dock: right; width: 100%; max-width: 100; background: $surface;
+        layer: over; dock: right; width: 100%; max-width: 100%; background: $surface;
     }
+    .side.narrow #left { visibility: hidden; }  /* so that it never gets keys unseen */
     """
 
     def __init__(self, host: Host) -> None:
@@ -50,6 +51,7 @@ class Frame(App[int]):
         self.host = host
         self.side_wanted = True  # where there is room for it
         self.quiet_s, self.answer_s, self.close_s = QUIET_S, ANSWER_S, CLOSE_S
+        self.burst_s = BURST_S
         self.typed_at = -inf  # when something was typed last
         self._aftermath = Silence()  # after a panel that decides, before the prompt is typed into
         self.pressed: dict[str, float] = {}  # when a key was pressed that means more if repeated
@@ -84,6 +86,8 @@ class Frame(App[int]):
     def on_resize(self, event: Resize) -> None:
         narrow = event.size.width < WIDE
         screen = self.screen_stack[0]
+        if narrow and screen.has_class("side"):
+            self.call_after_refresh(self.prompt.focus_text)  # the side area goes, and had the keys
         screen.set_class(narrow, "narrow")
         screen.set_class(self.side_wanted and not narrow, "side")
 

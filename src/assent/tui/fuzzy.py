@@ -1,32 +1,57 @@
 """Fuzzy: which lines of a list a person means by a few letters."""
 
 from collections.abc import Sequence
+from typing import Final
+
+FAR: Final = (4, 0)  # of what does not have the letters
 
 
-def fitting(query: str, texts: Sequence[str], *, ranked: bool = False) -> list[int]:
+def fitting(query: str, texts: Sequence[str], names: Sequence[str] = ()) -> list[int]:
     """Returns the places of the texts that have all words of a query in them.
 
-    Where no text has a word as it is, its letters in their order will do. Ranked, texts that begin
-    with the query come first; else all stay in their order.
+    Where no text has a word as it is, its letters in their order will do. With names, which are
+    parts of the texts, letters in order will always do there, and the nearest names come first,
+    then the nearest texts; else all stay in their order.
     """
     words = query.casefold().split()
     folded = [text.casefold() for text in texts]
-    found = [at for at, text in enumerate(folded) if all(word in text for word in words)]
+    called = [name.casefold() for name in names] or [""] * len(folded)
+    both = list(enumerate(zip(folded, called, strict=True)))
+    found = [at for at, (text, name) in both if all(w in text or spread(w, name) for w in words)]
     if not found:
-        found = [at for at, text in enumerate(folded) if all(_spread(w, text) for w in words)]
-    if not ranked or not words:
+        found = [at for at, text in enumerate(folded) if all(spread(w, text) for w in words)]
+    if not names or not words:
         return found
-    return sorted(found, key=lambda at: _distance(words[0], folded[at]))
+    first = words[0]
+    return sorted(found, key=lambda at: (nearness(first, called[at]), nearness(first, folded[at])))
 
 
-def _spread(word: str, text: str) -> bool:
+def nearness(word: str, text: str) -> tuple[int, int]:
+    """Returns how far a text is from a word: the less, the nearer.
+
+    It begins with it, a word in it does, it has it, or it has its letters with gaps between them.
+    """
+    plain = text.lstrip("/")
+    if plain.startswith(word):
+        return 0, 0
+    if any(f"{edge}{word}" in plain for edge in " /-"):
+        return 1, 0
+    if word in plain:
+        return 2, 0
+    return (3, _gaps(word, plain)) if spread(word, plain) else FAR
+
+
+def spread(word: str, text: str) -> bool:
+    """Tells whether a text has the letters of a word in their order."""
     letters = iter(text)
     return all(letter in letters for letter in word)
 
 
-def _distance(word: str, text: str) -> int:
-    """Returns 0 for a text that begins with a word, 1 where one in it does, else 2."""
-    plain = text.lstrip("/")
-    if plain.startswith(word):
-        return 0
-    return 1 if f" {word}" in plain else 2
+def _gaps(word: str, text: str) -> int:
+    """Counts the letters of a word that do not stand right behind the one before."""
+    gaps, at = 0, -1
+    for letter in word:
+        found = text.find(letter, at + 1)
+        gaps += found != at + 1
+        at = found
+    return gaps

@@ -5,6 +5,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from assent.core.mode import MODES, Modes
+from assent.tui.panels.asking import AskingPanel
 from assent.views.lines import Line
 
 if TYPE_CHECKING:
@@ -43,8 +44,7 @@ def cycle_mode(app: "TerminalApp") -> None:
 
 def step_back(app: "TerminalApp") -> None:
     """Interrupts what is at work; where nothing is, a second time goes back."""
-    screen = app.screen_stack[0]
-    if screen.has_class("side") and screen.has_class("narrow"):
+    if is_covered(app):
         app.action_toggle_side()
     elif app.at_work:
         app.activity(STOPPING)
@@ -64,8 +64,15 @@ def interrupt(app: "TerminalApp") -> bool:
 def clear_or_leave(app: "TerminalApp") -> None:
     """Clears what is typed; where nothing is, a second time leaves, or a third where it stops work.
 
-    A run that is left halts as one does whose command was interrupted.
+    What a panel asks, and an answer that it keeps back, is taken back first; a side area over the
+    prompt is closed first. A run that is left halts as one does whose command was interrupted.
     """
+    if isinstance(app.screen, AskingPanel) and app.screen.interrupted():
+        app.pressed = {}
+        return
+    if len(app.screen_stack) == 1 and is_covered(app):
+        app.action_toggle_side()
+        return
     if len(app.screen_stack) == 1 and app.prompt.text:
         app.prompt.clear()
         app.pressed = {}
@@ -156,13 +163,18 @@ def draw_side(app: "TerminalApp") -> None:
     app.call_after_refresh(area.look, *look)
 
 
+def is_covered(app: "TerminalApp") -> bool:
+    """Tells whether the side area stands over the prompt."""
+    screen = app.screen_stack[0]
+    return screen.has_class("side") and screen.has_class("narrow")
+
+
 def focus_what_is_seen(app: "TerminalApp") -> None:
     """Gives the keys to the side area where it stands over the prompt, else to the prompt."""
     from assent.tui.side import SideArea
 
-    screen = app.screen_stack[0]
-    if screen.has_class("side") and screen.has_class("narrow"):
-        for area in screen.query(SideArea):
+    if is_covered(app):
+        for area in app.screen_stack[0].query(SideArea):
             area.focus_part()
     else:
         app.prompt.focus_text()

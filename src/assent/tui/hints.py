@@ -68,6 +68,11 @@ TABLE: Final[dict[str, str]] = {
 }
 # Beginnings that mean something only a shell can do, though a shorter one does not.
 ONLY_SHELL: Final = frozenset({"diff --live", "propose --portable", "doctor --strict"})
+# What a step begins with that is typed into a shell, and is no command of ours.
+PROGRAMS: Final = frozenset({
+    "$EDITOR", "chmod", "df", "dmesg", "export", "fuser", "git", "ls", "mkdir", "mv", "pip",
+    "ps", "sudo", "ulimit",
+})  # fmt: skip
 _FILE: Final = re.compile(r"FILE|.*\.\w+")  # a bundle, which the screen does not open
 _VALUED: Final = frozenset(
     {"--digest", "--note", "--session", "--model", "--goal", "--operation", "-p", "-m"}
@@ -82,6 +87,8 @@ _OURS: Final[frozenset[Style]] = frozenset({"plain", "dim", "risk", "heading", "
 def next_step(text: str) -> str:
     """Returns the next step of an error as one that can be taken on this screen."""
     text = _WAYS.sub(r"\1", text)
+    if text.partition(" ")[0] in PROGRAMS:
+        return f"{SHELL}{text}"
     if not text.startswith("assent "):
         return in_place(text)
     return _WHOLE.sub(lambda found: here(found[1]), text, count=1)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from assent.core.errors import AssentError
 from assent.views.first_start import Findings
 from assent.views.lines import Line
 
@@ -37,6 +38,7 @@ class Told(msgspec.Struct, frozen=True):
 
     code: int
     lines: tuple[Line, ...]
+    error: AssentError | None = None  # why it was not done
 
 
 class Host(Protocol):
@@ -45,6 +47,10 @@ class Host(Protocol):
     @property
     def folder(self) -> str:
         """The folder that the screen was opened for."""
+
+    @property
+    def root(self) -> str:
+        """The workspace's own folder: that one, or one above it."""
 
     @property
     def environment(self) -> dict[str, str]:

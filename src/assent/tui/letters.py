@@ -73,6 +73,7 @@ class Ready(msgspec.Struct, frozen=True):
     """The engine is open."""
 
     warnings: tuple[str, ...] = ()
+    elsewhere: str = ""  # the workspace's folder, where the screen was opened further down in it
 
 
 class Unopened(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ Paper(gutter=True)           leaves room for `mark({Spot: sign})` before the lin
 paper.show(sheets)           these sheets and no others, from the beginning
 paper.renew(sheets)          the same, but the person stays where they are
 paper.put(*sheets)           adds sheets, or replaces those whose keys are known
-paper.reached_end            the last row was drawn once; told by `Paper.EndReached`
+paper.reached_end            the last row was in sight once; told by `Paper.EndReached`
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,6 +27,7 @@ from textual.strip import Strip
 from assent.tui.emphasis import emphasised
 from assent.tui.finding import Finding, Spot
 from assent.tui.sheets import NOWHERE, Piece, Sheet, Sheets
+from assent.tui.small import Small, is_small
 from assent.tui.theme import CURSOR, FOUND, MARK, chosen_theme, look
 from assent.tui.thumb import Thumb
 
@@ -291,9 +292,15 @@ class Paper(ScrollView, can_focus=True):
     def _end_drawn(self, width: int) -> None:
         """Takes note that the last row is on the screen, at the width that it is shown with."""
         fits = width - self._gutter == self._paged.width
-        if fits and not self.reached_end and not self._following:
+        if fits and not self.reached_end and not self._following and self._is_seen():
             self.reached_end = True
             self.post_message(self.EndReached(self))
+
+    def _is_seen(self) -> bool:
+        """Tells whether nothing lies over it: no other screen, nor what covers one too small."""
+        screen = self.screen
+        covers = any(small.display or is_small(screen.size) for small in screen.query(Small))
+        return screen.is_active and not covers
 
     def _measure(self, kept: int = 0) -> None:
         """Says how much there is to scroll over: all rows, and the one that a search takes.

@@ -1,7 +1,7 @@
 """The postman: hands letters from worker threads to the screen, in handfuls that it can draw."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from time import monotonic
@@ -44,6 +44,22 @@ if TYPE_CHECKING:
 
 
 GO_ON: Final = "say `go on`; what was said and staged so far is kept"
+CUT_OFF: Final = f"The last turn was cut off before its end: {GO_ON}."
+
+
+def joined(letters: Iterable[object]) -> Iterator[object]:
+    """Yields letters in order; what a command printed since the last time comes as one."""
+    said: list[str] = []
+    for letter in letters:
+        if isinstance(letter, ShellSaid):
+            said.append(letter.text)
+            continue
+        if said:
+            yield ShellSaid("".join(said))
+            said = []
+        yield letter
+    if said:
+        yield ShellSaid("".join(said))
 
 
 class Postman:
@@ -79,7 +95,7 @@ class Postman:
         if not self._app.is_there:
             return
         heard: list[Recorded | Delta] = []
-        for letter in self._app.mailbox.take():
+        for letter in joined(self._app.mailbox.take()):
             if isinstance(letter, Heard):
                 heard.append(letter.what)
                 continue
@@ -130,8 +146,8 @@ class Postman:
             case Unopened(error):
                 self.unopened = error
                 app.exit(error.exit)
-            case Ready(warnings):
-                self._ready(warnings)
+            case Ready():
+                self._ready(letter)
             case Opened():
                 app.conversation.open(letter)
                 self._open()
@@ -177,9 +193,11 @@ class Postman:
         self._app.refresh_standing()
         self._app.draw_status()
 
-    def _ready(self, warnings: Sequence[str]) -> None:
+    def _ready(self, letter: Ready) -> None:
         app = self._app
-        for words in warnings:
+        if letter.elsewhere:
+            app.after_load(Line("dim", f"The workspace is {visible_line(letter.elsewhere)}."))
+        for words in letter.warnings:
             app.after_load(Line("risk", visible_line(words)))
         app.mailbox.work(self._settle)
         if app.sitting.record is not None:
@@ -216,14 +234,29 @@ class Postman:
         app = self._app
         if standing is None or not self._fresh or not app.ready:
             return
+        record, now = standing.record, app.sitting.record
+        if (record and record.session) != (now and now.session):
+            return  # it was read before that session was opened
         self._fresh = False
-        record = standing.record
         own = [one for one in standing.waiting if record and one.root.session == record.session]
+        if record is not None and not app.at_work:
+            self._say_where(standing, asked=bool(own))
         if own and not app.at_work:
             app.question_waits()
         elif standing.waiting:
             others = f"{len(standing.waiting)} to answer, of other sessions: /waiting."
             app.tell(Line("risk", others))
+
+    def _say_where(self, standing: Standing, *, asked: bool) -> None:
+        """Says where the plan stands by now, and that a turn was cut off, if nobody says it yet."""
+        from assent.tui.acts import plan_stands
+
+        plan = standing.plan
+        words = plan_stands(plan, standing.undone, approved=standing.approved) if plan else ""
+        if words:
+            self._app.tell(Line("dim", words))
+        if standing.cut_off and not asked and not (plan and plan.building):
+            self._app.tell(Line("risk", CUT_OFF))
 
     def _turn_over(self, error: AssentError | None) -> None:
         app = self._app

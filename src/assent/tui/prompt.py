@@ -138,9 +138,11 @@ class Prompt(Vertical):
         self._editor.put(text)
 
     def clear(self) -> None:
-        """Empties the prompt."""
+        """Empties the prompt; neither Up nor Ctrl+Z goes on from what stood there."""
         self._editor.put("")
         self._editor.pastes.forget()
+        self._editor.history.clear()
+        self.recall.restart()
 
     def remember(self, messages: Iterable[str]) -> None:
         """Takes in what the person said before, oldest first."""

@@ -9,8 +9,11 @@ from typing import Final
 
 QUIET_S: Final = 0.6  # of silence, before keys count in a panel that opened
 ANSWER_S: Final = 0.25  # before an answer and after it, in which no other key comes
+BURST_S: Final = 0.02  # between keys that nobody types: they were pasted
 CLOSE_S: Final = 0.4  # of silence, before keys count at the prompt after a panel closed
 TOO_QUICK: Final = "Too quick: nothing was decided."
+TAKEN_BACK: Final = "Taken back: nothing was decided."
+AGREE: Final = "ctrl+y"  # a yes to what is hard to take back: no sentence ends in it
 # Keys that are no part of any sentence, and decide nothing: what was opened can be read at once.
 READING: Final = frozenset({"up", "down", "pageup", "pagedown", "home", "end", "escape"})
 
@@ -30,6 +33,19 @@ class Silence:
             return key not in READING or at < self._since
         self._need, self._since = 0.0, -inf
         return False
+
+
+class Burst:
+    """Tells keys that a person types from those that come all at once."""
+
+    def __init__(self) -> None:
+        self._last = -inf
+        self.need = 0.0
+
+    def follows(self, at: float, need: float) -> bool:
+        """Takes a key; tells whether it comes too soon after another to be typed by hand."""
+        last, self._last, self.need = self._last, at, need
+        return at < last + need
 
 
 class Pace:

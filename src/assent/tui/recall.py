@@ -45,11 +45,21 @@ class Recall:
         """Adds what was just sent; whatever was changed on the way to it is as it was."""
         if entry.strip() and self._entries[-1:] != [entry]:
             self._entries = [*self._entries, entry][-MOST:]
+        self.restart()
+
+    def restart(self) -> None:
+        """Goes back behind what was said last; whatever was changed on the way is as it was."""
         self._edited.clear()
         self._at = len(self._entries)
 
     def older(self, current: str) -> str | None:
-        """Keeps what stands in the prompt, and returns what was said before it, if anything."""
+        """Keeps what stands in the prompt, and returns what was said before it, if anything.
+
+        Where the person emptied it, that is what was said last.
+        """
+        last = len(self._entries)
+        if not current and self._at < last:
+            self._at, current = last, self._edited.get(last, "")
         return self._move(current, self._at - 1)
 
     def newer(self, current: str) -> str | None:

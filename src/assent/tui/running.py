@@ -35,13 +35,13 @@ class Running:
         self.watched: WatchedRun | None = None  # the run at work, or the last one
         self.report: RunReport | None = None  # how that one ended
 
-    def build(self, plan_id: str) -> None:
-        """Applies a plan of operations that was approved."""
-        self._start("build", plan_id, lambda: self._host.engine().runs.build(plan_id))
+    def build(self, plan_id: str, digest: str = "") -> None:
+        """Applies a plan of operations that was approved; with a digest, only that one."""
+        self._start("build", plan_id, lambda: self._host.engine().runs.build(plan_id, digest))
 
-    def recover(self, way: Way = "auto") -> None:
-        """Takes up the unfinished run, the way the person chose."""
-        self._start("recover", "", lambda: self._host.engine().runs.recover(way))
+    def recover(self, way: Way = "auto", run: str = "") -> None:
+        """Takes up the unfinished run, the way the person chose for the one that they saw."""
+        self._start("recover", "", lambda: self._host.engine().runs.recover(way, run))
 
     def undo(self, preview: "Undo", channel: str) -> None:
         """Takes back what the person saw and agreed to."""

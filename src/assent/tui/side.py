@@ -7,8 +7,9 @@
     side.turn("plan")                           shows a part: plan, operations, todos, context
 
 Keys in it: 1 to 4 or Left and Right choose a part, Enter opens an operation's diff, Tab goes back
-to the prompt. Where there is height for it, all parts stand below each other. Whatever changes the
-plan's file, the text follows within half a second, with a sign before the lines that changed.
+to the prompt, and closes the side area where it stands over that. Where there is height for it, all
+parts stand below each other. Whatever changes the plan's file, the text follows within half a
+second, with a sign before the lines that changed.
 """
 
 from collections.abc import Iterator
@@ -181,8 +182,11 @@ class SideArea(Vertical):
     def action_step(self, by: int) -> None:
         self.turn(PARTS[(PARTS.index(self.part) + by) % len(PARTS)])
 
-    def action_leave(self) -> None:
-        """Gives the keys to whatever comes after all parts: the prompt."""
+    async def action_leave(self) -> None:
+        """Gives the keys to whatever comes after all parts: the prompt, which has to be seen."""
+        if self.screen.has_class("narrow"):
+            await self.run_action("app.toggle_side")
+            return
         for _ in self._papers:
             if self.has_focus_within:
                 self.screen.focus_next()

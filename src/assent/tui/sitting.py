@@ -78,7 +78,8 @@ class Sitting:
                 self.record = engine.sessions.set_mode(self.record, start.mode)
         except AssentError as error:
             self._mailbox.post(Trouble(error))
-        self._mailbox.post(Ready(self._warnings()))
+        root = self.host.root
+        self._mailbox.post(Ready(self._warnings(), root if root != self.host.folder else ""))
 
     def settle(self) -> None:
         """Finds out which mode and model a new session has; slow, where servers are asked."""
@@ -106,9 +107,9 @@ class Sitting:
         if record is not None:
             self._start(lambda: self._turn(record))
 
-    def build(self, plan_id: str) -> None:
+    def build(self, plan_id: str, digest: str = "") -> None:
         """Has a model carry out a plan of prose that was approved, in the plan's session."""
-        self._start(lambda: self._built(plan_id))
+        self._start(lambda: self._built(plan_id, digest))
 
     def interrupt(self) -> bool:
         """Ends the turn that this screen drives; tells whether there is one.
@@ -188,12 +189,12 @@ class Sitting:
         work = self._opened()
         return self.engine.sessions.work(record, work.driver, work.tooling)
 
-    def _built(self, plan_id: str) -> Events:
+    def _built(self, plan_id: str, digest: str) -> Events:
         engine, work = self.engine, self._opened()
         plan = engine.plans.find(plan_id)
-        engine.building.check(plan)
+        engine.building.check(plan, digest)
         with engine.building.held(plan) as current:
-            self._began(engine.building.start(current, self.model))
+            self._began(engine.building.start(current, self.model, digest=digest))
             plan = engine.plans.find(plan_id)
             if not engine.building.is_over(plan):
                 yield from engine.building.work(plan, work.driver, work.tooling)

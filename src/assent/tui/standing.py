@@ -30,6 +30,7 @@ class Standing(msgspec.Struct, frozen=True):
     approved: bool = False
     undone: "Taken" = ""  # how much of what the plan did last was taken back
     waiting: "tuple[Pending, ...]" = ()
+    cut_off: bool = False  # the last turn has no end, and nobody is at work on it
     news: tuple[Recorded, ...] = ()  # events of the session that nobody has told the screen of
 
     @property
@@ -64,6 +65,7 @@ def read_standing(sitting: "Sitting", after: int) -> Standing:
         approved=plan is not None and engine.consents.is_approved(plan),
         undone=_undone(engine, plan),
         waiting=waiting,
+        cut_off=record.working and not record.rewound and not engine.sessions.is_at_work(record),
         news=tuple(engine.sessions.events(record, after)),
     )
 

@@ -135,7 +135,7 @@ def _said(block: Said) -> Iterator[Line]:
             yield Line("said", sign + piece)
             sign = INDENT
     if block.pictures:
-        yield Line("dim", f"{INDENT}[{_count(block.pictures, 'picture')}]")
+        yield Line("dim", f"{INDENT}[{count_of(block.pictures, 'picture')}]")
 
 
 def _thought(block: Thought, full: Full, unfolded: bool) -> Iterator[Line]:
@@ -148,7 +148,7 @@ def _thought(block: Thought, full: Full, unfolded: bool) -> Iterator[Line]:
         tail = full(block.key).strip("\n").split("\n")[-TAIL:]
         yield from _quoted("\n".join(tail))
     else:
-        more = f" ({_count(block.lines, 'line')}, {UNFOLD})" if block.lines > 1 else ""
+        more = f" ({count_of(block.lines, 'line')}, {UNFOLD})" if block.lines > 1 else ""
         yield Line("dim", f"{INDENT}~ thought{took}: {visible_line(block.brief)}{more}")
 
 
@@ -166,7 +166,7 @@ def _called(block: Called, full: Full, unfolded: bool) -> Iterator[Line]:
             yield Line("dim", f"{INNER}└ decided by {visible_line(block.decided)}")
         yield from _quoted(full(block.key))
     elif block.brief:
-        more = f" ({_count(block.lines, 'line')}, {UNFOLD})" if block.lines > 1 else ""
+        more = f" ({count_of(block.lines, 'line')}, {UNFOLD})" if block.lines > 1 else ""
         yield Line("dim", f"{INNER}└ {visible_line(block.brief)}{more}")
 
 
@@ -197,7 +197,7 @@ def _answer(block: Asked) -> Iterator[Line]:
 def _child(block: Child, unfolded: bool) -> Iterator[Line]:
     state = _RESTS.get(block.ended, block.ended) if block.ended else "working"
     behind = ", in the background" if block.background else ""
-    calls = f", {_count(len(block.deeds), 'call')}" if block.deeds else ""
+    calls = f", {count_of(len(block.deeds), 'call')}" if block.deeds else ""
     title = visible_line(block.title)
     yield Line("plain", f"{INDENT}◆ {visible_line(block.name)}: {title} · {state}{behind}{calls}")
     for deed in block.deeds if unfolded else block.deeds[-1:]:
@@ -262,5 +262,6 @@ def seconds(took: float) -> str:
     return f"{took // MINUTE:.0f} min {took % MINUTE:.0f} s"
 
 
-def _count(number: int, what: str) -> str:
+def count_of(number: int, what: str) -> str:
+    """Returns a number of things, of one or of several."""
     return f"{number} {what}{'' if number == 1 else 's'}"

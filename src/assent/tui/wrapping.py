@@ -23,6 +23,8 @@ NARROW: Final = 4  # columns; with fewer, the sign gets a row of its own
 
 _SIGN: Final = CONTINUED[0]
 _BULLET: Final = re.compile(r" *(?:[-*+•]|\d{1,3}[.)]) +")
+# Letters of one cell each, and nothing that joins with the one before: most of what is not ASCII.
+_ONE_CELL: Final = re.compile(f"[ -~\u00a1-\u00ac\u00ae-\u024f\u0400-\u0481{_SIGN}│]*").fullmatch
 _BEHIND: Final = GUTTER[0] + _SIGN  # a gutter in which something goes on
 
 
@@ -87,7 +89,7 @@ def _narrow(text: str, width: int) -> list[str]:
 
 def _split(text: str, width: int) -> tuple[str, str]:
     """Returns as much of a text as fits, at least one character, and the rest."""
-    if text.isascii():
+    if text.isascii() or _ONE_CELL(text[: width + 1]):
         return text[:width], text[width:]
     cells = 0
     spans, _ = split_graphemes(text[: 4 * width + NARROW])  # more of it never fits

@@ -20,7 +20,10 @@ def find_root(start: bytes, disk: Disk | None = None) -> bytes:
         here = real_path(disk, os.path.join(os.getcwdb(), start))
     if not _is_folder(disk, here):
         raise UsageError(f"{shown(start)} is not a folder.")
-    return _nearest(disk, here, _OURS) or _nearest(disk, here, _GIT) or here
+    ours, nearer = _nearest(disk, here, _OURS), _nearest(disk, here, _GIT) or here
+    if ours is None or (len(ours) < len(nearer) and not _is_trusted(disk, ours)):
+        return nearer
+    return ours
 
 
 def _nearest(disk: Disk, folder: bytes, marks: tuple[bytes, ...]) -> bytes | None:
@@ -31,6 +34,19 @@ def _nearest(disk: Disk, folder: bytes, marks: tuple[bytes, ...]) -> bytes | Non
         if not base:
             return None
         folder = base.rpartition(b"/")[0] or b"/"
+
+
+def _is_trusted(disk: Disk, folder: bytes) -> bool:
+    """Tells whether a folder may be the workspace of what lies below it.
+
+    In `/` or the home folder that would be everything, by one mistake; and where all may write, as
+    in /tmp, anybody can have put a mark there.
+    """
+    if folder in (b"/", os.path.expanduser(b"~")):
+        return False
+    marks = [folder.rstrip(b"/") + b"/" + mark for mark in _OURS]
+    owners = {disk.lstat(mark).st_uid for mark in marks if _exists(disk, mark)}
+    return owners <= {0, os.geteuid()}
 
 
 def _exists(disk: Disk, path: bytes) -> bool:

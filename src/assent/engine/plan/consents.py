@@ -43,6 +43,14 @@ COVERS_NOTHING = (
 )
 
 
+def check_digest(record: PlanRecord, digest: str) -> None:
+    """Refuses a plan that is another by now than the one that was shown."""
+    if digest != record.digest:
+        now = f"is {record.digest} now" if record.digest else f"is {record.state} again"
+        told = f"The plan changed: it {now}, not {digest}. Nothing was done."
+        raise OtherDigest(told, "assent review")
+
+
 def _unread(record: PlanRecord) -> Review:
     raise AssertionError("the engine says who reads plans")
 
@@ -115,9 +123,7 @@ class Consents:
     ) -> PlanRecord:
         """Records a person's yes to the digest that was shown, unless the plan changed since."""
         record = self._plans.ledger().load(record.plan_id)
-        if digest != record.digest:
-            now = f"is {record.digest} now" if record.digest else f"is {record.state} again"
-            raise OtherDigest(f"The plan changed: it {now}, not {digest}.", "assent review")
+        check_digest(record, digest)
         advance(record.state, Moment.APPROVE)
         self._plans.check_live(record)
         self.check_independent(record)

@@ -109,7 +109,9 @@ class Past:
         exact = [kept for kept in listed if kept.unit.name == reference]
         found = exact or [kept for kept in listed if _is_called(kept.unit, reference)]
         if len(found) != 1:
-            raise NotFound(f"{reference!a} names {len(found)} runs.", "assent runs list")
+            many = f"{reference!a} names {len(found)} runs; it must name one."
+            none = f"No run is called {reference!a}."
+            raise NotFound(many if found else none, "assent runs list")
         return found[0]
 
     def items(self, kept: Kept) -> list[Item]:

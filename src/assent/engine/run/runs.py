@@ -8,7 +8,15 @@ import msgspec
 
 from assent.core.approval import ApprovedPlan, approved
 from assent.core.course import well
-from assent.core.errors import Busy, Drift, IllegalStep, OtherWorkspace, Unsettled, Untrusted
+from assent.core.errors import (
+    Busy,
+    Drift,
+    IllegalStep,
+    OtherWorkspace,
+    StaleError,
+    Unsettled,
+    Untrusted,
+)
 from assent.core.event import RunEnded, RunStarted
 from assent.core.hook import RUN_FINISHED
 from assent.core.journal import (
@@ -31,7 +39,7 @@ from assent.core.vouched import was_accepted
 from assent.engine.doors import Doors
 from assent.engine.hearing import plan_facts, session_facts, tell
 from assent.engine.plan.admission import made_elsewhere
-from assent.engine.plan.consents import Consents
+from assent.engine.plan.consents import Consents, check_digest
 from assent.engine.plan.ledger import Ledger
 from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
@@ -75,13 +83,16 @@ class Runs:
         self._under_way = UnderWay()
         doors.commander.heed(self._under_way.is_to_stop)
 
-    def build(self, plan_id: str) -> Working:
-        """Applies a plan that was approved, once, after everything was checked under the lock."""
-        report = yield from self._build(plan_id)
+    def build(self, plan_id: str, digest: str = "") -> Working:
+        """Applies a plan that was approved, once, after everything was checked under the lock.
+
+        With a digest, only the plan that has it: whoever was shown that one means no other.
+        """
+        report = yield from self._build(plan_id, digest)
         self._tell(plan_id, report.run, report.outcome)
         return report
 
-    def _build(self, plan_id: str) -> Working:
+    def _build(self, plan_id: str, digest: str) -> Working:
         ledger = self.ledger()
         ledger.load(plan_id)  # another workspace's plan, or none, needs no lock
         with self._at_work(ledger, f"assent build {plan_id}"):
@@ -89,6 +100,7 @@ class Runs:
             record = ledger.load(plan_id)
             if settled and settled.run in [note.run for note in record.runs]:
                 return settled  # the yes that this build would ask for was spent by that run
+            check_digest(record, digest or record.digest)
             fitting = self._fitting(ledger, record)
             if fitting.plan.prose and not record.undoes:
                 raise IllegalStep(
@@ -103,13 +115,17 @@ class Runs:
                 raise (made_elsewhere(drift) if record.imported else drift) from None
             return self.report(ledger, run, fitting.plan)
 
-    def begin(self, plan_id: str, session: str) -> RunNote:
-        """Spends the approval of a plan of prose for the work of a session; once begun, goes on."""
+    def begin(self, plan_id: str, session: str, digest: str = "") -> RunNote:
+        """Spends the approval of a plan of prose for the work of a session; once begun, goes on.
+
+        A digest means what it means to `build`.
+        """
         ledger = self.ledger()
         ledger.load(plan_id)
         with self._doors.locks.hold(ledger.workspace, f"assent build {plan_id}"):
             finished(self.settle_under(ledger))
             record = ledger.load(plan_id)
+            check_digest(record, digest or record.digest)
             if record.building:
                 return record.building  # law 3: to go on needs no second yes
             fitting = self._fitting(ledger, record)
@@ -146,8 +162,8 @@ class Runs:
         """Returns the plan of prose whose work has begun and not ended."""
         return next((record for record in self._plans.records() if record.building), None)
 
-    def recover(self, way: Way = "auto") -> Working:
-        """Takes up the workspace's unfinished run, if there is one."""
+    def recover(self, way: Way = "auto", run: str = "") -> Working:
+        """Takes up the workspace's unfinished run, if there is one; where one is named, only it."""
         ledger = self.ledger()
         if self.unfinished() is None and not self._lacks_an_end(ledger):
             return NOTHING
@@ -157,6 +173,11 @@ class Runs:
             if found is None:
                 return NOTHING
             plan_id, note = found
+            if run and note.run != run:
+                raise StaleError(
+                    f"Run {run} is over, and run {note.run} waits now. Nothing was decided.",
+                    "assent recover",
+                )
             if way == "resume" and plan_id:
                 self._check_key(ledger.load(plan_id), note.run)
             plan = self._plan(ledger, note)

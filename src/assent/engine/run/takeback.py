@@ -53,7 +53,7 @@ class Takeback:
         for target in sorted(wanted, key=lambda one: self.began[one.runs[-1]], reverse=True):
             if self._changed_files(target):
                 return target
-        raise NotFound("There is no run to undo here.", "assent log")
+        raise NotFound("There is no run to undo here.", "assent status")
 
     def undone_by(self, reference: str) -> Target:
         """Finds an undo that still counts: the newest that nothing followed, or a named one.
@@ -224,7 +224,9 @@ class Takeback:
         found = exact or [t for name, t in known.items() if name.startswith(reference)]
         if len(found) != 1:
             self._refuse_given_up(reference)
-            raise NotFound(f"{reference!a} names {len(found)} runs that were done.", "assent log")
+            many = f"{reference!a} names {len(found)} runs; it must name one."
+            none = f"No run that was done here is called {reference!a}."
+            raise NotFound(many if found else none, "assent runs list")
         return found[0] if found[0].name in self.undone else self._fresh(found[0])
 
     def _refuse_given_up(self, reference: str) -> None:

@@ -30,6 +30,7 @@ from assent.core.session_event import (
     TurnStarted,
 )
 from assent.core.tool import Edit
+from assent.engine.plan.consents import check_digest
 from assent.engine.projections import tasks
 from assent.engine.run.runs import RunReport
 from assent.engine.run.takeback import Takeback
@@ -59,11 +60,13 @@ class Building:
         self._desk = desk
         self._sessions = sessions
 
-    def start(self, plan: PlanRecord, model: str = "", agent: str = "") -> SessionRecord:
+    def start(
+        self, plan: PlanRecord, model: str = "", agent: str = "", digest: str = ""
+    ) -> SessionRecord:
         """Spends the approval, once, and hands the approved text to the plan's session."""
-        self.check(plan)
+        self.check(plan, digest)
         session = self._session(plan)
-        note = self._desk.runs.begin(plan.plan_id, session.session)
+        note = self._desk.runs.begin(plan.plan_id, session.session, digest)
         if note.session != session.session:
             raise _elsewhere(plan)
         frozen = self._desk.plans.ledger().plan(note)
@@ -75,8 +78,9 @@ class Building:
         self._export(msgspec.structs.replace(session, build=note.run), frozen)
         return self._sessions.load(session.session)
 
-    def check(self, plan: PlanRecord) -> None:
+    def check(self, plan: PlanRecord, digest: str = "") -> None:
         """Refuses what cannot be built, or not gone on with, before anything is asked or spent."""
+        check_digest(plan, digest or plan.digest)
         if not plan.building:
             self._desk.consents.usable(plan)
         elif difference := self._desk.plans.difference(plan):

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from assent.core.errors import AssentError, UsageError
 from assent.tui.hints import hinted
 from assent.tui.host import Told
 from assent.views.lines import Line
@@ -23,11 +24,29 @@ def answer(app: "TerminalApp", heading: str, lines: Sequence[Line]) -> None:
     app.open_panel(LinesPanel(heading, lines))
 
 
-def run_line(app: "TerminalApp", heading: str, *arguments: str, ours: bool = True) -> None:
-    """Runs a command of the command line in a thread, and shows what it says; maybe our words."""
+def run_line(
+    app: "TerminalApp", heading: str, *arguments: str, ours: bool = True, slash: str = ""
+) -> None:
+    """Runs a command of the command line in a thread, and shows what it says; maybe our words.
+
+    Where the command line cannot read its words, the person hears what the slash command takes.
+    """
 
     def told(found: Told) -> None:
-        answer(app, heading, hinted(found.lines) if ours else found.lines)
+        if found.lines or found.error is None:
+            answer(app, heading, hinted(found.lines) if ours else found.lines)
+        if found.error is not None:
+            app.fail(_unread(found.error, slash))
         app.refresh_standing()
 
     app.errands.run(heading, lambda: app.host.command(arguments), told)
+
+
+def _unread(error: AssentError, slash: str) -> AssentError:
+    from assent.tui.commands.calling import find
+
+    found = find(slash)
+    if found is None or not isinstance(error, UsageError) or not error.next.endswith(" --help"):
+        return error
+    words = found.arguments.removeprefix("[").removesuffix("]").replace("|", " or ")
+    return UsageError(f"{slash} takes nothing, or {words}.", error.next)

@@ -1,6 +1,6 @@
 """Commands about runs: building what was approved, taking it back, and going on after a halt."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import IllegalStep
 from assent.core.record import PlanRecord
@@ -8,6 +8,8 @@ from assent.core.record import PlanRecord
 if TYPE_CHECKING:
     from assent.engine.engine import Engine
     from assent.tui.app import TerminalApp
+
+NONE_YET: Final = "Nothing was run from this screen yet: /runs lists what was done before."
 
 
 def build(app: "TerminalApp", rest: str) -> None:
@@ -35,8 +37,11 @@ def redo(app: "TerminalApp", rest: str) -> None:
 
 
 def run(app: "TerminalApp", rest: str) -> None:
-    """Opens the view of the run that is at work, or of the last one."""
-    app.show_run()
+    """Opens the view of the run that is at work, or of the last one of this screen."""
+    if app.running.watched is not None:
+        app.show_run()
+    else:
+        _show_unfinished(app, NONE_YET)
 
 
 def runs(app: "TerminalApp", rest: str) -> None:
@@ -48,11 +53,15 @@ def runs(app: "TerminalApp", rest: str) -> None:
 
 def recover(app: "TerminalApp", rest: str) -> None:
     """Opens the view of an interrupted run, or says that there is none."""
+    _show_unfinished(app, "No run is unfinished.")
+
+
+def _show_unfinished(app: "TerminalApp", none: str) -> None:
     engine = app.engine
 
     def found(unfinished: object) -> None:
         if unfinished is None:
-            app.tell("No run is unfinished.")
+            app.tell(none)
         else:
             app.show_run()
 

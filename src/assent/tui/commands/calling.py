@@ -40,6 +40,8 @@ def run(app: "TerminalApp", text: str) -> None:
     words = rest[0] if rest else ""
     found = find(name)
     if found is not None:
+        if words and not found.arguments:
+            raise UsageError(f"{found.name} takes no words; nothing was done.", found.name)
         found.act(app, words.strip())
     elif any(own.text == name for own in app.own_commands):
         app.sitting.say_own(name.removeprefix("/"), words)

@@ -40,15 +40,15 @@ def questions(app: "TerminalApp", rest: str) -> None:
 
 def cost(app: "TerminalApp", rest: str) -> None:
     """Tells what the session took."""
-    from assent.tui.talk import amount, money
+    from assent.tui.talk import amount, count_of, money
 
     standing = app.standing
     usage, record = standing.usage, standing.record
+    turns, requests = (record.turns, record.steps) if record else (0, 0)
     app.tell(
         f"{amount(usage.input)} tokens in ({amount(usage.cache_read)} cached), "
         f"{amount(usage.output)} out ({amount(usage.reasoning)} thinking)",
-        f"{money(standing.cost)} in {record.turns if record else 0} turns, "
-        f"{record.steps if record else 0} requests",
+        f"{money(standing.cost)} in {count_of(turns, 'turn')}, {count_of(requests, 'request')}",
     )
 
 
@@ -69,7 +69,7 @@ def context(app: "TerminalApp", rest: str) -> None:
 
 def rules(app: "TerminalApp", rest: str) -> None:
     """Shows the rules, or has one explained, tested or taken back."""
-    run_line(app, "Rules", "rules", *(_words(rest) or ["list"]))
+    run_line(app, "Rules", "rules", *(_words(rest) or ["list"]), slash="/rules")
 
 
 def memory(app: "TerminalApp", rest: str) -> None:
@@ -79,7 +79,7 @@ def memory(app: "TerminalApp", rest: str) -> None:
 
         app.open_panel(FactList(), lambda fact: memory(app, f"forget {fact}") if fact else None)
         return
-    run_line(app, "Memory", "memory", *(_words(rest) or ["list"]))
+    run_line(app, "Memory", "memory", *(_words(rest) or ["list"]), slash="/memory")
 
 
 def remember(app: "TerminalApp", rest: str) -> None:

@@ -56,7 +56,8 @@ def diff(app: "TerminalApp", rest: str) -> None:
     if rest == "turns" and record is not None:
         run_line(app, "What each turn changed", "sessions", "diff", record.session)
     elif rest and record is not None:
-        run_line(app, f"Turn {rest}", "sessions", "diff", record.session, f"--turn={rest}")
+        line = ("sessions", "diff", record.session, f"--turn={rest}")
+        run_line(app, f"Turn {rest}", *line, slash="/diff")
     else:
         named = ("--plan", app.sitting.plan_id) if app.sitting.plan_id else ()
         run_line(app, _staged(app), "diff", *named)

@@ -1,5 +1,6 @@
 """Commands about sessions: going on with one, copying, naming, going back in it, exporting it."""
 
+import os
 from typing import TYPE_CHECKING
 
 from assent.core.errors import NotFound, UsageError
@@ -70,7 +71,7 @@ def export(app: "TerminalApp", rest: str) -> None:
     """Shows the session as a document, or has the command line write it."""
     record = current(app.sitting.record)
     line = ("sessions", "export", record.session, "--format=markdown")
-    out = [f"--out={rest}"] if rest else []
+    out = [f"--out={os.path.expanduser(rest)}"] if rest else []
     run_line(app, "The session as a document", *line, *out, ours=bool(rest))
 
 

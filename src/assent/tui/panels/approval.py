@@ -8,6 +8,7 @@ import msgspec
 
 from assent.core.comment import Anchor, Placed
 from assent.core.errors import AssentError, OtherDigest, StaleError
+from assent.core.feedback import Feedback
 from assent.core.lifecycle import State
 from assent.core.record import PlanRecord
 from assent.tui.acts import approved_lines
@@ -32,8 +33,9 @@ from assent.views.review import Review
 if TYPE_CHECKING:
     from assent.engine.engine import Engine
     from assent.tui.panels.approval_verbs import Reading
+    from assent.tui.panels.feedback import FeedbackPanel
 
-CHANGED = "The plan changed meanwhile; nothing was approved. This is the new one."
+KEPT = "Your words were not sent; 2 has them."
 NOTHING_HERE = "There is nothing to comment on in this line; the text and the operations can be."
 NO_OPERATION = "Put the cursor on an operation first ([ and ] jump to one)."
 FILE_DIFFERS = "The file is another than what is shown; p takes it in as a new plan."
@@ -53,6 +55,8 @@ class ApprovalPanel(DecidingPanel):
         self._reading: Reading | None = None
         self._marked: dict[str, None] = {}
         self._note = ""
+        self._words = Feedback()  # that were written and not sent
+        self._refused = False  # they were for another plan
 
     @property
     def _engine(self) -> "Engine":
@@ -101,7 +105,7 @@ class ApprovalPanel(DecidingPanel):
         """Says what failed; if plan or files are others by now, shows them from the beginning."""
         decided = self.standing.stage is Stage.RECORDING
         if decided and isinstance(error, StaleError) and self.is_attached:
-            self.load(CHANGED if isinstance(error, OtherDigest) else verbs.in_words(error))
+            self.load(_why(error))
             return
         super().failed(error)
 
@@ -171,27 +175,38 @@ class ApprovalPanel(DecidingPanel):
     def _start(self, record: PlanRecord) -> None:
         """Has a plan that is approved built: by the executor, or by a model in its session."""
         app = self.terminal
-        prose = self._shown.prose
+        prose, digest = self._shown.prose, self.digest()
         self._end("built")
-        app.build_plan(record.plan_id, prose=prose)
+        app.build_plan(record.plan_id, digest, prose=prose)
 
     def _exit(self) -> None:
-        engine, record = self._engine, self._shown.record
+        engine, reading = self._engine, self._shown
 
         def over(discarded: PlanRecord) -> None:
             self.terminal.tell(f"Planning ended; plan {discarded.name} is discarded.")
             self._end("discarded")
 
-        self.work(lambda: verbs.given_up(engine, record), over, Stage.RECORDING)
+        self.work(lambda: verbs.given_up(engine, reading), over, Stage.RECORDING)
 
-    def _renew(self, verb: "Callable[[Engine, PlanRecord], PlanRecord]") -> None:
+    def _renew(self, verb: "Callable[[Engine, Reading], PlanRecord]") -> None:
         """Proposes the draft or the file as it is now, or makes the plan fit the files."""
-        engine, record = self._engine, self._shown.record
-        self.work(lambda: verb(engine, record), lambda _: self.load(), Stage.LOADING)
+        engine, reading = self._engine, self._shown
+        self.work(lambda: verb(engine, reading), lambda _: self.load(), Stage.RECORDING)
 
     def _end(self, what: str) -> None:
+        self._hand_back()
         self.terminal.refresh_standing()
         self.dismiss(what)
+
+    def action_leave(self) -> None:
+        self._hand_back()
+        super().action_leave()
+
+    def _hand_back(self) -> None:
+        """Puts words into the prompt that could not be sent, because the plan was another."""
+        if self._refused and (words := self._words.text().strip()):
+            self.terminal.keep_words(words)
+        self._refused = False
 
     # What is said.
 
@@ -236,11 +251,16 @@ class ApprovalPanel(DecidingPanel):
         if reading.record.state is State.DRAFTING:
             self.told = STILL_DRAFT
             return
-        panel = FeedbackPanel(reading.record, reading.review.comments)
-        self.terminal.open_panel(panel, self._sent)
+        panel = FeedbackPanel(reading, self._words)
+        self.terminal.open_panel(panel, lambda what: self._sent(what, panel))
 
-    def _sent(self, what: str | None) -> None:
-        if what:
+    def _sent(self, what: str | None, panel: "FeedbackPanel") -> None:
+        self._words = panel.feedback
+        if panel.refusal is not None:
+            self._refused = True
+            self.load(f"{_why(panel.refusal)} {KEPT}")
+        elif what:
+            self._refused = False
             self._end("rejected")
 
     def _open_history(self) -> None:
@@ -268,6 +288,10 @@ class ApprovalPanel(DecidingPanel):
         self.load(
             "" if same else "You changed the text: this is a new plan, and nobody approved it."
         )
+
+
+def _why(error: AssentError) -> str:
+    return verbs.CHANGED if isinstance(error, OtherDigest) else verbs.in_words(error)
 
 
 _ACTS: Final[dict[Act, Callable[[ApprovalPanel], None]]] = {

@@ -5,6 +5,8 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from assent.tui.quiet import AGREE
+
 
 class Stage(StrEnum):
     """What the person is doing."""
@@ -106,8 +108,8 @@ _ASKED_FIRST: Final = {Act.PROPOSE: Stage.PROPOSING, Act.REBASE: Stage.FITTING}
 # The one key that answers, where it leads, and what it asks for; any other key goes back.
 _ANSWERED: Final = {
     Stage.EXITING: (GIVE_UP, Stage.RECORDING, Act.EXIT),
-    Stage.PROPOSING: (YES, Stage.READING, Act.PROPOSE),
-    Stage.FITTING: (YES, Stage.READING, Act.REBASE),
+    Stage.PROPOSING: (AGREE, Stage.READING, Act.PROPOSE),
+    Stage.FITTING: (AGREE, Stage.READING, Act.REBASE),
 }
 
 Answer: TypeAlias = tuple[Standing, Act]

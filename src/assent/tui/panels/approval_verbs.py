@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from assent.core.comment import Anchor, Placed
-from assent.core.errors import AssentError
+from assent.core.errors import AssentError, OtherDigest
 from assent.core.feedback import Feedback
 from assent.core.lifecycle import State
 from assent.core.masking import masked
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 TERMINAL: Final = "terminal"  # the channel of a yes that is given on this screen
 OVER: Final = "The person ended planning."
+CHANGED: Final = "The plan changed meanwhile; nothing was decided. This is how it is now."
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -76,25 +77,34 @@ def agree(engine: "Engine", reading: Reading, note: str) -> PlanRecord:
     return engine.consents.approve(reading.record, reading.review.digest, note, TERMINAL)
 
 
-def proposed(engine: "Engine", record: PlanRecord) -> PlanRecord:
+def still(engine: "Engine", reading: Reading) -> PlanRecord:
+    """Returns the plan, if it is what was shown: a draft by its text and what is staged."""
+    now, was = engine.plans.find(reading.record.plan_id), reading.record
+    same = (now.digest, now.state, now.draft) == (was.digest, was.state, was.draft)
+    if not same or (not now.digest and engine.reviews.text(now) != reading.review.text):
+        raise OtherDigest(CHANGED)
+    return now
+
+
+def proposed(engine: "Engine", reading: Reading) -> PlanRecord:
     """Freezes the draft, or the file as it is now, under a digest of its own."""
-    return engine.consents.propose(engine.plans.find(record.plan_id))
+    return engine.consents.propose(still(engine, reading))
 
 
 def taken_in(engine: "Engine", record: PlanRecord) -> PlanRecord:
     """Proposes a plan anew if its file changed: whoever agreed before agreed to something else."""
     current = engine.plans.find(record.plan_id)
-    return proposed(engine, current) if engine.plans.difference(current) else current
+    return engine.consents.propose(current) if engine.plans.difference(current) else current
 
 
-def rebased(engine: "Engine", record: PlanRecord) -> PlanRecord:
+def rebased(engine: "Engine", reading: Reading) -> PlanRecord:
     """Makes a plan fit the files as they are, under a digest of its own."""
-    return engine.rebasing.apply(engine.rebasing.preview(engine.plans.find(record.plan_id)))
+    return engine.rebasing.apply(engine.rebasing.preview(still(engine, reading)))
 
 
-def given_up(engine: "Engine", record: PlanRecord) -> PlanRecord:
+def given_up(engine: "Engine", reading: Reading) -> PlanRecord:
     """Ends planning: the plan is discarded, its file stays, and its session plans no more."""
-    discarded = engine.plans.discard(engine.plans.find(record.plan_id))
+    discarded = engine.plans.discard(still(engine, reading))
     session = engine.sessions.of_plan(discarded)
     if session is not None and session.mode == "plan":
         engine.sessions.set_mode(session, "ask", OVER)
@@ -116,9 +126,9 @@ def commented(
     return comments.shown(record, msgspec.structs.replace(reading.review, comments=()))
 
 
-def sent_back(engine: "Engine", record: PlanRecord, feedback: Feedback) -> tuple[PlanRecord, int]:
+def sent_back(engine: "Engine", reading: Reading, feedback: Feedback) -> tuple[PlanRecord, int]:
     """Records a no with all that should be different, comments too, as one request."""
-    return engine.comments.reject(engine.plans.find(record.plan_id), feedback)
+    return engine.comments.reject(still(engine, reading), feedback)
 
 
 def kept(review: Review, marked: Collection[str]) -> dict[str, None]:

@@ -56,12 +56,12 @@ _ASKED: Final[dict[Stage, tuple[Style, str, str]]] = {
     Stage.PROPOSING: (
         "digest",
         "Propose the plan as its file is now? It gets a digest, and nobody has approved that.",
-        "y propose it",
+        "Ctrl+Y propose it",
     ),
     Stage.FITTING: (
         "digest",
         "Make the plan fit the files as they are now? It gets a new digest, and needs a new yes.",
-        "y make it fit",
+        "Ctrl+Y make it fit",
     ),
 }
 

@@ -9,7 +9,7 @@ from textual.timer import Timer
 
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper
-from assent.tui.quiet import Pace
+from assent.tui.quiet import TAKEN_BACK, TOO_QUICK, Pace
 
 MOVES: Final = {
     "up": "scroll_up", "k": "scroll_up", "down": "scroll_down", "j": "scroll_down",
@@ -40,9 +40,22 @@ class AskingPanel(Panel[R], Generic[R]):
         self.pace.ask()
         self.call_after_refresh(self._painted)
 
-    def taken_back(self) -> None:
-        """Takes the open question back, because a key came too quickly."""
+    @property
+    def is_asked(self) -> bool:
+        """Whether a question is open that a key would answer."""
+        return False
+
+    def taken_back(self, why: str = TOO_QUICK) -> None:
+        """Takes the open question back, because a key came too quickly or the person says so."""
         raise NotImplementedError
+
+    def interrupted(self) -> bool:
+        """Takes back what is asked or answered; tells whether there was anything (Ctrl+C)."""
+        if not self.pace.held and not self.is_asked:
+            return False
+        self.forget()
+        self.taken_back(TAKEN_BACK)
+        return True
 
     def is_hasty(self, at: float, *, answers: bool) -> bool:
         """Tells whether a key comes before anybody could see what it would do, or too soon for it.

@@ -9,14 +9,12 @@ from textual.widgets import Static
 
 from assent.tui.panels.asking import AskingPanel
 from assent.tui.paper import Paper, Sheet
-from assent.tui.quiet import TOO_QUICK
+from assent.tui.quiet import AGREE, TOO_QUICK
 from assent.views.lines import Line
-
-YES = "y"
 
 
 class ConfirmPanel(AskingPanel[bool]):
-    """Ends with True for `y`, and with nothing else for any other key: Enter confirms nothing."""
+    """Ends with True for Ctrl+Y, and with nothing for any other key: Enter confirms nothing."""
 
     DEFAULT_CSS = """
     ConfirmPanel > #frame { height: auto; max-height: 100%; max-width: 90; }
@@ -27,7 +25,7 @@ class ConfirmPanel(AskingPanel[bool]):
     def __init__(self, heading: str, about: Sequence[Line], deed: str) -> None:
         super().__init__()
         self.heading = heading
-        self.keys = f"y {deed} · Esc leave it as it is"
+        self.keys = f"Ctrl+Y {deed} · Esc leave it as it is"
         self._about = tuple(about)
 
     def body(self) -> list[Widget]:
@@ -50,11 +48,17 @@ class ConfirmPanel(AskingPanel[bool]):
             return
         if self.pace.is_quick(event.time):
             self.taken_back()
-        elif event.key == YES:
+        elif event.key == AGREE:
             self.hold(event.time, partial(self.dismiss, True))
 
     def on_paste(self, event: Paste) -> None:
         event.stop()  # what is pasted decides nothing
 
-    def taken_back(self) -> None:
-        self.query_one("#panel-keys", Static).update(f"{TOO_QUICK} {self.keys}")
+    def taken_back(self, why: str = TOO_QUICK) -> None:
+        self.query_one("#panel-keys", Static).update(f"{why} {self.keys}")
+
+    def interrupted(self) -> bool:
+        """Takes an answer back that is kept back; without one, it is left as it is."""
+        if not super().interrupted():
+            self.action_leave()
+        return True

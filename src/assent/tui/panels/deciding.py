@@ -99,8 +99,12 @@ class DecidingPanel(AskingPanel[str]):
             return
         self._press(event)
 
-    def taken_back(self) -> None:
-        self._back(TOO_QUICK)
+    @property
+    def is_asked(self) -> bool:
+        return self.standing.stage in ASKING
+
+    def taken_back(self, why: str = TOO_QUICK) -> None:
+        self._back(why)
 
     def _back(self, told: str) -> None:
         """Goes back to reading, and says why nothing was decided."""

@@ -11,8 +11,14 @@ if TYPE_CHECKING:
 
 def edit_file(app: "TerminalApp", path: bytes) -> None:
     """Waits until the person has closed their editor; the terminal is the editor's meanwhile."""
+    trouble: Exception | None = None
     with _out_of_the_way(app):
-        app.host.edit(shown(path))
+        try:
+            app.host.edit(shown(path))
+        except Exception as error:  # raised in here, it would keep the screen from coming back
+            trouble = error
+    if trouble is not None:
+        raise trouble
 
 
 def _out_of_the_way(app: "TerminalApp") -> AbstractContextManager[None]:

@@ -1,26 +1,24 @@
 """Feedback: what a person wants different in a plan, in parts, sent as one request to revise it."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.widget import Widget
-from textual.widgets import Label, Static, TextArea
+from textual.widgets import Label, Static
 
-from assent.core.comment import Placed
-from assent.core.errors import AssentError
+from assent.core.errors import AssentError, StaleError
 from assent.core.feedback import Feedback
-from assent.core.record import PlanRecord
 from assent.tui.acts import sent_lines
 from assent.tui.panels.approval_verbs import in_words, sent_back
 from assent.tui.panels.panel import Panel
+from assent.tui.panels.words import WordsArea, hidden_words
 from assent.tui.paper import Paper, Sheet
 from assent.views.comments import comment_lines
 
 if TYPE_CHECKING:
-    pass
+    from assent.tui.panels.approval_verbs import Reading
 
 PARTS: Final = {
     "notes": "What should be different?",
@@ -34,7 +32,10 @@ LATER: Final = "Its session is not on this screen; the model reads it when that 
 
 
 class FeedbackPanel(Panel[str]):
-    """Ends with "sent" when the request is on record; plan mode stays, and the model revises."""
+    """Ends with "sent" when the request is on record; plan mode stays, and the model revises.
+
+    However it ends, `feedback` is what was written; a `refusal` says why that was not sent.
+    """
 
     DEFAULT_CSS = """
     FeedbackPanel #form { height: 1fr; }
@@ -49,23 +50,23 @@ class FeedbackPanel(Panel[str]):
     FeedbackPanel #comments { height: auto; max-height: 40%; margin: 1 0 0 0; }
     FeedbackPanel #told { height: auto; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "send", "Send", priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "send", "Send")]
     heading = "Feedback"
     keys = "Ctrl+S send · Tab next field · Esc back without sending"
 
-    def __init__(self, record: PlanRecord, comments: Sequence[Placed] = ()) -> None:
+    def __init__(self, reading: "Reading", written: Feedback) -> None:
         super().__init__()
-        self._record = record
-        self._comments = comments
+        self._reading = reading
+        self._record, self._comments = reading.record, reading.review.comments
         self._sending = False
-        self._feedback = Feedback()  # as it was sent
+        self.feedback = written
+        self.refusal: StaleError | None = None
 
     def body(self) -> list[Widget]:
         fields: list[Widget] = []
         for name, words in PARTS.items():
-            fields += [Label(words, markup=False), TextArea(id=name, soft_wrap=True)]
+            area = WordsArea({"ctrl+s": self.action_send}, getattr(self.feedback, name), name)
+            fields += [Label(words, markup=False), area]
         paper = Paper(id="comments")
         paper.can_focus = False
         paper.display = bool(self._comments)
@@ -77,26 +78,31 @@ class FeedbackPanel(Panel[str]):
         lines = tuple(comment_lines(self._comments))[:-1]  # the last says what sends them elsewhere
         paper.styles.height = min(len(lines), 12)
         paper.show([Sheet("comments", lines)])
-        self.query_one("#notes", TextArea).focus()
+        self.query_one("#notes").focus()
+
+    def on_text_area_changed(self) -> None:
+        self._tell(hidden_words("".join([area.text for area in self.query(WordsArea)])))
+
+    def action_leave(self) -> None:
+        self.feedback = self._written()
+        super().action_leave()
 
     def action_send(self) -> None:
         """Sends everything as one request, once; without any words there is none."""
-        feedback = Feedback(**{name: self._words(name) for name in PARTS})
+        feedback = self._written()
         if self._sending:
             return
         if not feedback.text().strip() and not self._comments:
             self._tell(EMPTY)
             return
-        self._sending, self._feedback = True, feedback
-        engine, record = self.terminal.engine, self._record
-
-        act = partial(sent_back, engine, record, feedback)
+        self._sending, self.feedback = True, feedback
+        act = partial(sent_back, self.terminal.engine, self._reading, feedback)
         self.terminal.errands.run("", act, self._sent, self._failed)
 
     def _sent(self, _: object) -> None:
         """Goes on with the session, so that the model reads it and revises the plan."""
         app, session = self.terminal, self._record.session
-        app.tell(*sent_lines(self._feedback, len(self._comments)))
+        app.tell(*sent_lines(self.feedback, len(self._comments)))
         app.tell(SENT)
         self.dismiss("sent")
         current = app.sitting.record
@@ -106,13 +112,19 @@ class FeedbackPanel(Panel[str]):
             app.tell(LATER)
 
     def _failed(self, error: AssentError) -> None:
+        """Says why it was not sent; if the plan is another by now, that one is shown instead."""
         self._sending = False
-        if self.is_attached:
+        if not self.is_attached:
+            return
+        if isinstance(error, StaleError):
+            self.feedback, self.refusal = self._written(), error
+            self.dismiss(None)
+        else:
             self._tell(in_words(error))
 
-    def _words(self, name: str) -> str:
-        text = self.query_one(f"#{name}", TextArea).text
-        return text if text.strip() else ""
+    def _written(self) -> Feedback:
+        texts = {name: self.query_one(f"#{name}", WordsArea).text for name in PARTS}
+        return Feedback(**{name: text for name, text in texts.items() if text.strip()})
 
     def _tell(self, words: str) -> None:
         self.query_one("#told", Static).update(words)

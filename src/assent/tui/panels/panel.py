@@ -6,10 +6,12 @@ from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.events import Resize
 from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Static
 
+from assent.tui.paper import Paper
 from assent.tui.quiet import Silence
 from assent.tui.small import Small
 from assent.tui.status import StatusLine
@@ -88,3 +90,13 @@ class Panel(ModalScreen[R], Generic[R]):
     def on_screen_resume(self) -> None:
         if self._ending is not None:
             self.dismiss(*self._ending)
+        self._redraw()
+
+    def on_resize(self, event: Resize) -> None:
+        self.call_after_refresh(self._redraw)
+
+    def _redraw(self) -> None:
+        """Draws papers anew whose end may have been drawn while something lay over them."""
+        for paper in self.query(Paper):
+            if not paper.reached_end:
+                paper.refresh()

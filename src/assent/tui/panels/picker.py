@@ -70,7 +70,7 @@ class Picker(Panel[str]):
     nothing = "There is nothing to choose from."
     previews = False
     below = False  # where there is no room beside the list, previews stand below it
-    ranked = False  # what fits best stands first
+    ranked = False  # what fits best stands first, above all by its key
     does: ClassVar[dict[str, str]] = {}  # keys besides Enter, and the methods that they call
 
     def __init__(self) -> None:
@@ -206,7 +206,8 @@ class Picker(Panel[str]):
     def _fit(self) -> None:
         """Finds the rows that the filter leaves."""
         texts = [" ".join((*row.cells, row.group, row.also)) for row in self._all]
-        found = fitting(self._query, texts, ranked=self.ranked)
+        names = [f"{row.key} {row.also}" for row in self._all] if self.ranked else ()
+        found = fitting(self._query, texts, names)
         self._shown = tuple(self._all[at] for at in found)
         self._draw()
 

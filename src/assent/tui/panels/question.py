@@ -5,10 +5,8 @@ from functools import partial
 from typing import ClassVar
 
 import msgspec
-from rich.cells import cell_len
-from rich.text import Text
 from textual.binding import BindingType
-from textual.events import Key, Paste
+from textual.events import Key, Paste, Resize
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -27,6 +25,7 @@ from assent.core.question import (
 from assent.core.session_event import Option, Question
 from assent.tui.hints import told
 from assent.tui.panels.asking import AskingPanel
+from assent.tui.panels.question_choices import Choices
 from assent.tui.panels.question_pages import again_sheets, option_lines, question_sheets
 from assent.tui.panels.question_state import (
     ANSWERING,
@@ -41,12 +40,13 @@ from assent.tui.panels.question_state import (
 from assent.tui.panels.words import WordsPanel
 from assent.tui.paper import Paper, Sheet
 from assent.tui.quiet import TOO_QUICK
-from assent.tui.theme import chosen_theme, look
 from assent.views.lines import BLANK, Line
 from assent.views.visible import visible_line
 
 LOOK_S = 1.0
-MOST, ASIDE = 50, 6  # percent of the height that choices may take; columns beside them
+BESIDES = 3  # rows below the question that are no choices: a line, and what is told
+OPTIONS = "options"  # the sheet of choices that are too many to stand below
+TOO_LOW = "The choices do not fit on the screen; make it larger."
 UNREAD = "Read to the end first (End, PgDn), or press z to skip the rest."
 EMPTY = "Nothing is chosen. Choose with its key, then press Enter."
 READ_ALL = "Read to the end first (End, PgDn)."
@@ -65,8 +65,7 @@ class QuestionPanel(AskingPanel[str]):
     """
 
     DEFAULT_CSS = """
-    QuestionPanel #all { height: 1fr; }
-    QuestionPanel #choices { height: auto; max-height: 60%; border-top: solid $primary; }
+    QuestionPanel #all { height: 1fr; min-height: 1; }
     """
     BINDINGS: ClassVar[list[BindingType]] = []
     AUTO_FOCUS = "#all"
@@ -82,6 +81,7 @@ class QuestionPanel(AskingPanel[str]):
         self._grant = ""
         self._kept: Answers = ()  # the answer that is asked about once more
         self._told = ""
+        self._crowded = False  # there is no room for the choices below the question
         self._written = ""  # the person's own words, as long as they are not sent
         self._busy = True
 
@@ -100,8 +100,12 @@ class QuestionPanel(AskingPanel[str]):
             return (self._confirming,)
         return self._pending.inquiry.asked.questions if self._pending else ()
 
+    @property
+    def _choices(self) -> Choices:
+        return self.query_one(Choices)
+
     def body(self) -> list[Widget]:
-        return [Paper(id="all"), Static(id="choices", markup=False)]
+        return [Paper(id="all"), Choices(id="choices", markup=False)]
 
     def on_mount(self) -> None:
         self._read()
@@ -122,6 +126,7 @@ class QuestionPanel(AskingPanel[str]):
     def _show(self, waiting: Sequence[Pending]) -> None:
         if not self.is_attached:
             return
+        self.forget()
         self._busy = False
         own = self.terminal.sitting.record
         mine = own.session if own else ""
@@ -148,6 +153,7 @@ class QuestionPanel(AskingPanel[str]):
             now = self.terminal.engine.questions.clock.now()
             sheets = question_sheets(pending, self._choice.part, now)
             self.query_one("#all", Paper).show(sheets)
+        self._crowded = False
         self._paint(asked=True)
 
     def _look(self) -> None:
@@ -183,6 +189,8 @@ class QuestionPanel(AskingPanel[str]):
         if self.is_overtaken(event.time) or self.is_hasty(event.time, answers=answers):
             return
         if self.move(event.key):
+            self._told = ""
+            self._paint()
             return
         if event.key == "escape":
             self._leave()
@@ -191,9 +199,14 @@ class QuestionPanel(AskingPanel[str]):
         elif self._pending is not None and not self._busy:
             self._press(event)
 
-    def taken_back(self) -> None:
+    @property
+    def is_asked(self) -> bool:
+        """Whether something is chosen, so that a key would answer with it."""
+        return self._confirming is not None or any(self._choice.answers[self._choice.part :])
+
+    def taken_back(self, why: str = TOO_QUICK) -> None:
         """Has nothing chosen any more."""
-        self._told = TOO_QUICK
+        self._told = why
         if self._confirming is not None:
             self._begin()
             return
@@ -210,6 +223,11 @@ class QuestionPanel(AskingPanel[str]):
             self._choice = Choice(self._choice.answers, self._choice.part, read=True)
             self._paint()
 
+    def on_resize(self, event: Resize) -> None:
+        self._crowded = False
+        self.asks()
+        self.call_after_refresh(self._paint)
+
     def _leave(self) -> None:
         if self._confirming is not None:
             self._begin()
@@ -223,9 +241,8 @@ class QuestionPanel(AskingPanel[str]):
             self._begin()
 
     def _press(self, event: Key) -> None:
-        self._told = ""
-        if event.key == SKIP and self._confirming is not None:
-            self._told = READ_ALL
+        self._told = self._why_never(event.key)
+        if self._told:
             self._paint()
             return
         self._choice, deed = press(self._choice, event.key, self._questions)
@@ -243,6 +260,15 @@ class QuestionPanel(AskingPanel[str]):
             case _:
                 self._told = self._why_not(deed)
         self._paint()
+
+    def _why_never(self, key: str) -> str:
+        """Says why a key does nothing at all now; nothing, where it does."""
+        if key == SKIP and self._confirming is not None:
+            return READ_ALL
+        if key not in ANSWERING or self._choices.is_in_sight():
+            return ""
+        self._crowded = True
+        return TOO_LOW
 
     def _why_not(self, deed: Deed) -> str:
         """Says what is missing before there is an answer; nothing, where nothing is."""
@@ -285,6 +311,7 @@ class QuestionPanel(AskingPanel[str]):
         self._confirming = question
         self._choice = beginning((question,))
         self.query_one("#all", Paper).show(again_sheets(question))
+        self._crowded = False
         self._paint(asked=True)
 
     def _confirmed(self, pending: Pending) -> None:
@@ -337,9 +364,7 @@ class QuestionPanel(AskingPanel[str]):
         lines: list[Line] = [Line("said", self._told)] if self._told else []
         if self._questions:
             lines += self._options()
-        theme = chosen_theme(self.app.theme)
-        texts = [Text(line.text, look(theme, line.style)) for line in lines]
-        self.query_one("#choices", Static).update(Text("\n").join(texts))
+        self._choices.fill(lines)
         others = " · [ ] other questions" if len(self._waiting) > 1 else ""
         permits = any(question.by == "gate" for question in self._questions)
         self.query_one("#panel-keys", Static).update(f"{PERMIT if permits else KEYS}{others}")
@@ -347,11 +372,15 @@ class QuestionPanel(AskingPanel[str]):
     def _options(self) -> Sequence[Line]:
         """Returns the choices; more than fit are read with the question, and only told here."""
         options = list(option_lines(self._questions[self._choice.part], self._choice))
-        width = max(self.size.width - ASIDE, 1)
-        rows = sum(-(-cell_len(line.text) // width) for line in options)
-        if rows <= self.size.height * MOST // 100:
+        paper, rows = self.query_one("#all", Paper), self._choices.rows_of(options)
+        listed = any(sheet.key == OPTIONS for sheet in paper.sheets)
+        if not self._crowded and rows + BESIDES <= self._choices.room:
+            if listed:
+                paper.renew([sheet for sheet in paper.sheets if sheet.key != OPTIONS])
             return options
-        self.query_one("#all", Paper).put(Sheet("options", (BLANK, *options)))
+        paper.put(Sheet(OPTIONS, (BLANK, *options)))
+        if not listed:  # what is read now ends with them
+            self._choice = msgspec.structs.replace(self._choice, read=False)
         chosen = [line for line in options if line.style == "said"]
         return chosen or [Line("dim", f"{len(options)} choices stand at the end of this.")]
 

@@ -8,6 +8,7 @@ import msgspec
 
 from assent.core.question import NO, PROJECT, SESSION, UNCONFINED, YES, Answers, is_permission
 from assent.core.session_event import Question
+from assent.tui.quiet import AGREE
 
 NOTHING_YET: Final[tuple[str, ...]] = ()
 NO_ANSWER: Final = ("",)  # the person wants to give none, and says so
@@ -15,7 +16,6 @@ LETTERS: Final = {"y": YES, "s": SESSION, "p": PROJECT, "u": UNCONFINED, "n": NO
 _YESES: Final = frozenset({YES, SESSION, PROJECT, UNCONFINED})
 CHOICES: Final = "123456789abcefghilmo"  # a key for each option that a model may offer
 SKIP, WORDS, NONE, ANSWER = "z", "w", "d", "enter"
-AGREE: Final = "ctrl+y"  # a permission's yes: no sentence ends in it
 ANSWERING: Final = (ANSWER, AGREE)
 
 

@@ -7,6 +7,7 @@ from assent.core.errors import NotFound
 from assent.core.masking import masked
 from assent.core.rewind import Spoken
 from assent.core.session import SessionRecord
+from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, Row
 from assent.tui.times import moment
 from assent.views.lines import BLANK, Line, foreign
@@ -15,11 +16,13 @@ from assent.views.visible import visible_line
 if TYPE_CHECKING:
     from assent.engine.session.rewinding import Since
 
+FORGETS = "The model forgets this and all after it."
+MOST = 40  # letters of what was said, in the question
 STAYS = "Plan and files stay as they are, and nothing is removed from the log."
 
 
 class RewindPanel(Picker):
-    """Enter goes back to before a message; its words stand in the prompt again (F148)."""
+    """Goes back to before a message, after a question; its words are in the prompt again (F148)."""
 
     heading = "Go back to before something you said"
     keys = "Enter go back: the model forgets this and all after it · PgUp PgDn page · Esc close"
@@ -42,6 +45,21 @@ class RewindPanel(Picker):
         return [*foreign(masked(spoken.text)), BLANK, *since_lines(since), Line("dim", STAYS)]
 
     def chosen(self, row: Row) -> None:
+        """Says what was done since, and asks once more."""
+        sessions, record = self.terminal.engine.sessions, self._record
+
+        def asked(since: object) -> None:
+            if not self.is_active:
+                return  # Enter was pressed twice
+            about = [Line("plain", FORGETS), Line("dim", STAYS), *since_lines(cast("Since", since))]
+            panel = ConfirmPanel(f"Go back to before: {row.cells[-1][:MOST]}?", about, "go back")
+            self.terminal.open_panel(panel, lambda yes: self._go_back(row) if yes else None)
+
+        self.in_thread(
+            "Reading", lambda: sessions.since(sessions.load(record.session), row.key), asked
+        )
+
+    def _go_back(self, row: Row) -> None:
         app, sessions, record = self.terminal, self.terminal.engine.sessions, self._record
 
         def back() -> object:

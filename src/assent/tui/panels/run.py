@@ -9,23 +9,24 @@ from textual.events import Key, Paste
 from textual.widget import Widget
 from textual.widgets import Static
 
+from assent.core.errors import AssentError, StaleError
 from assent.core.journal import Outcome, Way
 from assent.tui.letters import RunBegan, RunLive, RunOver
 from assent.tui.panels.asking import AskingPanel
 from assent.tui.paper import Paper, Sheet
-from assent.tui.quiet import TOO_QUICK
+from assent.tui.quiet import AGREE, TOO_QUICK
 
 if TYPE_CHECKING:
+    from assent.core.record import RunNote
     from assent.engine.run.runs import RunReport
 
-# What is asked before each way on is taken, and the key that says yes to it.
+# What is asked before each way on is taken, by the key that asks.
 WAYS: Final[dict[str, tuple[Way, str]]] = {
     "r": ("resume", "Go on where it stopped? A command that did not end well runs again."),
     "b": ("roll_back", "Put everything back as it was before the run?"),
     "a": ("accept", "Keep everything as it stands now, and end the run?"),
 }
 STOP: Final = "x"
-YES: Final = "y"
 AT_WORK: Final = "x stop the command · Esc close this view; the run goes on"
 HALTED: Final = "r resume · b roll back · a accept what stands · Esc decide later"
 ENDED: Final = "u undo · Esc close"
@@ -52,6 +53,8 @@ class RunPanel(AskingPanel[str]):
     def __init__(self) -> None:
         super().__init__()
         self._asked = ""  # the key whose question is open
+        self._shown = ""  # the run that halted, as it is on the screen: what an answer is about
+        self._taken = False  # a way on was chosen here, and is under way
         self._told = ""
 
     @property
@@ -65,6 +68,9 @@ class RunPanel(AskingPanel[str]):
     def on_mount(self) -> None:
         if self.terminal.running.watched is None:
             self.terminal.running.recover()  # which only says where an unfinished run stands
+        elif self._halted:
+            unfinished = self.terminal.engine.runs.unfinished
+            self.terminal.errands.run("", unfinished, self._compare, lambda _: None)
         self._paint()
         self.asks()
 
@@ -75,6 +81,7 @@ class RunPanel(AskingPanel[str]):
                 self._asked = ""
                 self.forget()
                 self.terminal.hush(self)  # keys mean something else from now on
+                self._look_again(letter.error)
             self._paint()
 
     def on_key(self, event: Key) -> None:
@@ -90,8 +97,12 @@ class RunPanel(AskingPanel[str]):
         else:
             self._press(event.key)
 
-    def taken_back(self) -> None:
-        self._asked, self._told = "", TOO_QUICK
+    @property
+    def is_asked(self) -> bool:
+        return bool(self._asked)
+
+    def taken_back(self, why: str = TOO_QUICK) -> None:
+        self._asked, self._told = "", why
         self._paint()
         self.asks()
 
@@ -125,23 +136,37 @@ class RunPanel(AskingPanel[str]):
         self.asks()
 
     def _answered(self, event: Key) -> None:
-        """Takes the answer to the open question: `y`, or anything else, which is a no."""
+        """Takes the answer to the open question: Ctrl+Y, or anything else, which is a no."""
         if event.key == self._asked:
             return  # the key that asked is no answer
-        if event.key == YES:
-            self.hold(event.time, partial(self._agreed, self._asked))
+        if event.key == AGREE:
+            self.hold(event.time, partial(self._agreed, self._asked, self._shown))
         else:
             self._asked = ""
             self._paint()
 
-    def _agreed(self, asked: str) -> None:
+    def _agreed(self, asked: str, run: str) -> None:
         self._asked = ""
         if asked == STOP:
             self.terminal.running.interrupt()
         elif not self.terminal.running.at_work:
             with self.terminal.failing():
-                self.terminal.running.recover(WAYS[asked][0])
+                self.terminal.running.recover(WAYS[asked][0], run)
+                self._taken = True
         self._paint()
+
+    def _look_again(self, error: AssentError | None) -> None:
+        """Shows the run that waits now, where a way on was refused because it is another."""
+        taken, self._taken = self._taken, False
+        if taken and isinstance(error, StaleError):
+            self._told = error.message
+            self.terminal.running.recover()
+
+    def _compare(self, found: "tuple[str, RunNote] | None") -> None:
+        """Shows how things stand now, where the run that halted here went on elsewhere."""
+        run = found[1].run if found else ""
+        if self.is_attached and self._halted and run != self._shown:
+            self.terminal.running.recover()
 
     def _can_undo(self) -> bool:
         running = self.terminal.running
@@ -156,6 +181,7 @@ class RunPanel(AskingPanel[str]):
         watched = running.watched
         if watched is None:
             return
+        self._shown = running.report.run if running.report else ""
         state = "at work" if running.at_work else _ended(running.report)
         self.query_one("#panel-title", Static).update(f"{watched.verb.capitalize()}: {state}")
         self.query_one("#all", Paper).put(Sheet("run", watched.lines()))
@@ -167,7 +193,7 @@ class RunPanel(AskingPanel[str]):
             return self._told
         words = "Stop the command? The run halts, and you decide how it goes on."
         asked = words if self._asked == STOP else WAYS[self._asked][1]
-        return f"{asked} y yes · any other key: no"
+        return f"{asked}\nCtrl+Y yes · any other key: no"
 
     def _keys(self) -> str:
         if self.terminal.running.at_work:

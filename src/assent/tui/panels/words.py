@@ -1,15 +1,83 @@
 """A panel in which a person writes: a comment, or a note that goes along with a yes."""
 
-from collections.abc import Sequence
-from typing import ClassVar
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Final
 
+from rich.cells import cell_len
+from rich.segment import Segment
 from textual.binding import Binding, BindingType
+from textual.events import Key
+from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import TextArea
+from textual.widgets import Static, TextArea
 
+from assent.tui.editor import LINE_KEYS
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet
 from assent.views.lines import Line
+from assent.views.visible import kind, visible_speech
+
+NO_TAB: Final = "Tab writes nothing here."
+MOST: Final = 8  # hidden characters that are named
+_GLUE: Final = "\u200d\ufe0f"  # of emoji, which do nothing to what stands around them
+_WRITTEN_OUT: Final = re.compile(r"<(U\+[0-9A-F]{4,6})>")
+
+
+def hidden_words(text: str) -> str:
+    """Names the characters of a text that nobody sees; nothing, where there are none."""
+    found = dict.fromkeys(_WRITTEN_OUT.findall(visible_speech(text)))
+    codes = [code for code in found if kind(chr(int(code[2:], 16)))]
+    if not codes:
+        return ""
+    more = f" and {len(codes) - MOST} more" if len(codes) > MOST else ""
+    return f"Characters that do not show are in what you wrote: {', '.join(codes[:MOST])}{more}."
+
+
+class WordsArea(TextArea):
+    """Lines that a person writes. Keys act in the order they were typed, those that send too.
+
+    What hides is kept, and not drawn: whoever shows the lines says with `hidden_words` what it is.
+    """
+
+    def __init__(self, acts: Mapping[str, Callable[[], object]], words: str, id: str) -> None:
+        super().__init__(words, id=id, soft_wrap=True)
+        self._acts: dict[str, Callable[[], object]] = {
+            **acts,
+            **dict.fromkeys(LINE_KEYS, lambda: self._write("\n")),
+            "ctrl+home": lambda: self.move_cursor((0, 0)),
+            "ctrl+end": lambda: self.move_cursor(self.document.end),
+        }
+
+    def on_mount(self) -> None:
+        self.move_cursor(self.document.end)
+
+    async def _on_key(self, event: Key) -> None:
+        """Takes the keys that mean something here; Textual hands all others to TextArea."""
+        char = event.character or ""
+        if event.key in self._acts:
+            self._acts[event.key]()
+        elif len(char) == 1 and not char.isascii() and not char.isprintable():
+            self._write(char)  # which TextArea would drop without a word
+        else:
+            return
+        event.stop()
+        event.prevent_default()
+
+    def _write(self, text: str) -> None:
+        self.replace(text, *self.selection, maintain_selection_offset=False)
+
+    def render_line(self, y: int) -> Strip:
+        """Draws a line without what would reorder it, or take up no room in it."""
+        strip = super().render_line(y)
+        if strip.text.isascii():
+            return strip
+        return Strip([Segment(_drawn(text), style, control) for text, style, control in strip])
+
+
+def _drawn(text: str) -> str:
+    hides = {char for char in set(text) if kind(char) and not cell_len(char)}
+    return text.translate({ord(char): None for char in hides.difference(_GLUE)})
 
 
 class WordsPanel(Panel[str]):
@@ -22,10 +90,10 @@ class WordsPanel(Panel[str]):
         border: none; border-left: thick $primary;
     }
     WordsPanel TextArea:focus { border: none; border-left: thick $accent; }
+    WordsPanel #told { height: auto; display: none; }
+    WordsPanel #told.open { display: block; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s", "keep", "Keep", priority=True),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+s", "keep", "Keep")]
     keys = "Ctrl+S keep · Esc leave as it was"
 
     def __init__(self, heading: str, about: Sequence[Line] = (), words: str = "") -> None:
@@ -38,13 +106,23 @@ class WordsPanel(Panel[str]):
         paper = Paper(id="about")
         paper.can_focus = False
         paper.display = bool(self._about)
-        return [paper, TextArea(self._words, id="words", soft_wrap=True)]
+        acts = {"ctrl+s": self.action_keep, "tab": lambda: self._tell(NO_TAB)}
+        return [paper, WordsArea(acts, self._words, "words"), Static(id="told", markup=False)]
 
     def on_mount(self) -> None:
         paper = self.query_one("#about", Paper)
         paper.styles.height = min(len(self._about), 8)
         paper.show([Sheet("about", tuple(self._about))])
-        self.query_one("#words", TextArea).focus()
+        self._tell(hidden_words(self._words))
+        self.query_one("#words").focus()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        self._tell(hidden_words(event.text_area.text))
 
     def action_keep(self) -> None:
-        self.dismiss(self.query_one("#words", TextArea).text.strip("\n"))
+        self.dismiss(self.query_one("#words", WordsArea).text.strip("\n"))
+
+    def _tell(self, words: str) -> None:
+        told = self.query_one("#told", Static)
+        told.update(words)
+        told.set_class(bool(words), "open")

@@ -1,0 +1,41 @@
+"""Printed: the end of what a command of the person's own prints, however much that is."""
+
+from typing import Final
+
+from assent.core.masking import masked
+from assent.views.lines import Line
+from assent.views.visible import fold_long, visible
+
+SHOWN: Final = 2000  # lines
+# Before those that are shown as many are kept: a secret of several lines is known by its first.
+KEPT: Final = 2 * SHOWN
+MOST: Final = 1 << 18  # characters, where lines are very long
+
+
+class Printed:
+    """Takes text as it comes; what is long over is let go."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._gone = 0  # lines that were let go
+
+    def add(self, text: str) -> None:
+        """Takes more of it."""
+        self._text += text
+        if len(self._text) > 2 * MOST:
+            self._gone += self._text.count("\n", 0, -MOST)
+            self._text = self._text[-MOST:]
+        lines = self._text.count("\n")
+        if lines > KEPT + SHOWN:
+            self._gone += lines - KEPT
+            self._text = self._text.split("\n", lines - KEPT)[-1]
+
+    def lines(self) -> list[Line]:
+        """Returns its end; nothing if there are no words in it."""
+        if not self._text.strip("\n"):
+            return []
+        lines = masked(self._text).strip("\n").split("\n")
+        before = self._gone + len(lines) - SHOWN
+        left = [f"({before} lines before)"] if before > 0 else []
+        pieces = [p for line in (*left, *lines[-SHOWN:]) for p in fold_long(visible(line))]
+        return [Line("dim", f"│ {piece}") for piece in pieces]

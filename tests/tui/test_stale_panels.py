@@ -1,0 +1,145 @@
+"""A panel that shows what is another by now: it builds and decides nothing, and loses no words."""
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+from tests.cli.scripts import PRESENT, turn
+from tests.tui.reading import Reader, proposed
+from tests.tui.stage import Seat, Stage
+from textual.widgets import TextArea
+
+from assent.core.lifecycle import State
+from assent.tui.host import Start
+from assent.tui.panels.approval_state import Stage as At
+from assent.tui.panels.approval_verbs import CHANGED
+from assent.tui.panels.feedback import FeedbackPanel
+
+Act = Callable[[Reader], Awaitable[None]]
+SCOPED = "---\nscope:\n  files: [hello.txt]\n---\n# Greet\n\n- [ ] write hello.txt\n"
+
+
+def read_by(act: Act) -> Callable[[Seat], Awaitable[None]]:
+    async def sit(seat: Seat) -> None:
+        await act(Reader(seat))
+
+    return sit
+
+
+def elsewhere(stage: Stage) -> str:
+    """Has somebody else make the plan another one, and approve that."""
+    stage.write("third.txt", b"third\n")
+    digest = str(stage.ok("propose")["digest"])
+    stage.ok("approve", "--digest", digest)
+    return digest
+
+
+def test_f46_only_the_approved_plan_that_was_shown_is_built(stage: Stage) -> None:
+    before = proposed(stage)["digest"]
+    stage.ok("approve", "--digest", before)
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        await reader.to_the_end()
+        await reader.press("1")
+        assert f"{before[:12]}… is approved. y build it now" in reader.seat.text()
+        after = elsewhere(stage)
+        await reader.press("y")
+        await reader.seat.rest()
+        told = "".join(line.strip("│ ") for line in reader.seat.text().split("\n"))
+        assert all(words in told for words in (before, after, "/review")), told
+        assert (reader.record.state, reader.record.runs) == (State.AWAITING_APPROVAL, ())
+
+    stage.show(read_by(act))
+    assert not (stage.root / "third.txt").exists()
+
+
+def test_f46_only_the_text_that_was_shown_is_handed_to_a_model(stage: Stage) -> None:
+    stage.script(
+        turn("A plan.", ("write_plan", {"text": SCOPED})), turn("Here.", PRESENT), turn("Done.")
+    )
+
+    async def act(reader: Reader) -> None:
+        await reader.seat.say("Greet")
+        await reader.reads()
+        stage.ok("approve", "--digest", reader.record.digest)
+        await reader.press("escape")
+        await reader.closed()
+        await reader.open()
+        await reader.to_the_end()
+        await reader.press("1")
+        path = stage.root / reader.record.path.decode()
+        path.write_text(f"{SCOPED}- [ ] more\n", encoding="utf-8")
+        stage.ok("approve", "--digest", stage.ok("propose")["digest"])
+        await reader.press("y")
+        await reader.closed()
+        await reader.seat.shows("The plan changed")
+        assert (reader.record.state, reader.record.runs) == (State.AWAITING_APPROVAL, ())
+
+    stage.show(read_by(act), Start(mode="plan"))
+
+
+def test_f39_feedback_to_a_plan_that_is_another_by_now_is_not_sent_and_not_lost(
+    stage: Stage,
+) -> None:
+    proposed(stage)
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        await reader.press("2")
+        await reader.seat.opened(FeedbackPanel)
+        await reader.seat.type("less")
+        after = elsewhere(stage)
+        await reader.seat.press("ctrl+s")
+        await reader.seat.until(lambda: not reader.app.is_open(FeedbackPanel))
+        await reader.reads()
+        assert CHANGED in reader.seat.text()
+        assert after in reader.seat.text()
+        assert [yes[0] for yes in reader.approvals] == [after]
+        assert (reader.record.digest, reader.panel.standing.approved) == (after, True)
+        await reader.press("2")
+        panel = await reader.seat.opened(FeedbackPanel)
+        assert panel.query_one("#notes", TextArea).text == "less"
+        await reader.seat.press("escape")
+        await reader.reads()
+        await reader.press("escape")
+        await reader.closed()
+        assert reader.app.prompt.text == "less"
+
+    stage.show(read_by(act))
+
+
+@pytest.mark.parametrize("keys", [("3", "ctrl+x"), ("p", "ctrl+y"), ("b", "ctrl+y")])
+def test_f46_no_key_decides_about_a_plan_that_is_another_by_now(
+    stage: Stage, keys: tuple[str, str]
+) -> None:
+    proposed(stage)
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        await reader.press(keys[0])
+        after = elsewhere(stage)
+        before = reader.record
+        await reader.press(keys[1])
+        await reader.seat.shows(CHANGED)
+        assert (reader.at(), reader.panel.digest()) == (At.READING, after)
+        assert reader.record == before
+
+    stage.show(read_by(act))
+
+
+@pytest.mark.parametrize("keys", [("3", "ctrl+x"), ("p", "ctrl+y")])
+def test_f46_a_draft_whose_text_is_another_by_now_is_shown_again(
+    stage: Stage, keys: tuple[str, str]
+) -> None:
+    path = stage.root / stage.plan("work")["path"]
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        await reader.press(keys[0])
+        path.write_text("# Another\n", encoding="utf-8")
+        await reader.press(keys[1])
+        await reader.seat.shows(CHANGED)
+        assert "# Another" in reader.seat.text()
+        assert (reader.record.state, reader.record.digest) == (State.DRAFTING, "")
+
+    stage.show(read_by(act))
