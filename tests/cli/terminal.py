@@ -14,6 +14,7 @@ from tests.cli.world import Answer, World
 
 QUESTION = b"Type the first 8 characters of the digest to approve: "
 PATIENCE = 30.0
+BREATH_S = 0.1  # between the last letter and Enter, as people take it
 
 # Makes the terminal the controlling one, as a login does, and then is the program itself.
 LAUNCH = """
@@ -67,6 +68,13 @@ class Terminal:
     def type(self, keys: bytes) -> None:
         """Types keys, whether anybody reads them or not."""
         os.write(self._master, keys)
+
+    def enter(self, words: bytes) -> None:
+        """Types words, and Enter after a breath: what comes all at once is a paste's."""
+        self.type(words)
+        while select.select([self._master], [], [], BREATH_S)[0]:
+            assert self._read(), self.screen
+        self.type(b"\r")
 
     def wait_for(self, text: bytes) -> None:
         """Waits until the text is on the screen."""

@@ -112,7 +112,7 @@ def test_what_is_typed_before_the_session_is_read_goes_to_that_session(
     screen.rests()
     screen.enter("assent -c")
     screen.shows(OPEN)
-    screen.type("Say it again\r")
+    screen.enter("Say it again")
     screen.shows("> Say hello", "> Say it again", "Again.")
     (session,) = world.ok("sessions", "list")["sessions"]
     assert session["turns"] == 2

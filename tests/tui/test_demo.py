@@ -97,6 +97,7 @@ def test_the_demo_leaves_nothing_behind_and_touches_nothing(tmp_path: Path) -> N
         await reader.press("escape")
         await seat.until(lambda: len(seat.app.screen_stack) == 1)
 
+    stage.on_a_fresh_machine()
     with stage.here():
         before = dict(os.environ)
     stage.show(act, BEGIN)

@@ -64,7 +64,7 @@ def run_forever(server: Tmux, world: World) -> Terminal:
     scripted(world, turn("Hello."))
     screen = server.open(world, "assent; echo left: $?")
     screen.shows(OPEN)
-    screen.enter("/build work")
+    screen.enter("/build work_a")
     screen.shows("│ tock")
     return screen
 

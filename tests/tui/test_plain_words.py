@@ -7,6 +7,7 @@ from tests.tui.stage import Seat, Stage
 
 from assent.tui.host import Start
 from assent.tui.panels.fact_list import FactList
+from assent.tui.panels.plan_list import PlanList
 from assent.tui.panels.question import QuestionPanel
 
 RECOVER = "/recover shows it and the ways on"
@@ -54,6 +55,7 @@ def test_a_plan_that_was_discarded_is_listed_as_such_and_not_chosen(stage: Stage
         engine = seat.app.engine
         engine.plans.discard(engine.plans.find())
         seat.app.run_slash("/plans")
+        await seat.opened(PlanList)
         await seat.shows("greet  discarded")
         await seat.press("enter")
         await seat.shows("This plan was discarded.")

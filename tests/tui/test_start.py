@@ -132,7 +132,7 @@ def test_a_question_survives_the_screen_and_is_asked_again(talker: Talker) -> No
     talker.script(turn("I write.", write("a.txt", "a\n")), turn("Written."))
     terminal = opened(talker, "--mode", "ask", "--model", MODEL)
     terminal.wait_for(b" ask ")
-    terminal.type(b"Write it\r")
+    terminal.enter(b"Write it")
     terminal.wait_for(b"a.txt")
     terminal.wait_for(b"Esc answer later")
     assert left(terminal).code == 0

@@ -182,8 +182,9 @@ def halts(story: Story) -> None:
     assert story.content("greet.py") == b'print("Hello")\n'
     assert b"notes.txt" not in story.world.files()
     screen.press("Escape")
-    last = screen.shows("Build: needs you", OPEN).rstrip().splitlines()[-1]
-    assert f"│ halted {story.plan()['digest'][:8]} │" in last
+    halted = f"│ halted {story.plan()['digest'][:8]} │"
+    last = screen.shows("Build: needs you", halted, OPEN).rstrip().splitlines()[-1]
+    assert halted in last
 
 
 def resumes(story: Story) -> None:

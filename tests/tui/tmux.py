@@ -18,6 +18,7 @@ from tests.cli.scripts import ALONE, QUICK, Turn
 from tests.cli.world import World
 
 PATIENCE_S = 60.0
+BREATH_S = 0.1  # between the last letter and Enter, as people take it
 AGAIN_S = 2.0  # after which a person would press a key again
 SIZE = (100, 30)
 PROMPT = "ready>"  # of the shell, where no screen covers it
@@ -87,7 +88,9 @@ class Terminal:
     def enter(self, words: str) -> None:
         """Types words, and Enter."""
         self.type(words)
-        self.shows(words.split()[-1][-8:])  # an Enter right behind a letter would be a paste's
+        seen = monotonic()
+        while monotonic() < seen + BREATH_S:  # an Enter right behind a letter would be a paste's
+            self.shows(words.split()[-1][-8:])
         self.press("Enter")
 
     def type(self, words: str) -> None:
