@@ -114,7 +114,7 @@ async def runs(theatre: Theatre) -> None:
     await theatre.at(RunPanel)
     await theatre.seat.rest()
     await theatre.keep("run-halted")
-    await theatre.press("a", "y")
+    await theatre.press("a", "ctrl+y")
     await theatre.seat.rest()
     await theatre.keep("run")
     await theatre.press("u")

@@ -316,6 +316,7 @@ class Paper(ScrollView, can_focus=True):
         else:
             self._thumb.forget()
             self.virtual_size = size
+            self.call_after_refresh(self._move_bar)  # it may be there only then
         self._refresh_from(kept)
 
     def _is_laid_out(self, size: Size) -> bool:
