@@ -58,7 +58,7 @@ def _streaming(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures keys and memory while 200 tokens a second come in."""
     with streamer() as port, _screen(work, port, "--model", "openai/m") as screen:
         screen.wait_for(PROMPT)
-        screen.type("go\r")
+        screen.type("go\r")  # so few keys at once are no paste
         screen.wait_for(b"token")
         screen.watch(SETTLE_S)
         latencies = [screen.latency(key) for key in KEYS]

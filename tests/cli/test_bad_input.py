@@ -241,7 +241,7 @@ def test_the_copies_in_the_workspace_can_be_damaged_or_gone(world: World) -> Non
 
 
 def test_a_home_that_is_no_folder_is_said(world: World) -> None:
-    world.state.write_bytes(b"")
+    world.on_a_fresh_machine().state.write_bytes(b"")
     done = subprocess.run(
         [*PROGRAM, "plan", "new", "x"],
         cwd=world.root,

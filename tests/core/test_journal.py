@@ -6,6 +6,7 @@ from typing import get_args
 import pytest
 from tests.core.states import A, B
 
+from assent.core.errors import StoreError
 from assent.core.journal import (
     Aborted,
     Committed,
@@ -86,7 +87,7 @@ def test_a_run_without_entries_has_everything_before_it() -> None:
 
 def test_the_first_entry_is_the_start() -> None:
     assert started([START, COMMIT]) is START
-    with pytest.raises(AssertionError):
+    with pytest.raises(StoreError):
         started([COMMIT])
 
 

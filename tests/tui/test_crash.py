@@ -73,8 +73,9 @@ def test_a_turn_of_a_killed_screen_is_gone_on_with(server: Tmux, world: World) -
     screen.shows(OPEN)
     screen.enter("Say hello")
     screen.shows("Hello.", OPEN)
-    screen.type("Say more")
-    screen.answer("Enter", "> Say more", "The model is working", OPEN)
+    screen.hides("working")
+    screen.enter("Say more")
+    screen.shows("> Say more", "The model is working", OPEN)
     kill(screen)
     screen.shows("Killed")
     again = turn("And more.")  # whether the request of the killed one was on record or not

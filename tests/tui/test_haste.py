@@ -38,6 +38,12 @@ SENTENCES = (
     "resume, by and by", "put it back", "1", "s1y", "1 yes", "2 years ago", "use the sandbox, u",
     "so it would be best to do so", "why not run all of them", "x marks the spot, bye",
 )  # fmt: skip
+# Those with letters in them that decide something somewhere; where it is all about those.
+SHARP = (
+    "go on with it as you like, thank you", "yes", "3x faster would be nice", "1y is long",
+    "try once more, as I say", "by the way, try the other one", "accept what they say", "s1y",
+    "use the sandbox, u", "1 yes",
+)  # fmt: skip
 NAMED = {" ": "space", ",": "comma", "\n": "enter"}
 CHARS = {"space": " ", "comma": ","}
 
@@ -69,6 +75,7 @@ async def slowly(seat: Seat, *keys: str) -> None:
 
 def test_there_are_thirty_sentences() -> None:
     assert len({*SENTENCES}) == 30
+    assert {*SHARP} < {*SENTENCES}
 
 
 Way = Callable[[Reader], Awaitable[None]]
@@ -104,7 +111,7 @@ def test_f41_no_sentence_decides_anything_in_any_panel(stage: Stage, way: Way) -
         reader = Reader(seat)
         await reader.open()
         panel = reader.panel
-        for words in SENTENCES:
+        for words in SENTENCES if way is silent else SHARP:
             await way(reader)
             pause = 0 if way is opened else PAUSE_S
             await at_pace(seat, spelled(f"{words}\n"), pause=pause)
@@ -136,7 +143,7 @@ def test_f41_no_sentence_takes_a_run_back(stage: Stage, asks: str) -> None:
         panel = UndoPanel()
         seat.app.open_panel(panel)
         await seat.opened(UndoPanel)
-        for words in SENTENCES:
+        for words in SHARP:
             await seat.until(lambda: panel.listening and panel.standing.stage is At.READING)
             await slowly(seat, "end", "home", "end", *asks)
             await at_pace(seat, spelled(f"{words}\n"), pause=PAUSE_S)
@@ -153,7 +160,7 @@ def test_f41_no_sentence_answers_a_permission(stage: Stage, chosen: tuple[str, .
 
     async def act(seat: Seat) -> None:
         panel = await asked(seat, "Make it")
-        for words in SENTENCES:
+        for words in SHARP if chosen else SENTENCES:
             await slowly(seat, "end", *chosen)
             await at_pace(seat, spelled(f"{words}\n"), pause=PAUSE_S)
             await uncovered(seat, panel)
@@ -174,7 +181,7 @@ def test_f41_no_sentence_takes_a_way_on(stage: Stage, asks: str) -> None:
         await built(seat, plan)
         panel = seat.app.screen
         assert isinstance(panel, RunPanel)
-        for words in SENTENCES:
+        for words in SHARP if asks else SENTENCES:
             await slowly(seat, *asks)
             await at_pace(seat, spelled(f"{words}\n"), pause=PAUSE_S)
             assert not panel.pace.held, words
@@ -187,7 +194,7 @@ def test_f41_no_sentence_takes_a_way_on(stage: Stage, asks: str) -> None:
 
 def test_f3_no_sentence_confirms_yolo(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
-        for words in SENTENCES:
+        for words in SHARP:
             seat.app.run_slash("/mode yolo")
             await seat.until(lambda: isinstance(seat.app.screen, ConfirmPanel))
             panel = seat.app.screen
@@ -356,7 +363,7 @@ def test_no_sandbox_takes_a_confirmation_of_its_own(stage: Stage) -> None:
     stage.show(act, ASK, paces=PACES)
 
 
-def test_f81_what_is_pasted_as_keys_says_nothing_runs_nothing_and_raises_no_mode(
+def test_what_is_pasted_as_keys_says_nothing_runs_nothing_and_raises_no_mode(
     stage: Stage,
 ) -> None:
     """A terminal that does not mark pastes, and a paste with the mark of its end in it."""

@@ -4,7 +4,7 @@ from math import inf
 
 import pytest
 
-from assent.tui.quiet import Pace, Silence
+from assent.tui.quiet import BURST_S, Burst, Pace, Silence
 
 Times = list[float]
 
@@ -90,3 +90,22 @@ def test_where_no_quiet_is_wanted_an_answer_is_not_kept_back() -> None:
     pace = Pace()
     pace.paint(10.0, 0.0)
     assert [pace.is_quick(10.0), pace.is_quick(10.01), pace.hold(10.01)] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("gaps", "soon", "paste"),
+    [
+        ([0.1, 0.1, 0.1], False, False),  # typed
+        ([0.1, 0.001, 0.001], True, False),  # typed, and delivered together
+        ([0.001] * 6, True, True),
+        ([0.001] * 6 + [0.1], False, False),  # and then a key by hand
+    ],
+)
+def test_a_few_keys_at_once_were_typed_and_many_were_pasted(
+    gaps: list[float], soon: bool, paste: bool
+) -> None:
+    burst, at = Burst(), 1.0
+    for gap in gaps:
+        at += gap
+        burst.take(at, BURST_S)
+    assert (burst.soon, burst.is_paste) == (soon, paste)

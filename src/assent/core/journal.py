@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
+from assent.core.errors import StoreError
 from assent.core.motion import Layout, Motion
 from assent.core.operation import RunCommand
 
@@ -244,8 +245,9 @@ def _taken_up(step: Step, way: Way, halted: bool) -> Step:
 
 def started(entries: Sequence[Entry]) -> Started:
     """Returns the first record of a run."""
-    first = entries[0]
-    assert isinstance(first, Started)
+    first = entries[0] if entries else None
+    if not isinstance(first, Started):
+        raise StoreError("The log does not tell how the run began.", "assent log --verify")
     return first
 
 

@@ -78,10 +78,10 @@ class Editor(TextArea):
 
     async def _on_key(self, event: Key) -> None:
         """Takes the keys that mean something else here; Textual hands all others to TextArea."""
-        follows = self._burst.follows(event.time, getattr(self.app, "burst_s", BURST_S))
+        self._burst.take(event.time, getattr(self.app, "burst_s", BURST_S))
         if self._sending is not None:
-            self._settle(sends=not follows)
-        if event.key in LINE_KEYS or (event.key == "enter" and follows):
+            self._settle(sends=not self._burst.soon)
+        if event.key in LINE_KEYS or (event.key == "enter" and self._burst.is_paste):
             self._keep(event)
             self.insert("\n")
         elif event.key == "enter" and self._burst.need:
@@ -135,7 +135,7 @@ class Editor(TextArea):
         """Puts in what was pasted; nothing that is pasted ever sends."""
         event.stop()
         event.prevent_default()
-        self._burst.follows(event.time, 0.0)
+        self._burst.take(event.time, 0.0)
         text = event.text.replace("\r\n", "\n").replace("\r", "\n")
         self.replace(self.pastes.take(text), *self.selection, maintain_selection_offset=False)
 

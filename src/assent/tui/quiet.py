@@ -11,6 +11,7 @@ QUIET_S: Final = 0.6  # of silence, before keys count in a panel that opened
 ANSWER_S: Final = 0.25  # before an answer and after it, in which no other key comes
 BURST_S: Final = 0.02  # between keys that nobody types: they were pasted
 CLOSE_S: Final = 0.4  # of silence, before keys count at the prompt after a panel closed
+FEW: Final = 4  # keys that may come in one go and were typed nevertheless
 TOO_QUICK: Final = "Too quick: nothing was decided."
 TAKEN_BACK: Final = "Taken back: nothing was decided."
 AGREE: Final = "ctrl+y"  # a yes to what is hard to take back: no sentence ends in it
@@ -36,16 +37,26 @@ class Silence:
 
 
 class Burst:
-    """Tells keys that a person types from those that come all at once."""
+    """Tells keys that a person types from those that come all at once.
+
+    A slow line delivers a few at a time that were typed by hand; a paste is more than a few.
+    """
 
     def __init__(self) -> None:
         self._last = -inf
+        self._many = 0
         self.need = 0.0
+        self.soon = False  # whether the key comes at once with the one before
 
-    def follows(self, at: float, need: float) -> bool:
-        """Takes a key; tells whether it comes too soon after another to be typed by hand."""
-        last, self._last, self.need = self._last, at, need
-        return at < last + need
+    @property
+    def is_paste(self) -> bool:
+        return self._many > FEW
+
+    def take(self, at: float, need: float) -> None:
+        """Takes a key, or a paste, into account."""
+        self.soon = at < self._last + need
+        self._many = self._many + 1 if self.soon else 0
+        self._last, self.need = at, need
 
 
 class Pace:

@@ -54,6 +54,8 @@ def _taken(app: "TerminalApp", name: str | None) -> None:
         return
     found = find(name)
     if found is None or found.needs_words:
+        if habits.is_covered(app):
+            app.action_toggle_side()
         app.prompt.load(f"{name} ")
     else:
         app.tell(echo(name))
