@@ -10,6 +10,9 @@ from tests.agent.hostile import CONSENT, arguments, check_draft, fitting, names,
 from tests.agent.stage import Stage, events, final
 from tests.shell.lists import every, filled
 
+from assent.tools.table import TOOLS
+
+OWN = {tool.name for tool in TOOLS}
 PARTS = 6  # all together they make thousands of calls
 
 
@@ -17,8 +20,12 @@ PARTS = 6  # all together they make thousands of calls
 def test_f13_no_tool_name_writes_whatever_it_is_told(victim: Stage, part: int) -> None:
     before = victim.everything()
     some = names()[part::PARTS]
-    pairs = itertools.product(some, targets(victim))
-    calls = [(name, fitting(name, target)) for name, target in pairs]
+    pairs = itertools.product(enumerate(some), enumerate(targets(victim)))
+    calls = [
+        (name, fitting(name, target))
+        for (n, name), (t, target) in pairs
+        if name in OWN or (n + t) % 3 == 0  # of other names for them, each with a third
+    ]
     calls += [(name, arguments("src/app.py")) for name in some]
     settled = victim.called(*calls)
     assert len(settled) == len(calls)
