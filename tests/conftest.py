@@ -1,10 +1,39 @@
-"""In CI nothing is skipped but for a privilege: what can be installed is a failure that says so."""
+"""In CI nothing is skipped but for a privilege: what can be installed is a failure that says so.
+
+Here, too: in which order several workers share the tests."""
 
 import os
 from collections.abc import Generator
 
 import pytest
 from tests.disks.possible import PRIVILEGE
+
+LONG = (
+    "tests/disks/",
+    "tests/crash/test_kill",
+    "tests/crash/test_large_file",
+    "tests/tui/test_story",
+    "tests/tui/test_haste",
+    "tests/bench/",
+    "tests/agent/test_adversarial",
+    "tests/doctor/",
+    "tests/demo/",
+)  # what takes long, the longest first
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Has every worker begin with its share of what takes long, so that none is left with it."""
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    if workers == 1:
+        return
+    long = [item for start in LONG for item in items if item.nodeid.startswith(start)]
+    short = [item for item in items if not item.nodeid.startswith(LONG)]
+    each = -(-len(short) // workers)
+    items[:] = [
+        item
+        for worker in range(workers)
+        for item in (*long[worker::workers], *short[worker * each : (worker + 1) * each])
+    ]
 
 
 @pytest.hookimpl(wrapper=True)
