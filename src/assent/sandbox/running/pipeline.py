@@ -16,7 +16,7 @@ from assent.core.paths import shown
 from assent.core.process import STOPPED, Chunk, Ended, Errors, Limits, Program
 from assent.sandbox.running.ending import Running
 from assent.sandbox.running.orphans import adopting
-from assent.sandbox.running.tether import tell
+from assent.sandbox.running.tether import tied
 from assent.sandbox.running.watch import Watch
 
 NOT_STARTED: Final = Ended(126, "start")
@@ -31,7 +31,7 @@ _LOOKS: Final = 0.05
 class Command(msgspec.Struct, frozen=True):
     """One process to start, with the descriptors that it is given besides the usual three.
 
-    At `status` one can read what bubblewrap reports; `watch` is told the number of the process.
+    At `status` one can read what bubblewrap reports; `watch` hears the number of the process.
     """
 
     argv: tuple[bytes, ...]
@@ -129,8 +129,6 @@ class _Call:
                 case Errors.DROPPED:
                     sink = _null(briefly, os.O_WRONLY)
             process = _started(command, (source, output, sink))
-        if command.watch is not None:
-            tell(command.watch, process.pid)
         self._programs.append(Running(process, command.status))
         watched = os.pidfd_open(process.pid)
         self._stack.callback(os.close, watched)
@@ -190,7 +188,7 @@ def _started(command: Command, ends: tuple[int, int, int]) -> subprocess.Popen[b
     source, output, errors = ends
     try:
         return subprocess.Popen(
-            command.argv,
+            command.argv if command.watch is None else tied(command.argv, command.watch),
             cwd=command.folder,
             env=command.environment,
             stdin=source,

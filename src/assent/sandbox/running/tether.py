@@ -9,6 +9,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
+from functools import partial
 from typing import Final
 
 from assent.core.errors import Refused
@@ -17,6 +18,7 @@ _SHELL: Final = "/bin/sh"
 # The first line names a group of processes. A second one says that it has ended; where none comes,
 # because whoever would write it is dead, the group is ended here.
 _KEEPS_WATCH: Final = 'read group || exit 0; read over || kill -s KILL -- "-$group"'
+_TOLD_FIRST: Final = (b"/bin/sh", b'echo "$$" > "$0" || exit 126; exec "$@"')
 _OVER: Final = b"over\n"
 _PATIENCE: Final = 10.0  # seconds
 _HOST: Final = "/proc"
@@ -80,21 +82,26 @@ def watched(stack: ExitStack) -> int | None:
         )
     except OSError:
         return None
-    stack.callback(_let_go, guard)
+    stack.push(partial(_let_go, guard))
     assert guard.stdin is not None, "it reads a pipe"
     return guard.stdin.fileno()
 
 
-def tell(watch: int, pid: int) -> None:
-    """Says which group of processes there is to watch."""
-    with suppress(BrokenPipeError):
-        os.write(watch, b"%d\n" % pid)
+def tied(argv: tuple[bytes, ...], watch: int) -> tuple[bytes, ...]:
+    """Has a process say its own number to who keeps watch, before it becomes the command.
+
+    Told by us, after its start, it could have begun its work when we die in between. The pipe is
+    named instead of handed down: a command that held it open would never be ended.
+    """
+    return (_TOLD_FIRST[0], b"-c", _TOLD_FIRST[1], b"/proc/%d/fd/%d" % (os.getpid(), watch), *argv)
 
 
-def _let_go(guard: subprocess.Popen[bytes]) -> None:
+def _let_go(guard: subprocess.Popen[bytes], kind: object, *_: object) -> None:
+    """Says that the group is over, unless something was raised: it may have begun just then."""
     assert guard.stdin is not None, "it reads a pipe"
     with suppress(BrokenPipeError):
-        os.write(guard.stdin.fileno(), _OVER)
+        if kind is None:
+            os.write(guard.stdin.fileno(), _OVER)
     with suppress(OSError):
         guard.stdin.close()
     try:
