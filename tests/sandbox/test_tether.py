@@ -23,10 +23,12 @@ def test_the_number_is_told_before_the_command_begins(tmp_path: Path) -> None:
 
 
 def test_a_command_that_nobody_can_be_told_of_does_not_begin(tmp_path: Path) -> None:
-    reader, writer = os.pipe()
-    words = tied((b"/bin/touch", bytes(tmp_path / "begun")), writer)
-    os.close(writer)
-    os.close(reader)
-    done = subprocess.run(words, stderr=subprocess.DEVNULL, check=False)
+    starter = subprocess.Popen([b"/bin/true"])
+    starter.wait()
+    shell, option, script, _, *words = tied((b"/bin/touch", bytes(tmp_path / "begun")), 3)
+    gone = b"/proc/%d/fd/3" % starter.pid
+    done = subprocess.run(
+        [shell, option, script, gone, *words], stderr=subprocess.DEVNULL, check=False
+    )
     assert done.returncode == 126
     assert list(tmp_path.iterdir()) == []
