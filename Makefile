@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/stamp
 QUICK := $(wildcard tests/core tests/house)
 # Most tests wait, for programs and for the disk: with one worker for each processor it is idle most of the time.
-WORKERS = $(shell expr 2 \* $$($(PYTHON) -c 'import os; print(os.cpu_count() or 1)'))
+WORKERS = $(shell expr 3 \* $$($(PYTHON) -c 'import os; print(os.cpu_count() or 1)'))
 
 # Debian packages that Assent and its tests use, as program:package.
 PROGRAMS := bwrap:bubblewrap prlimit:util-linux git:git strace:strace rg:ripgrep fdfind:fd-find \
