@@ -19,7 +19,7 @@ class Scale(msgspec.Struct, frozen=True):
     """How much is measured."""
 
     starts: int = 25
-    rounds: int = 3
+    rounds: int = 10
     few: int = 1_000
     many: int = 10_000
     large: int = 1 << 30
@@ -33,7 +33,7 @@ class Scale(msgspec.Struct, frozen=True):
 # files that were removed minutes ago by a measurement before.
 _GET_FLAGS, _SET_FLAGS, _TOP_FOLDER = 0x80086601, 0x40086602, 0x00020000
 
-ENOUGH = 25.0  # seconds for the rounds of one figure
+ENOUGH = 60.0  # seconds for the rounds of one figure
 
 FULL = Scale()
 QUICK = Scale(

@@ -1,6 +1,7 @@
 """`make bench`: measures Assent next to bare references in the same run, and names missed bars."""
 
 import argparse
+import gc
 import os
 import sys
 import tempfile
@@ -18,6 +19,8 @@ from bench.starting import starting
 from bench.storing import digesting, storing
 from bench.terminal import painting
 from bench.working import working
+
+from assent.cli import MANY
 
 # Kept over a restart, so on a real disk, where the folder for temporary files may be in memory.
 USUAL = Path("/var/tmp")
@@ -41,6 +44,7 @@ def main() -> int:
     """Prints the table as it grows, then what missed its bar."""
     options = _options()
     began = time.monotonic()
+    gc.set_threshold(MANY)  # as the program itself does
     with tempfile.TemporaryDirectory(dir=options.dir, prefix="assent-bench-") as name:
         work = Path(name)
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # a person's program has its caches

@@ -58,11 +58,15 @@ class Ours:
         return seconds
 
     def undo(self) -> float:
-        """Returns how long it takes to take the last run back, once a person agreed to it."""
+        """Returns how long it takes to take the last run back, once a person agreed to it.
+
+        What they agree to is a digest that the same process has shown them.
+        """
         engine = self._open()
         preview = engine.undoing.preview()
-        engine.close()
-        engine = self._open()
+        if not preview.plan.digest:
+            raise AssertionError("A plan has a digest.")
+        flush(self.root)
         seconds = timed(lambda: _done(engine.undoing.apply(preview, "bench")))
         engine.close()
         require(self.root, self._files, "old")
