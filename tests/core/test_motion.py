@@ -129,7 +129,7 @@ def test_all_names_are_freed_before_any_is_filled() -> None:
     ],
 )
 def test_new_content_waits_in_a_slot(layout: Layout, op: FileOperation, wanted: list[Fill]) -> None:
-    assert fills([op], layout) == wanted
+    assert fills([op], motions([op], layout)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_motions_lead_from_start_to_finish_and_back(
     layout = Layout("r", exchange=exchange)
     renames = motions(operations, layout)
     names = Names(start)
-    for fill in fills(operations, layout):
+    for fill in fills(operations, motions(operations, layout)):
         names.seen[fill.slot] = fill.after
     cut = choice.draw(st.integers(0, len(renames)))
     for motion in renames[:cut]:

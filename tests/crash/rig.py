@@ -43,6 +43,7 @@ class Moment(msgspec.Struct, frozen=True):
     tree: Tree
     log: dict[str, bytes]
     blobs: frozenset[Path]
+    spares: Tree
 
 
 class Rig:
@@ -54,6 +55,7 @@ class Rig:
         self.folder = folder
         self.site = Site(folder / "work", folder / "state" / "assent")
         self.root = os.fsencode(self.site.root)
+        self.spares = os.fsencode(self.site.state / "spares")
         self.site.root.mkdir(exist_ok=True)
         plant(self.root, story.start)
         self.plan_id = propose(self.site, story, text, "story")
@@ -67,7 +69,8 @@ class Rig:
         """Returns the site as it is; nobody may be at work there."""
         log = {path.name: path.read_bytes() for path in self.site.state.glob("log.db*")}
         log.pop("log.db-shm", None)  # SQLite makes it anew from the others
-        return Moment(seen(self.root, without=b""), log, self._blobs())
+        spares = seen(self.spares, without=b"") if os.path.exists(self.spares) else {}
+        return Moment(seen(self.root, without=b""), log, self._blobs(), spares)
 
     def restore(self, moment: Moment) -> None:
         """Puts the site back; the root keeps its inode, by which Assent knows a workspace."""
@@ -81,6 +84,9 @@ class Rig:
             path.unlink()
             with suppress(OSError):
                 path.parent.rmdir()
+        if os.path.exists(self.spares):
+            wipe(self.spares)
+            plant(self.spares, moment.spares)
 
     def _blobs(self) -> frozenset[Path]:
         return frozenset(p for p in self.site.state.glob("blobs/*/*") if p.is_file())

@@ -14,6 +14,7 @@ from tests.crash.stories import BY_NAME
 from assent.core.digest import sha256
 from assent.core.operation import DeleteFile, WriteFile
 from assent.core.plan import Plan
+from assent.workspace.spares import LocalSpares
 
 STORY = BY_NAME["eight_operations"]
 Damage = Callable[[Path], object]
@@ -73,10 +74,22 @@ def test_old_content_that_is_damaged_makes_an_undo_roll_back_not_lie(
     damage: Damage, tmp_path: Path
 ) -> None:
     rig = _built(tmp_path, damage)
+    LocalSpares(os.fsencode(rig.site.state / "spares"), 0).trim(0)
     digest = rig.command("undo", "--dry-run").json["digest"]
     answer = rig.command("undo", "--digest", digest)
     assert answer.exit in (1, 5)
     assert rig.tree() == STORY.finish
+    assert rig.leftovers() == []
+
+
+def test_old_content_that_is_damaged_is_not_missed_while_the_file_itself_is_kept(
+    tmp_path: Path,
+) -> None:
+    rig = _built(tmp_path, flipped)
+    digest = rig.command("undo", "--dry-run").json["digest"]
+    answer = rig.command("undo", "--digest", digest)
+    assert (answer.exit, answer.json["outcome"]) == (0, "done")
+    assert rig.tree() == STORY.start
     assert rig.leftovers() == []
 
 

@@ -2,10 +2,13 @@
 
 import itertools
 from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
 
 import pytest
 
 from assent.core.approval import ApprovedPlan
+from assent.core.displaced import Spares, displaced, no_spares
 from assent.core.journal import Finished
 from assent.core.paths import STAGE, inside
 from assent.execute.executor import Executor
@@ -30,9 +33,13 @@ def covering_triples() -> list[Case]:
 class World:
     """A disk, a journal and a blob store that outlive the executor."""
 
-    def __init__(self, case: Case) -> None:
+    run = "run"
+    spares: Spares = staticmethod(no_spares)
+
+    def __init__(self, case: Case, *, keeps: bool = True) -> None:
         self.fuse = Fuse()
         self.hands = MemoryHands({**case.start, b"w/mine": Node(b"not touched")}, self.fuse)
+        self.hands.keeps_spares = keeps
         self.journal = MemoryJournal(self.fuse)
         self.blobs = MemoryBlobs()
         for node in case.nodes:
@@ -46,12 +53,12 @@ class World:
         return Executor(self.hands, self.blobs, self.journal)
 
     def apply(self) -> None:
-        for _ in self.executor().apply(self.approved, "run"):
+        for _ in self.executor().apply(self.approved, self.run, self.spares):
             pass
 
     def recover(self) -> None:
-        if self.journal.read("run"):
-            for _ in self.executor().recover(self.approved.plan, "run", "auto"):
+        if self.journal.read(self.run):
+            for _ in self.executor().recover(self.approved.plan, self.run, "auto"):
                 pass
 
     def cut(self, work: Callable[[], None], moment: int, *, power: bool) -> bool:
@@ -69,7 +76,7 @@ class World:
 
     @property
     def outcome(self) -> str:
-        entries = self.journal.read("run")
+        entries = self.journal.read(self.run)
         if not entries:
             return "rolled_back"
         last = entries[-1]
@@ -86,35 +93,56 @@ class World:
         assert self.outcome in ("done", "rolled_back")
         assert files == {**wanted, b"w/mine": Node(b"not touched")}
         assert power or files == self.hands.files
-        assert power or not any(inside(folder, STAGE + b"/run") for folder in self.hands.folders)
+        slots = STAGE + b"/" + self.run.encode()
+        assert power or not any(inside(folder, slots) for folder in self.hands.folders)
 
 
-def moments(case: Case) -> int:
+class Undoing(World):
+    """The same where a run has done its work, and what it displaced is at hand for an undo."""
+
+    run = "back"
+
+    def __init__(self, case: Case, first: Case) -> None:
+        super().__init__(first)
+        for _ in self.executor().apply(self.approved, World.run):
+            pass
+        entries = self.journal.read(World.run)
+        slots = displaced(first.operations, entries)
+        self.spares = lambda path, state: slots.get((path, state))
+        self.approved = yes(case.operations)
+        self.hands.sync()
+        self.fuse.count = 0
+
+
+Make: TypeAlias = Callable[[Case], World]
+
+
+def moments(case: Case, make: Make = World) -> int:
     """Counts the moments of an undisturbed run."""
-    world = World(case)
+    world = make(case)
     world.apply()
     world.check(case)
     assert world.outcome == "done"
     return world.fuse.count
 
 
-def sweep(case: Case, *, twice: bool) -> int:
+def sweep(case: Case, make: Make = World, *, twice: bool) -> int:
     """Cuts a run at every moment, by a crash and by a power cut; counts what was tried."""
     tried = 0
-    for moment, power in itertools.product(range(moments(case)), (False, True)):
-        world = World(case)
+    for moment, power in itertools.product(range(moments(case, make)), (False, True)):
+        world = make(case)
         assert world.cut(world.apply, moment, power=power), "the fault did not fire"
         if twice:
-            tried += _sweep_recovery(case, moment, power=power)
+            tried += _sweep_recovery(case, make, moment, power=power)
         world.recover()
         world.check(case, power=power)
         tried += 1
     return tried
 
 
-def _sweep_recovery(case: Case, moment: int, *, power: bool) -> int:
+def _sweep_recovery(case: Case, make: Make, moment: int, *, power: bool) -> int:
     for again in itertools.count():
-        world = World(case)
+        world = make(case)
         world.cut(world.apply, moment, power=power)
         fired = world.cut(world.recover, again, power=power)
         if fired:
@@ -136,7 +164,44 @@ def made_folders(case: Case) -> tuple[bytes, ...]:
 @pytest.mark.parametrize("case", SINGLES)
 def test_a_single_operation_survives_any_two_crashes(case: Case) -> None:
     assert sweep(case, twice=True) > 20
+    assert sweep(case, partial(World, keeps=False), twice=True) > 20
     assert sweep(undo_case(case, made_folders(case)), twice=True) > 20
+
+
+@pytest.mark.parametrize("case", SINGLES)
+def test_an_undo_with_spares_survives_any_two_crashes(case: Case) -> None:
+    back = undo_case(case, made_folders(case))
+    assert sweep(back, partial(Undoing, first=case), twice=True) > 20
+
+
+@pytest.mark.parametrize("first", KINDS)
+def test_an_undo_of_two_operations_with_spares_survives_any_crash(first: int) -> None:
+    for case in PAIRS[first * len(KINDS) : (first + 1) * len(KINDS)]:
+        back = undo_case(case, made_folders(case))
+        assert sweep(back, partial(Undoing, first=case), twice=False) > 20
+
+
+RESTORED = ("replace", "chmod", "file_by_link", "delete", "prune", "file_to_folder")
+
+
+@pytest.mark.parametrize("case", SINGLES)
+def test_what_a_run_displaced_is_what_its_undo_brings_back(case: Case) -> None:
+    world = Undoing(undo_case(case, made_folders(case)), first=case)
+    left = dict(world.hands.spares)
+    world.apply()
+    assert bool(left) == (case.name in (*RESTORED, "folder_to_file"))
+    assert not left.keys() & world.hands.spares.keys(), "a spare was not used"
+
+
+def test_a_spare_that_is_another_by_now_is_not_brought_back() -> None:
+    case = next(one for one in ONE if one.name == "replace")
+    back = undo_case(case, made_folders(case))
+    world = Undoing(back, first=case)
+    (slot,) = world.hands.spares
+    world.hands.spares[slot] = Node(b"somebody else's")
+    world.apply()
+    world.check(back)
+    assert world.hands.spares[slot] == Node(b"somebody else's")
 
 
 @pytest.mark.parametrize("first", KINDS)
@@ -148,7 +213,7 @@ def test_a_pair_of_operations_survives_any_two_crashes(first: int) -> None:
 
 @pytest.mark.parametrize("case", covering_triples(), ids=lambda case: case.name)
 def test_a_triple_of_operations_survives_any_crash(case: Case) -> None:
-    assert sweep(case, twice=False) > 20
+    assert sweep(case, partial(World, keeps=False), twice=False) > 20
 
 
 @pytest.mark.parametrize("case", SINGLES)

@@ -54,7 +54,7 @@ class Meddler:
         for name, at in (arguments[:2], arguments[2:]):
             full = os.readlink(os.fsencode(f"/proc/self/fd/{at}")) + b"/" + name
             path = full.removeprefix(self.rig.root + b"/")
-            if not path.startswith(b".opencode/"):
+            if not path.startswith((b".opencode/", b"/")):  # nor a spare, outside the workspace
                 return bytes(path)
         return b""
 

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -28,9 +29,15 @@ class Call(msgspec.Struct, frozen=True):
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> list[Call]:
     """The calls of one build of eight operations, paths as seen from the site's folder."""
+    return traced(tmp_path_factory.mktemp("traced"))
+
+
+def traced(folder: Path, settings: str = "") -> list[Call]:
     if not shutil.which("strace"):
         pytest.fail(NEEDED)
-    rig = Rig(tmp_path_factory.mktemp("traced"), BY_NAME["eight_operations"])
+    rig = Rig(folder, BY_NAME["eight_operations"])
+    (rig.folder / "config" / "assent").mkdir(parents=True)
+    (rig.folder / "config" / "assent" / "config.toml").write_text(settings, encoding="utf-8")
     trace = rig.folder / "trace"
     strace = ["strace", "-f", "-y", "-s", "8", "-e", f"trace={TRACED}", "-o", str(trace)]
     line = [*strace, *PROGRAM, "-C", str(rig.site.root), "build", "--json"]
@@ -93,12 +100,22 @@ def test_every_rename_is_on_disk_before_the_journal_says_so(calls: list[Call]) -
     assert whole or folders <= {call.paths[0] for call in syncs}
 
 
-def test_slots_are_emptied_only_when_the_run_is_settled(calls: list[Call]) -> None:
+def test_slots_are_set_aside_only_when_the_run_is_settled(calls: list[Call]) -> None:
+    *_, settled, finished = _entries(calls)
+    (aside,) = [at for at, call in enumerate(calls) if call.paths[1:] and _is_spare(call.paths[1])]
+    assert settled < aside < finished
+    assert _is_slot(calls[aside].paths[0])
+    assert not [call for call in calls if _empties_slot(call)]
+
+
+def test_slots_are_emptied_only_when_the_run_is_settled(tmp_path: Path) -> None:
+    calls = traced(tmp_path, "[undo]\nspare_mb = 0\n")
     *_, settled, finished = _entries(calls)
     removed = [at for at, call in enumerate(calls) if _empties_slot(call)]
     assert len(removed) >= 5
     assert settled < min(removed)
     assert max(removed) < finished
+    assert not [call for call in calls if call.paths[1:] and _is_spare(call.paths[1])]
 
 
 def test_success_is_told_after_the_last_entry_is_synced(calls: list[Call]) -> None:
@@ -123,6 +140,10 @@ def _entries(calls: list[Call]) -> list[int]:
 
 def _is_slot(path: str) -> bool:
     return path.startswith("work/.opencode/assent/stage/") and "/probe." not in path
+
+
+def _is_spare(path: str) -> bool:
+    return path.startswith("state/assent/spares/")
 
 
 def _fills_slot(call: Call) -> bool:

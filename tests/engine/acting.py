@@ -73,6 +73,7 @@ class ActingWorld(World):
         files = LocalFiles(root, root)
         place = Place(root, os.stat(root).st_ino, PLANS, "tester")
         acting = Acting(self.root, Recorder(files, self.blobs, place), self.acts)
+        hands = LocalHands(root, spares=self.spares)
         doors = Doors(
             store=self.store,
             blobs=self.blobs,
@@ -81,7 +82,7 @@ class ActingWorld(World):
             clock=self.clock,
             files=files,
             projection=LocalProjection(root),
-            executor=partial(Executor, LocalHands(root), self.blobs, commander=acting),
+            executor=partial(Executor, hands, self.blobs, commander=acting),
             commander=acting,
         )
         return Engine(doors, place)

@@ -23,6 +23,7 @@ from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
 from assent.workspace.local import LocalFiles
 from assent.workspace.projection import PLANS, LocalProjection
+from assent.workspace.spares import LocalSpares
 
 R = TypeVar("R")
 
@@ -133,6 +134,7 @@ class World:
         self.hooks: Hooks = NoHooks()
         self.collector: Collector = NoCollector()
         self.retention = Retention()
+        self.spares = LocalSpares(os.fsencode(base / "spares"), 1 << 20)
         self.expires_s = 0
         self.export = b""
         self.modes: Modes = {}
@@ -147,9 +149,10 @@ class World:
             clock=self.clock,
             files=LocalFiles(root, root),
             projection=self.projection or LocalProjection(root),
-            executor=partial(Executor, LocalHands(root, disk), self.blobs),
+            executor=partial(Executor, LocalHands(root, disk, spares=self.spares), self.blobs),
             hooks=self.hooks,
             collector=self.collector,
+            spares=self.spares,
         )
         inode = os.stat(root).st_ino
         place = Place(

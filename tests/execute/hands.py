@@ -1,13 +1,13 @@
 """Hands that are watched: a test may act, or let a call fail, before or after any of them."""
 
 import errno
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import msgspec
 
 from assent.core.motion import Fill, Layout, Seen
-from assent.core.operation import FileOperation
+from assent.core.operation import FileOperation, FileState
 from assent.core.paths import inside
 from assent.testing.memory_workspace import MemoryHands, Node
 
@@ -28,6 +28,7 @@ class WatchedHands:
 
     def __init__(self, files: dict[bytes, Node], layout: Layout | None = None) -> None:
         self.disk = MemoryHands(files)
+        self.disk.keeps_spares = False  # so that slots are emptied one by one, as on two disks
         self.before: list[Watcher] = []
         self.after: list[Watcher] = []
         self.calls: list[Call] = []
@@ -52,6 +53,14 @@ class WatchedHands:
     def create(self, fill: Fill, content: Iterable[bytes]) -> None:
         with self._watched("create", fill.slot):
             self.disk.create(fill, content)
+
+    def bring_back(self, fill: Fill, spare: bytes) -> bool:
+        with self._watched("bring_back", fill.slot):
+            return self.disk.bring_back(fill, spare)
+
+    def set_aside(self, run: str, old: Mapping[bytes, FileState]) -> bool:
+        with self._watched("set_aside"):
+            return self.disk.set_aside(run, old)
 
     def rename(self, source: bytes, target: bytes) -> None:
         with self._watched("rename", source, target):

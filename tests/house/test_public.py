@@ -74,7 +74,7 @@ VERBS = {
 DOORS = (
     "Answers Asker Batch Blobs Checked Checkout Clock Collector Commander Driver Facts Fetch "
     "Fetched Files Freed Gate Guard Hands Heard Hooks Journal Keys Locks Looks Model Opened "
-    "Outside PlanFile Process Projection Rules Shell Signer Store Turn"
+    "Outside PlanFile Process Projection Rules Shell Signer Spares Store Turn"
 )
 
 

@@ -49,7 +49,7 @@ def case(root: Path, run: str, operations: Sequence[FileOperation]) -> object:
     hands = LocalHands(os.fsencode(root))
     layout = hands.layout(run, operations)
     hands.make_folder(layout.folder)
-    for fill in fills(operations, layout):
+    for fill in fills(operations, motions(operations, layout)):
         hands.create(fill, [NEW])
     hands.sync()
     perform(hands, operations, layout)

@@ -311,3 +311,29 @@ def test_a_digest_that_is_remembered_is_compared_too(tmp_path: Path) -> None:
     assert hands.look(seen) == seen == dict.fromkeys(paths, file_state(b"text"))
     assert hands.look(dict.fromkeys(paths, file_state(b"TEXT"))) == seen
     assert disk.calls["read"] == reads
+
+
+DISK, MEMORY = os.makedev(8, 1), os.makedev(0, 42)
+NOON = 1_700_000_000_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("device", "part", "age", "remembered"),
+    [
+        (DISK, 1_234_567, 100_000_000, True),
+        (DISK, 1_234_567, 99_999_999, False),
+        (DISK, 0, 1_999_999_999, False),  # times in whole seconds
+        (DISK, 20_000_000, 1_999_999_999, False),  # or in hundredths of one
+        (MEMORY, 1_234_567, 1_999_999_999, False),  # perhaps another machine's clock
+        (MEMORY, 1_234_567, 2_000_000_000, True),
+    ],
+)
+def test_a_digest_is_remembered_sooner_where_times_are_fine_and_our_own(
+    device: int, part: int, age: int, remembered: bool
+) -> None:
+    changed = NOON + part
+    times = {"st_mtime_ns": changed, "st_ctime_ns": changed}
+    found = os.stat_result((0o100644, 7, device, 1, 0, 0, 4, 0, 0, 0), times)
+    digests = Digests()
+    digests.remember(found, "digest", changed + age)
+    assert digests.recall(found) == ("digest" if remembered else None)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.workspace.doubles import file_state, put, tree
 
-from assent.core.motion import Fill, fills
+from assent.core.motion import Fill, fills, motions
 from assent.core.operation import DeleteFile, FileOperation, WriteFile
 from assent.workspace.hands import LocalHands
 
@@ -61,7 +61,7 @@ def test_a_folder_that_came_is_as_one_that_was_made_there(
     before = os.umask(umask)
     try:
         layout = hands.layout("run", COMES)
-        for fill in fills(COMES, layout):
+        for fill in fills(COMES, motions(COMES, layout)):
             hands.create(fill, [b"new"])
         (tmp_path / "like").mkdir()
     finally:

@@ -48,6 +48,7 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
     from assent.workspace.hands import LocalHands
     from assent.workspace.local import LocalFiles
     from assent.workspace.projection import LocalProjection
+    from assent.workspace.spares import LocalSpares
     from assent.workspace.states import Digests
 
     plan_dir = normal(os.fsencode(settings.plan.dir))
@@ -55,6 +56,8 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
     digests = Digests()  # what reading has hashed, applying need not hash again
     files = LocalFiles(root, cwd, digests=digests)
     place = _place(root, plan_dir, here, settings)
+    spares = LocalSpares(os.fsencode(here.state / "spares"), place.retention.spares)
+    hands = LocalHands(root, digests=digests, spares=spares)
     rules = LateRules(root, here)
     commander = _commander(rules, files, blobs, place)
     doors = Doors(
@@ -65,10 +68,11 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
         clock=SystemClock(),
         files=files,
         projection=LocalProjection(root, plan_dir),
-        executor=partial(Executor, LocalHands(root, digests=digests), blobs, commander=commander),
+        executor=partial(Executor, hands, blobs, commander=commander),
         commander=commander,
         hooks=_hooks(root, here, settings) if settings.hooks else NoHooks(),
         collector=BlobCollector(here.state / "blobs"),
+        spares=spares,
         keys=LateKeys(here, root, settings.keys),
         read_line=partial(_read_line, os.fsdecode(root)),
         rules=rules,
@@ -90,7 +94,7 @@ def _place(root: bytes, plan_dir: bytes, here: Places, settings: Settings) -> Pl
         commit=settings.plan.commit,
         bounds=Bounds(undo.file_mb << 20, undo.total_mb << 20, undo.files),
         modes=settings.modes,
-        retention=Retention(settings.undo.keep_days, settings.undo.keep_mb << 20),
+        retention=Retention(undo.keep_days, undo.keep_mb << 20, undo.spare_mb << 20),
         independent=_independent(root, here, settings),
         account=_account(),
     )

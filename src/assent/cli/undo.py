@@ -78,9 +78,11 @@ def _carried_out(call: Call, preview: Undo, *, dry_run: bool, digest: str) -> in
         raise Declined(no.message, f"{again} --digest {wanted}") from None
     try:
         with interruptible():
-            return _answer(
+            code = _answer(
                 call, preview, watched(call, call.engine.undoing.apply(preview, channel))
             )
+            call.engine.keeping.retain(daily=True)
+            return code
     except KeyboardInterrupt:
         if not call.engine.runs.stands_still():
             raise

@@ -135,6 +135,7 @@ class UndoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     files: int = 100_000
     keep_days: int = 0  # runs that are older are given up
     keep_mb: int = 2048  # and the oldest, where all together are larger
+    spare_mb: int = 512  # of displaced files besides, of which 0 means none
 
 
 class NotifySettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -263,6 +264,7 @@ MEANINGS = {
     "undo.files": "most files not ignored that one command has recorded; 0: no limit (user only)",
     "undo.keep_days": "days after which a run can no longer be undone; 0: for ever (user only)",
     "undo.keep_mb": "most that runs may keep for an undo, in MB; 0: no limit (user only)",
+    "undo.spare_mb": "most of displaced files besides, for quick undo, in MB; 0: none (user only)",
     "notify.way": "auto, bell, desktop or off: how you hear that something waits (user only)",
     "notify.after_s": "seconds after which the end of a turn is told, too (user only)",
     "keys": 'public keys by name, such as ada = "9f3c..."; what they sign counts in bundles '

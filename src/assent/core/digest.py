@@ -69,8 +69,7 @@ def operation_ids(operations: Iterable[Operation]) -> tuple[str, ...]:
     for form in map(canonical, operations):
         ordinal = seen[form] = seen.get(form, -1) + 1
         hashed = _ID.copy()
-        hashed.update(_packed(form))
-        hashed.update(_packed(b"%d" % ordinal) if ordinal else _FIRST)
+        hashed.update(_packed(form) + (_packed(b"%d" % ordinal) if ordinal else _FIRST))
         ids.append(hashed.hexdigest())
     return tuple(ids)
 
@@ -110,5 +109,6 @@ def _state(state: FileState | None) -> bytes:
     if state is None:
         return b""
     mode = _MODES.get(state.mode) or _packed(b"%o" % state.mode)
-    digest, size = _packed(state.digest.encode()), b"%d" % state.size
-    return b"".join((_KINDS[state.kind], digest, _LENGTHS[len(size)], size, mode))
+    digest, size = state.digest.encode(), b"%d" % state.size
+    fields = _LENGTHS[len(digest)], digest, _LENGTHS[len(size)], size
+    return b"".join((_KINDS[state.kind], *fields, mode))

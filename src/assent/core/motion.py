@@ -6,7 +6,7 @@ overwritten. So a look at names and slots tells, after any crash, which motions 
 one of them can be reversed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from typing import Literal, TypeAlias, assert_never
@@ -156,19 +156,25 @@ class Fill(msgspec.Struct, frozen=True, gc=False):
     folder: bytes = b""  # where a file without a predecessor will stand
 
 
-def fills(operations: Iterable[FileOperation], layout: Layout) -> list[Fill]:
-    """Lists the slots to fill while preparing."""
+def fills(operations: Sequence[FileOperation], renames: Iterable[Motion]) -> list[Fill]:
+    """Lists the slots to fill while preparing, for the motions of these operations."""
     found = []
-    for index, op in enumerate(operations):
-        if isinstance(op, WriteFile):
-            path = op.path
-            slot, _ = layout.place(index, "new", path)
-            like = path if op.before else None
-            found.append(Fill(index, slot, op.after, like, None, path.rpartition(b"/")[0]))
-        elif isinstance(op, MoveFile) and index in layout.copied:
-            slot = layout.slot(index, "new", op.to)
-            found.append(Fill(index, slot, op.before, op.path, op.path))
+    for motion in renames:
+        if type(motion) is Swap:
+            path = motion.path
+            like, folder = path, path.rpartition(b"/")[0]
+            found.append(Fill(motion.index, motion.slot, motion.after, like, None, folder))
+        elif type(motion) is Put and motion.origin is None:
+            found.append(_fill(motion, operations[motion.index]))
     return found
+
+
+def _fill(put: Put, op: FileOperation) -> Fill:
+    if type(op) is MoveFile:  # to another file system
+        return Fill(put.index, put.slot, put.after, op.path, op.path)
+    path = put.path
+    like = path if op.before else None
+    return Fill(put.index, put.slot, put.after, like, None, path.rpartition(b"/")[0])
 
 
 def motions(operations: Iterable[FileOperation], layout: Layout) -> list[Motion]:

@@ -1,6 +1,6 @@
 """The doors an engine stands between: one value with everything that touches the world."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ from assent.ports import (
     Projection,
     Rules,
     Signer,
+    Spares,
     Store,
 )
 
@@ -66,11 +67,22 @@ class NoCollector:
         return Freed()
 
 
+class NoSpares:
+    """Implements ports.Spares where none are kept."""
+
+    def trim(self, limit: int) -> list[str]:
+        return []
+
+    def drop(self, runs: Iterable[str]) -> list[str]:
+        return []
+
+
 class Retention(msgspec.Struct, frozen=True):
     """How long, and how much, runs keep for an undo; 0: no limit."""
 
     days: int = 0
     size: int = 0
+    spares: int = 0  # bytes of displaced files besides; 0: none
 
 
 class Doors(msgspec.Struct, frozen=True):
@@ -86,6 +98,7 @@ class Doors(msgspec.Struct, frozen=True):
     executor: Callable[[Journal], Executor]  # the engine has no hands of its own (law 1)
     hooks: Hooks = NoHooks()
     collector: Collector = NoCollector()
+    spares: Spares = NoSpares()
     commander: Commander = NoCommands()
     read_line: Callable[[str], CommandLine] | None = None  # what is in a command line, by its text
     keys: Keys = NoKeys()

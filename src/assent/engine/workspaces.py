@@ -5,7 +5,7 @@ from threading import RLock
 
 import msgspec
 
-from assent.core.errors import Moved
+from assent.core.errors import Moved, Refused
 from assent.core.event import (
     Event,
     FactForgotten,
@@ -73,6 +73,8 @@ class Workspaces:
 
     def _found(self) -> Home | None:
         place = self._place
+        if first := self._marked():
+            return first
         homes = [home for home in self._all() if home.inode == place.inode]
         for home in homes:
             if home.root == place.root:
@@ -81,6 +83,14 @@ class Workspaces:
         for home in homes:
             if home.workspace == marker:
                 return self._append(home, WorkspaceMoved(place.root))
+        return None
+
+    def _marked(self) -> Home | None:
+        """Tries the one that the folder's own tree names first; path and inode decide as ever."""
+        with suppress(Refused):
+            home = self._home(f"workspace/{self._doors.projection.marker()}")
+            here = self._place.root, self._place.inode
+            return home if home and (home.root, home.inode) == here else None
         return None
 
     def open(self) -> Home:
@@ -131,15 +141,14 @@ class Workspaces:
         return Batch(stream, home.seq, at, (event,), msgspec.json.encode(changed))
 
     def _all(self) -> list[Home]:
-        found = []
-        for stream in self._doors.store.streams("workspace/"):
-            kept = self._doors.store.head(stream)
-            home = readable(kept, _decode)
-            for recorded in self._doors.store.read(stream, home.seq if home else 0):
-                home = _folded(home, recorded.event)
-            if home is not None:
-                found.append(home)
-        return found
+        found = map(self._home, self._doors.store.streams("workspace/"))
+        return [home for home in found if home is not None]
+
+    def _home(self, stream: str) -> Home | None:
+        home = readable(self._doors.store.head(stream), _decode)
+        for recorded in self._doors.store.read(stream, home.seq if home else 0):
+            home = _folded(home, recorded.event)
+        return home
 
 
 def _folded(home: Home | None, event: Event) -> Home:

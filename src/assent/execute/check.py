@@ -42,12 +42,11 @@ def differences(
     plan: Plan, operations: Sequence[FileOperation], disk: Looks
 ) -> Iterable[Difference]:
     """Yields every path that is not as the plan saw it, in the order of the plan."""
-    removed = _removed(operations)
+    removed = {op.path for op in operations if type(op) is not WriteFile}
     steps = [
-        (op, path, before)
-        for op in operations
-        for path, before, _ in footprint(op)
-        if before is not None or not _is_below(path, removed)
+        step
+        for step in _steps(operations)
+        if step[2] is not None or not removed or not _is_below(step[1], removed)
     ]
     found = _look_at_all(disk, {path: before for _, path, before in steps})
     odd = [(op, path, before) for op, path, before in steps if found[path] != before]
@@ -73,20 +72,23 @@ def differences(
 def check_blobs(operations: Iterable[FileOperation], blobs: Blobs) -> None:
     """Refuses to start unless new content is there and old content is kept, whole and sound.
 
-    What a run displaces is thrown away at its end, so undo rests on these copies alone.
+    What a run displaces is not kept for sure, so undo rests on these copies alone.
     """
-    has = blobs.has
-    for op in operations:
-        if type(op) is MoveFile:
-            continue
-        before, after = op.before, op.after if isinstance(op, WriteFile) else None
-        if (before and not has(before.digest)) or (after and not has(after.digest)):
-            raise StoreError(
-                f"The stored content of {shown(op.path)} is gone; nothing was changed.",
-                "assent stage list",
-            )
-        if before is not None:
-            _read_through(blobs, before)
+    kept = [op for op in operations if type(op) is not MoveFile]
+    old = [op.before for op in kept if op.before is not None]
+    new = [op.after for op in kept if type(op) is WriteFile]
+    if gone := set(blobs.lacking([state.digest for state in (*old, *new)])):
+        path = next(op.path for op in kept if not gone.isdisjoint(_digests(op)))
+        raise StoreError(
+            f"The stored content of {shown(path)} is gone; nothing was changed.",
+            "assent stage list",
+        )
+    for state in old:
+        _read_through(blobs, state)
+
+
+def _digests(op: FileOperation) -> list[str]:
+    return [state.digest for _, *both in footprint(op) for state in both if state]
 
 
 def _read_through(blobs: Blobs, state: FileState) -> None:
@@ -126,8 +128,14 @@ def _look(disk: Looks, path: bytes) -> Seen | str:
         return f"something that cannot be read ({error.strerror})"
 
 
-def _removed(operations: Iterable[FileOperation]) -> set[bytes]:
-    return {path for op in operations for path, _, after in footprint(op) if after is None}
+def _steps(
+    operations: Iterable[FileOperation],
+) -> Iterable[tuple[FileOperation, bytes, FileState | None]]:
+    """Yields each path that operations touch, and what should stand there before."""
+    for op in operations:
+        yield op, op.path, op.before
+        if type(op) is MoveFile:
+            yield op, op.to, None
 
 
 def _is_below(path: bytes, removed: set[bytes]) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Generator
 from assent.core.approval import ApprovedPlan
 from assent.core.changes import left_by
 from assent.core.course import Course, course
+from assent.core.displaced import Spares, no_spares
 from assent.core.errors import OtherDigest, Refused
 from assent.core.journal import (
     Entered,
@@ -46,9 +47,16 @@ class Executor:
         self._journal = journal
         self._commander = commander or NoCommands()
         self._at: Segment | None = None  # the segment that was last at work
+        self._spares: Spares = no_spares
 
-    def apply(self, consented: ApprovedPlan | PermittedPlan, run: str) -> Watched:
-        """Applies a plan. A refusal comes before the first journal record and spends nothing."""
+    def apply(
+        self, consented: ApprovedPlan | PermittedPlan, run: str, spares: Spares = no_spares
+    ) -> Watched:
+        """Applies a plan. A refusal comes before the first journal record and spends nothing.
+
+        `spares` tells where files may be left that the plan restores.
+        """
+        self._spares = spares
         plan_id, consent = _consent(consented)
         plan = consented.plan
         first = check_start(plan, self._hands, self._blobs, self._commander)
@@ -116,7 +124,7 @@ class Executor:
     def _segment(self, now: Course) -> Segment:
         """Returns the segment that the run is in; its motions are worked out once."""
         if self._at is None or not self._at.goes_on(now):
-            self._at = Segment(self._hands, self._blobs, now)
+            self._at = Segment(self._hands, self._blobs, now, self._spares)
         return self._at
 
     def _command(self, step: Step, place: Place) -> Working:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from functools import cached_property
 
 from assent.core.course import Course, Span
+from assent.core.displaced import Spares, no_spares
 from assent.core.errors import AssentError, StoreError, WorkspaceError
 from assent.core.journal import Conflict, Entered, Entry, Halted, Progress, Result, Settled, Step
 from assent.core.motion import Layout, Motion, fills, motions, needed_folders
@@ -13,7 +14,7 @@ from assent.core.paths import inside, shown
 from assent.core.plan import Plan
 from assent.execute.check import Difference, check_blobs, differences
 from assent.execute.finish import finish
-from assent.execute.prepare import prepare
+from assent.execute.prepare import Contents, prepare
 from assent.execute.reverse import reverse
 from assent.execute.sweep import Slots, sweep
 from assent.ports import Blobs, Hands
@@ -22,12 +23,15 @@ from assent.ports import Blobs, Hands
 class Segment:
     """The segment of files that a run is in, with the hands to carry it out."""
 
-    def __init__(self, hands: Hands, blobs: Blobs, course: Course) -> None:
+    def __init__(
+        self, hands: Hands, blobs: Blobs, course: Course, spares: Spares = no_spares
+    ) -> None:
         self._hands = hands
         self._blobs = blobs
         self._course = course
         self._operations = course.span.files
         self._layout = course.entered.layout
+        self._contents = Contents(blobs, self._operations, spares)
 
     def goes_on(self, course: Course) -> bool:
         """Goes on with a later moment of the same segment; tells whether it is the same."""
@@ -45,8 +49,8 @@ class Segment:
         entered, hands = self._course.entered, self._hands
         match step:
             case Step.PREPARE:
-                slots, folder = fills(self._operations, self._layout), self._layout.folder
-                work: Generator[int, None, Entry] = prepare(hands, self._blobs, folder, slots)
+                slots, folder = fills(self._operations, self._renames), self._layout.folder
+                work: Generator[int, None, Entry] = prepare(hands, self._contents, folder, slots)
                 return (yield from _watched(step, len(slots), work))
             case Step.FINISH | Step.CONTINUE:
                 look = step is Step.CONTINUE

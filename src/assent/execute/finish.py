@@ -23,6 +23,10 @@ def finish(
     whole, displaced = _Whole(hands, () if look else motions), _Displaced(hands)
     try:
         for at, motion in enumerate(motions):
+            if at % PACE == 0:
+                yield at
+            if type(motion) is Put and motion.whole in whole.over:
+                continue  # it came with another one
             if displaced.some:
                 displaced.check(motion)
             index, path = motion.index, motion.path
@@ -30,8 +34,6 @@ def finish(
                 made = [f for f in first.folders if whole.brings(f) or hands.make_folder(f) or look]
             if not whole.perform(motion) and (not look or _is_to_do(hands, motion)):
                 _perform(hands, motion, displaced)
-            if at % PACE == 0:
-                yield at
         displaced.check()
         hands.sync()
     except Changed as changed:
@@ -53,7 +55,7 @@ class _Whole:
         self._hands = hands
         self._slots: dict[bytes, dict[bytes, Seen]] = {}  # what is taken, or was, by folder
         self._brought: set[bytes] = set()
-        self._over: set[bytes] = set()
+        self.over: set[bytes] = set()  # folders that have been renamed
         for motion in motions:
             if type(motion) is Take and motion.whole:
                 self._slots.setdefault(motion.whole, {})[motion.slot] = motion.before
@@ -69,12 +71,12 @@ class _Whole:
         """Renames the folder of a motion, if it has one, once, and checks the file if displaced."""
         match motion:
             case Put() if motion.whole and self._some:
-                if motion.whole not in self._over:
-                    self._over.add(motion.whole)
+                if motion.whole not in self.over:
+                    self.over.add(motion.whole)
                     _rename(self._hands, motion.whole_slot, motion.whole)
             case Take() if motion.whole and self._some:
-                if motion.whole not in self._over:
-                    self._over.add(motion.whole)
+                if motion.whole not in self.over:
+                    self.over.add(motion.whole)
                     self._take(motion)
                 if self._slots[motion.whole][motion.slot] != motion.before:
                     raise Changed("it changed a moment before it was replaced")

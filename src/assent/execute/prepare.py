@@ -1,28 +1,57 @@
 """Preparing: writes all new content to slots and syncs it, before anything visible changes."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 
+from assent.core.displaced import Spares, no_spares
 from assent.core.errors import StoreError
 from assent.core.journal import Aborted, Committed
 from assent.core.motion import Fill
+from assent.core.operation import FileOperation, WriteFile
 from assent.ports import WHOLE, Blobs, Hands
 
 PACE = 64  # files between two reports of progress
 
 
+class Contents:
+    """Where the content of a slot comes from: the store, or the file itself, displaced before."""
+
+    def __init__(
+        self, blobs: Blobs, operations: Sequence[FileOperation], spares: Spares = no_spares
+    ) -> None:
+        self._blobs = blobs
+        self._operations = operations
+        self._spares = spares
+
+    def of(self, fill: Fill) -> Iterable[bytes]:
+        """Returns what the store keeps; of a copy of another file, nothing."""
+        if fill.source is not None:
+            return ()
+        digest, size = fill.after.digest, fill.after.size
+        return (self._blobs.read(digest),) if size <= WHOLE else self._blobs.chunks(digest)
+
+    @property
+    def has_spares(self) -> bool:
+        """Whether it is worth to ask for some."""
+        return self._spares is not no_spares
+
+    def spare(self, index: int) -> bytes | None:
+        """Returns the slot into which what an operation restores was once displaced."""
+        op = self._operations[index]
+        return self._spares(op.path, op.after) if type(op) is WriteFile else None
+
+
 def prepare(
-    hands: Hands, blobs: Blobs, folder: bytes, slots: Sequence[Fill]
+    hands: Hands, contents: Contents, folder: bytes, slots: Sequence[Fill]
 ) -> Generator[int, None, Committed | Aborted]:
     """Fills the slots and syncs once. Nothing visible has changed if it fails."""
-    index, path = 0, folder
+    index, path, spares = 0, folder, contents.has_spares
     try:
         hands.make_folder(folder)
         for at, fill in enumerate(slots):
-            index, path, after = fill.index, fill.slot, fill.after
-            if fill.source is None and after.size <= WHOLE:
-                hands.create(fill, (blobs.read(after.digest),))
-            else:
-                hands.create(fill, () if fill.source else blobs.chunks(after.digest))
+            index, path = fill.index, fill.slot
+            spare = spares and contents.spare(index)
+            if not spare or not hands.bring_back(fill, spare):
+                hands.create(fill, contents.of(fill))
             if at % PACE == 0:
                 yield at
         hands.sync()

@@ -5,8 +5,9 @@ from errno import ELOOP
 
 import msgspec
 
+from assent.core.displaced import is_displaced
 from assent.core.journal import Settled
-from assent.core.motion import Clear, Layout, Motion, Swap, Take, fills, prunable
+from assent.core.motion import Clear, Layout, Motion, fills, prunable
 from assent.core.operation import FileOperation, FileState, MoveFile, footprint
 from assent.ports import Hands
 
@@ -34,15 +35,17 @@ def sweep(hands: Hands, settled: Settled, slots: Slots) -> Emptied:
     its way from one name to another: the only copy there is.
     """
     layout, operations, renames = slots.layout, slots.operations, slots.renames
-    filled = _filled(settled, slots)
+    done = settled.outcome == "done" and not settled.accepted
+    aside = done and _are_set_aside(hands, slots)
+    filled = _beside(slots) if aside else _filled(settled, slots)
     only = _only_copies(hands, slots) if settled.accepted else frozenset()
     kept = [slot for slot in filled if slot in only]
     left = hands.remove_all([slot for slot in filled if slot not in only])
     kept += [slot for slot in left if not _gone(hands, slot)]
-    cleared = [m.slot for m in renames if type(m) is Clear]
-    kept += [slot for slot in (*cleared, *layout.whole_slots) if _is_used(hands, slot)]
+    folders = () if aside else (*_cleared(renames), *layout.whole_slots)
+    kept += [slot for slot in folders if _is_used(hands, slot)]
     # Only now can nothing bring the folders back, which would have lost their modes and owners.
-    pruned = [] if settled.outcome == "rolled_back" or settled.accepted else prunable(operations)
+    pruned = prunable(operations) if done else []
     gone = [folder for folder in pruned if _is_removed(hands, folder)]
     _is_removed(hands, layout.folder)
     return Emptied(tuple(kept), pruned=bool(gone))
@@ -52,12 +55,38 @@ def _filled(settled: Settled, slots: Slots) -> Iterable[bytes]:
     """Returns the slots that can hold something: old content if done, new if rolled back."""
     renames = slots.renames
     if settled.outcome == "rolled_back" or settled.accepted:
-        new = [fill.slot for fill in fills(slots.operations, slots.layout)]
+        new = [fill.slot for fill in fills(slots.operations, renames)]
     if settled.outcome == "rolled_back":
         return new
     if settled.accepted:
         return dict.fromkeys([*new, *[m.slot for m in renames if not isinstance(m, Clear)]])
-    return [m.slot for m in renames if type(m) is Swap or (type(m) is Take and not m.to)]
+    return [m.slot for m in renames if is_displaced(m)]
+
+
+def _beside(slots: Slots) -> list[bytes]:
+    """Returns the slots with old content that are not in the folder of the others."""
+    within = slots.layout.folder + b"/"
+    found = slots.renames if slots.layout.beside else ()
+    return [m.slot for m in found if is_displaced(m) and not m.slot.startswith(within)]
+
+
+def _are_set_aside(hands: Hands, slots: Slots) -> bool:
+    """Leaves what was displaced as spares, unless a folder among it holds somebody's late file."""
+    old = {m.slot: m.before for m in slots.renames if is_displaced(m)}
+    folders = (*_cleared(slots.renames), *slots.layout.whole_slots) if old else ()
+    try:
+        if any(hands.holds_files(folder, besides=old) for folder in folders):
+            return False
+        within = slots.layout.folder + b"/"
+        if slots.layout.beside:
+            old = {slot: state for slot, state in old.items() if slot.startswith(within)}
+        return bool(old) and hands.set_aside(slots.layout.run, old)
+    except OSError:
+        return False
+
+
+def _cleared(renames: Sequence[Motion]) -> list[bytes]:
+    return [m.slot for m in renames if type(m) is Clear]
 
 
 def _only_copies(hands: Hands, slots: Slots) -> frozenset[bytes]:

@@ -10,6 +10,7 @@ from assent.ports.files import (
     PlanFile,
     Projection,
     Sort,
+    Spares,
     Target,
 )
 from assent.ports.judging import Asker, Gate, Guard, Heard, Hooks, Rules
@@ -75,6 +76,7 @@ __all__ = [
     "Shell",
     "Signer",
     "Sort",
+    "Spares",
     "Store",
     "Target",
     "Turn",

@@ -7,7 +7,7 @@ import msgspec
 
 from assent.core.journal import Entry
 from assent.core.motion import Fill, Layout, Seen
-from assent.core.operation import FileOperation
+from assent.core.operation import FileOperation, FileState
 
 Sort: TypeAlias = Literal["file", "link", "folder", "other"]
 
@@ -96,6 +96,15 @@ class Hands(Looks, Protocol):
     def create(self, fill: Fill, content: Iterable[bytes]) -> None:
         """Writes a slot that must not exist, with mode, owner and attributes."""
 
+    def bring_back(self, fill: Fill, spare: bytes) -> bool:
+        """Fills a slot with a spare, named by the slot it was once in; False if it does not fit."""
+
+    def set_aside(self, run: str, old: Mapping[bytes, FileState]) -> bool:
+        """Keeps what is in the slots of a run as spares for an undo: these files, and no others.
+
+        False: nothing was done, and the slots are to be emptied.
+        """
+
     def rename(self, source: bytes, target: bytes) -> None:
         """Renames without ever replacing: FileExistsError if the target is taken."""
 
@@ -117,6 +126,20 @@ class Hands(Looks, Protocol):
 
     def sync(self, *, foreign: bool = False) -> None:
         """Returns when everything done so far is on disk; with `foreign`, by whoever it was."""
+
+
+class Spares(Protocol):
+    """Files that runs displaced, kept besides their contents so that an undo is quick.
+
+    To remove some never fails. It returns the folders that stay, because somebody who had a file
+    or a folder open wrote there after it was displaced.
+    """
+
+    def trim(self, limit: int) -> list[str]:
+        """Removes the oldest until all together have at most so many bytes."""
+
+    def drop(self, runs: Iterable[str]) -> list[str]:
+        """Removes what these runs left."""
 
 
 class Journal(Protocol):

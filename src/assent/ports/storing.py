@@ -68,6 +68,9 @@ class Blobs(Protocol):
 
     def has(self, digest: str) -> bool: ...
 
+    def lacking(self, digests: Iterable[str]) -> list[str]:
+        """Returns those of many contents that are not kept, in their order."""
+
     def read(self, digest: str) -> bytes:
         """Returns the content, checked; raises StoreError if it is missing or damaged."""
 

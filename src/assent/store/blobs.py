@@ -79,9 +79,20 @@ class FileBlobs:
             self._size(digest) is not None or bool(self._place(digest, look=True))
         )
 
+    def lacking(self, digests: Iterable[str]) -> list[str]:
+        """Returns those of many contents that are not kept; a pack is asked about once."""
+        asked = tuple(digests)
+        found = [*map(self._packs.places.get, asked)]
+        there = {path for path in {place[0] for place in found if place} if self._marks.set(path)}
+        return [
+            digest
+            for digest, place in zip(asked, found, strict=True)
+            if (place is None or place[0] not in there) and not self.has(digest)
+        ]
+
     def read(self, digest: str) -> bytes:
         place = self._packs.places.get(digest)
-        content = self._packed(place, digest) if place else self._crowd.get(digest)
+        content = self._packed(place, digest) if place is not None else self._crowd.get(digest)
         if content is not None:
             return content
         try:

@@ -90,6 +90,9 @@ class MemoryBlobs:
     def has(self, digest: str) -> bool:
         return digest in self.contents
 
+    def lacking(self, digests: Iterable[str]) -> list[str]:
+        return [digest for digest in digests if digest not in self.contents]
+
     def read(self, digest: str) -> bytes:
         content = self.contents.get(digest)
         if content is None or sha256(content) != digest:

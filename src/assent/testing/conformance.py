@@ -155,6 +155,13 @@ def kept_content_can_be_read(blobs: Blobs) -> None:
         assert blobs.read(name[0]) == b"".join(blobs.chunks(name[0])) == content
 
 
+def lacking_contents_are_named_in_order(blobs: Blobs) -> None:
+    kept, _ = blobs.keep([b"kept"])
+    others = [sha256(b"%d" % n) for n in range(3)]
+    assert blobs.lacking([others[0], kept, others[1], kept, others[2]]) == others
+    assert blobs.lacking([kept]) == blobs.lacking([]) == []
+
+
 def no_content_is_content(blobs: Blobs) -> None:
     assert blobs.keep([]) == (sha256(b""), 0)
     assert blobs.read(sha256(b"")) == b""
@@ -205,6 +212,7 @@ STORE_PROMISES: tuple[Callable[[Store], None], ...] = (
 )
 BLOB_PROMISES: tuple[Callable[[Blobs], None], ...] = (
     kept_content_can_be_read,
+    lacking_contents_are_named_in_order,
     no_content_is_content,
     unknown_content_is_an_error,
     error_of_the_source_passes_unchanged,

@@ -25,6 +25,7 @@ from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
 from assent.workspace.local import LocalFiles
 from assent.workspace.projection import LocalProjection
+from assent.workspace.spares import LocalSpares
 
 PLANS = b".opencode/plans"
 
@@ -53,6 +54,8 @@ def open_site(
     place = Place(root, os.stat(root).st_ino, PLANS, "tester", expires_s)
     blobs = FileBlobs(site.state / "blobs", watched(BlobDisk(), "blobs", listen))
     commander = _commander(site, files, blobs, place)
+    spares = LocalSpares(os.fsencode(site.state / "spares"), 1 << 30, disk("hands"))
+    hands = LocalHands(root, disk("hands"), spares=spares)
     doors = Doors(
         store=watched(store or SqliteStore(site.state / "log.db"), "store", listen),
         blobs=blobs,
@@ -61,8 +64,9 @@ def open_site(
         clock=clock or SystemClock(),
         files=files,
         projection=LocalProjection(root, PLANS, disk("projection")),
-        executor=partial(Executor, LocalHands(root, disk("hands")), blobs, commander=commander),
+        executor=partial(Executor, hands, blobs, commander=commander),
         commander=commander,
+        spares=spares,
     )
     return Engine(doors, place)
 

@@ -1,7 +1,7 @@
 """A workspace in memory: the executor's hands with names, folders and what a power cut leaves."""
 
 import errno
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -33,13 +33,15 @@ class MemoryHands:
         self.folders = {above for path in files for above in ancestors(path)}
         self.fuse = fuse or Fuse()
         self.exchanges = True
+        self.keeps_spares = True
+        self.spares: dict[bytes, Node] = {}  # by the slots that they were in
         self.foreign: set[bytes] = set()  # paths that others wrote, and that are not on disk yet
-        self._synced = (dict(self.files), set(self.folders))
+        self._synced = (dict(self.files), set(self.folders), dict(self.spares))
 
     def lose_power(self) -> None:
         """Forgets everything since the last sync."""
-        files, folders = self._synced
-        self.files, self.folders = dict(files), set(folders)
+        files, folders, spares = self._synced
+        self.files, self.folders, self.spares = dict(files), set(folders), dict(spares)
 
     def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         return {path: self._seen(path) for path in paths}
@@ -63,6 +65,26 @@ class MemoryHands:
         self.files[fill.slot] = Node(whole[: len(whole) // 2], fill.after.mode, fill.after.kind)
         self.fuse.burn()
         self.files[fill.slot] = Node(whole, fill.after.mode, fill.after.kind)
+
+    def bring_back(self, fill: Fill, spare: bytes) -> bool:
+        node = self.spares.get(spare)
+        if node is None or node.state != fill.after:
+            return False
+        self.fuse.burn()
+        self._free(fill.slot)
+        self.folders.update(ancestors(fill.slot))
+        self.files[fill.slot] = self.spares.pop(spare)
+        return True
+
+    def set_aside(self, run: str, old: Mapping[bytes, FileState]) -> bool:
+        folder = Layout(run).folder
+        below = self._below(folder)
+        if not below or not self.keeps_spares:
+            return False
+        self.fuse.burn()
+        self.spares |= {path: self.files.pop(path) for path in below}
+        self.folders = {path for path in self.folders if not inside(path, folder)}
+        return True
 
     def rename(self, source: bytes, target: bytes) -> None:
         self.fuse.burn()
@@ -121,7 +143,7 @@ class MemoryHands:
         late = set() if foreign else self.foreign
         kept = {path: node for path, node in self._synced[0].items() if path in late}
         files = {path: node for path, node in self.files.items() if path not in late}
-        self._synced = ({**files, **kept}, set(self.folders))
+        self._synced = ({**files, **kept}, set(self.folders), dict(self.spares))
         self.foreign = late
 
     def _below(self, folder: bytes) -> list[bytes]:

@@ -48,7 +48,10 @@ class Disk:
     def scan(self, folder: int) -> list[tuple[bytes, Kind]]:
         """Lists a folder's entries and what they are."""
         with os.scandir(folder) as entries:
-            return [(os.fsencode(entry.name), _kind(entry)) for entry in entries]
+            return [
+                (os.fsencode(e.name), "file" if e.is_file(follow_symlinks=False) else _kind(e))
+                for e in entries
+            ]
 
     def rename(self, source: bytes, source_at: int, target: bytes, target_at: int) -> None:
         os.rename(source, target, src_dir_fd=source_at, dst_dir_fd=target_at)
@@ -73,7 +76,7 @@ class Disk:
     def unlink(self, name: bytes, at: int) -> None:
         os.unlink(name, dir_fd=at)
 
-    def mkdir(self, name: bytes, mode: int, at: int) -> None:
+    def mkdir(self, name: bytes, mode: int, at: int | None = None) -> None:
         os.mkdir(name, mode, dir_fd=at)
 
     def rmdir(self, name: bytes, at: int) -> None:
@@ -90,6 +93,10 @@ class Disk:
 
     def chown_link(self, name: bytes, at: int, user: int, group: int) -> None:
         os.chown(name, user, group, dir_fd=at, follow_symlinks=False)
+
+    def touch(self, fd: int) -> None:
+        """Says that a file was changed just now."""
+        os.utime(fd)
 
     def list_xattrs(self, fd: int) -> list[str]:
         return os.listxattr(fd) if _HAS_XATTRS else []
@@ -117,8 +124,7 @@ class Disk:
 
 
 def _kind(entry: os.DirEntry[str]) -> Kind:
-    if entry.is_file(follow_symlinks=False):  # so are most
-        return "file"
+    """Tells what an entry is that is no file; most are, and are not asked about twice."""
     if entry.is_dir(follow_symlinks=False):
         return "folder"
     return "link" if entry.is_symlink() else "other"

@@ -3,7 +3,7 @@
 import errno
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import suppress
 from stat import S_ISLNK
 
@@ -41,6 +41,8 @@ class Folders:
         """Returns a descriptor of the folder; OSError(ELOOP) if a symlink is on the way."""
         if self._clock() > self._until:
             self.forget()
+        elif folder == self._newest and folder in self._fds:  # most often, file after file
+            return self._fds[folder]
         return self._open(folder)
 
     def open_now(self, folder: bytes) -> int:
@@ -102,6 +104,20 @@ class Folders:
                 yield prefix + name, kind
                 if kind == "folder":
                     waiting.append(prefix + name)
+
+    def holds_files(self, folder: bytes, besides: Container[bytes]) -> bool:
+        """Tells whether anything lies below a folder but folders and these files."""
+        waiting = [folder]
+        while waiting:
+            here = waiting.pop()
+            prefix = here + b"/" if here else b""
+            for name, kind in self._entries(here):
+                path = prefix + name
+                if kind == "folder":
+                    waiting.append(path)
+                elif path not in besides:
+                    return True
+        return False
 
     def moved(self, path: bytes) -> None:
         """Notes that a name means something else now; matters only if it was a folder."""

@@ -7,7 +7,7 @@ from errno import EBUSY, EEXIST, ENOTEMPTY
 import msgspec
 
 from assent.core.motion import Fill, Layout, Seen
-from assent.core.operation import FileOperation, WriteFile
+from assent.core.operation import FileOperation, FileState, WriteFile
 from assent.core.paths import STAGE, inside, parent
 from assent.workspace.attributes import Rights, own_rights
 from assent.workspace.disk import Disk
@@ -17,6 +17,7 @@ from assent.workspace.layout import lay_out, mounts_below
 from assent.workspace.removal import SIDE_BY_SIDE, remove_side_by_side
 from assent.workspace.renames import NO_FLAG, finish_link, rename_without_flag
 from assent.workspace.slots import Slots
+from assent.workspace.spares import LocalSpares
 from assent.workspace.states import Digests, States
 from assent.workspace.twins import refuse_twins
 from assent.workspace.unsynced import Unsynced
@@ -37,6 +38,7 @@ class LocalHands:
         disk: Disk | None = None,
         rights: Rights | None = None,
         digests: Digests | None = None,
+        spares: LocalSpares | None = None,
     ) -> None:
         self._root = root
         self._disk = disk or Disk()
@@ -44,6 +46,7 @@ class LocalHands:
         self._states = States(self._disk, self._folders, digests)
         self._slots = Slots(self._disk, self._folders, rights or own_rights())
         self._unsynced = Unsynced(self._disk, self._folders)
+        self._spares = spares
 
     def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         """Returns what stands under each name, nothing behind a symlink; OSError if it is odd."""
@@ -82,18 +85,32 @@ class LocalHands:
     def create(self, fill: Fill, content: Iterable[bytes]) -> None:
         """Writes a slot that must not exist, with mode, owner and attributes."""
         folder, _, name = fill.slot.rpartition(b"/")
-        try:
-            at = self._folders.open(folder)
-        except FileNotFoundError:
-            if not inside(folder, STAGE):
-                raise
-            self.make_folder(folder)
-            at = self._folders.open(folder)
-        self._slots.create(fill, name, at, content)
+        self._slots.create(fill, name, self._slot_folder(folder), content)
         if fill.after.kind == "file":
             self._unsynced.written(fill.slot, folder)
         else:
             self._unsynced.changed(folder)
+
+    def bring_back(self, fill: Fill, spare: bytes) -> bool:
+        """Fills a slot with a spare, named by the slot it was once in; False if it does not fit."""
+        if self._spares is None or fill.after.kind != "file":
+            return False
+        owner = None
+        if fill.like is not None and (owner := self._slots.plain_owner(fill.like)) is None:
+            return False  # what it bears besides, only a new file takes over
+        folder = fill.slot.rpartition(b"/")[0]
+        if not self._spares.give(spare, fill, owner, self._slot_folder(folder)):
+            return False
+        self._unsynced.arrived(fill.slot, folder)
+        return True
+
+    def set_aside(self, run: str, old: Mapping[bytes, FileState]) -> bool:
+        """Keeps what is in the slots of a run as spares; False: the slots are to be emptied."""
+        if self._spares is None or not self._spares.take(run, old, self._folders.open(STAGE)):
+            return False
+        self._unsynced.removed(Layout(run).folder, STAGE)
+        self._folders.forget()
+        return True
 
     def rename(self, source: bytes, target: bytes) -> None:
         """Renames without ever replacing: FileExistsError if the target is taken."""
@@ -149,8 +166,7 @@ class LocalHands:
 
     def holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
         """Tells whether anything lies below but folders and these files."""
-        below = self._folders.below(folder)
-        return any(kind != "folder" and path not in besides for path, kind in below)
+        return self._folders.holds_files(folder, besides)
 
     def remove(self, path: bytes) -> None:
         """Removes a file or symlink."""
@@ -170,6 +186,16 @@ class LocalHands:
         """Returns when everything done so far is on disk; with `foreign`, by whoever it was."""
         self._unsynced.sync(foreign=foreign)
         self._folders.forget()  # a look after this sees the folders as they are by then
+
+    def _slot_folder(self, folder: bytes) -> int:
+        """Opens the folder of a slot; one of ours is made with the first slot in it."""
+        try:
+            return self._folders.open(folder)
+        except FileNotFoundError:
+            if not inside(folder, STAGE):
+                raise
+            self.make_folder(folder)
+            return self._folders.open(folder)
 
     def _unless_behind(self, path: bytes) -> Seen:
         """Looks at one name; a slot that cannot be reached is no empty one."""

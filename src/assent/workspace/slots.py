@@ -19,7 +19,7 @@ from assent.workspace.states import CHUNK, READ
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _PERMISSIONS = 0o7777
 
-Alike: TypeAlias = tuple[bytes, bytes, int]  # a slot's folder, the file's own one, and its mode
+Alike: TypeAlias = tuple[bytes, int]  # a file's own folder, which tells its slot's, and its mode
 
 
 class Slots:
@@ -53,25 +53,32 @@ class Slots:
                 content = self._copied(fill, fill.source)
             if self._write(fd, content) != after.size:
                 raise _other_content(fill.slot)
-            alike = fill.slot[: -len(name)], fill.folder, after.mode
+            alike = fill.folder, after.mode
             if alike != self._plain or fill.like is not None:
                 self._finish(fd, fill, alike)
         finally:
             self._disk.close(fd)
 
+    def plain_owner(self, path: bytes) -> tuple[int, int] | None:
+        """Returns user and group of a file that bears nothing else; None of any other."""
+        name, at, found = self._find(path)
+        if not S_ISREG(found.st_mode) or not bears_none(self._disk, name, at):
+            return None
+        return found.st_uid, found.st_gid
+
     def _write(self, fd: int, content: Iterable[bytes]) -> int:
         """Writes all of it; returns how much that was."""
-        size = 0
+        size, write = 0, self._disk.write
         for chunk in content:
             length = len(chunk)
-            written = self._disk.write(fd, chunk)
+            written = write(fd, chunk)
             while written < length:
-                written += self._disk.write(fd, memoryview(chunk)[written:])
+                written += write(fd, memoryview(chunk)[written:])
             size += length
         return size
 
     def _finish(self, fd: int, fill: Fill, alike: Alike) -> None:
-        folder, _, mode = alike
+        folder, mode = fill.slot.rpartition(b"/")[0], alike[1]
         made = self._made.get((folder, mode))  # one stat for all of them
         if made is None:
             made = self._made[folder, mode] = self._disk.stat(fd)

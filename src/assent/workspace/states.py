@@ -20,6 +20,8 @@ READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 _TRIES = 5  # for a file that changes while it is read
 _SETTLED = 2_000_000_000  # ns: some file systems keep times in steps of two seconds
+_FINE = 10_000_000  # ns: a tick of the system, by which it tells the time of a change
+_SETTLED_FINE = 10 * _FINE
 _MANY = 1 << 18  # digests remembered
 
 _ODD = {
@@ -51,7 +53,8 @@ class Digests:
 
     def remember(self, found: os.stat_result, digest: str, began: int) -> None:
         """Keeps a digest. A younger file could change again without its times changing."""
-        if began - max(found.st_mtime_ns, found.st_ctime_ns) < _SETTLED:
+        settled = _SETTLED_FINE if _is_fine(found) else _SETTLED
+        if began - max(found.st_mtime_ns, found.st_ctime_ns) < settled:
             return
         if len(self._known) >= _MANY:
             self._known.clear()
@@ -209,6 +212,16 @@ def _moving(error: OSError) -> Exception:
     """Tells a name that was replaced a moment ago from one that cannot be read."""
     replaced = error.errno in (errno.ENOENT, errno.ELOOP, errno.EINVAL, errno.ENXIO)
     return _Moving() if replaced else error
+
+
+def _is_fine(found: os.stat_result) -> bool:
+    """Tells whether a file's times are this machine's, and of no coarser steps than its ticks.
+
+    Where no device is behind a file system, it may be another machine that tells the time.
+    """
+    return os.major(found.st_dev) != 0 and bool(
+        found.st_mtime_ns % _FINE and found.st_ctime_ns % _FINE
+    )
 
 
 def _times(found: os.stat_result) -> tuple[int, int, int]:

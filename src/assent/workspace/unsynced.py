@@ -13,7 +13,7 @@ from assent.workspace.states import READ
 # many, although it also waits for what others wrote.
 FEW = 16
 
-AHEAD = 2048  # files written after which the system begins to flush them, while more are written
+AHEAD = 512  # files written after which the system begins to flush them, while more are written
 
 # Not there any more, a symlink by now, not readable, or not a thing that this file system can
 # flush by itself.
@@ -44,6 +44,16 @@ class Unsynced:
             return
         self._files.add(path)
         self._countless = len(self._files) > FEW
+
+    def arrived(self, path: bytes, folder: bytes) -> None:
+        """Notes a file that came as it is: who knows whether it is on disk, but most of them are.
+
+        So there is nothing to flush ahead, which would only hold up what follows.
+        """
+        self._changed.add(folder)
+        if not self._countless:
+            self._files.add(path)
+            self._countless = len(self._files) > FEW
 
     def changed(self, folder: bytes) -> None:
         """Notes a folder whose entries changed."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from assent.core.errors import Drift, StoreError
-from assent.core.operation import FileState, MoveFile, Operation, RunCommand, footprint
+from assent.core.operation import DeleteFile, FileState, Operation, WriteFile
 from assent.core.paths import shown
 from assent.core.succession import origins
 from assent.engine.doors import Doors
@@ -29,15 +29,16 @@ class Contents:
 
         The caller flushes, together with what names them.
         """
-        has = self._doors.blobs.has
-        changing = [op for op in added if not isinstance(op, MoveFile | RunCommand)]
         # A rename needs no copy: its inverse is a rename.
-        states = [state for op in changing for _, *both in footprint(op) for state in both]
-        missing = [state for state in states if state and not has(state.digest)]
+        every = tuple(added)
+        old = [op.before for op in every if type(op) is WriteFile or type(op) is DeleteFile]
+        new = [op.after for op in every if type(op) is WriteFile]
+        # Old ones come last: of two with one content, those are where it can be read from.
+        states = {state.digest: state for state in (*new, *old) if state}
+        missing = [states[digest] for digest in self._doors.blobs.lacking(states)]
         origin = origins(operations) if missing else {}
         for state in missing:
-            if not has(state.digest):  # it may stand twice
-                self._keep_from_disk(origin.get(state), state)
+            self._keep_from_disk(origin.get(state), state)
 
     def _keep_from_disk(self, path: bytes | None, state: FileState) -> None:
         if path is None:

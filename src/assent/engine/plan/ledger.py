@@ -133,6 +133,10 @@ class Ledger:
             )
         return plan
 
+    def stored(self, note: RunNote) -> Plan:
+        """Returns the plan of a run as it is stored, for whoever trusts nothing that it says."""
+        return _decode_plan(self._doors.blobs.read(note.frozen))
+
     def _load(self, stream: str) -> PlanRecord | None:
         kept = self._doors.store.head(stream)
         record = readable(kept, _decode)

@@ -27,6 +27,9 @@ class PackedBlobs:
     def has(self, digest: str) -> bool:
         return digest in self._contents
 
+    def lacking(self, digests: Iterable[str]) -> list[str]:
+        return [digest for digest in digests if digest not in self._contents]
+
     def read(self, digest: str) -> bytes:
         if digest not in self._contents:
             raise StoreError(f"The bundle has no content {digest[:12]}….", "assent review FILE")

@@ -33,10 +33,13 @@ class StoreJournal:
         self._doors = doors
         self._ledger = ledger
         self._given = given
+        self._known: dict[str, list[Entry]] = {}  # what was read of each run; none ever changes
 
     def read(self, run: str) -> list[Entry]:
-        recorded = self._doors.store.read(self._stream(run))
-        return [r.event.entry for r in recorded if isinstance(r.event, JournalWritten)]
+        known = self._known.setdefault(run, [])
+        recorded = self._doors.store.read(self._stream(run), len(known))
+        known += [r.event.entry for r in recorded if isinstance(r.event, JournalWritten)]
+        return list(known)
 
     def write(self, run: str, entry: Entry) -> None:
         entries = self.read(run)

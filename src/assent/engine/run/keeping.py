@@ -1,5 +1,6 @@
 """Keeping: giving up what runs keep for an undo, by a person's word or by the settings."""
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 
@@ -7,6 +8,7 @@ import msgspec
 
 from assent.core.errors import AssentError, Busy, IllegalStep, NotFound
 from assent.core.event import RunsDeleted, RunsWeighed
+from assent.core.paths import one_line
 from assent.engine.doors import Doors, Place
 from assent.engine.projections import Projections
 from assent.engine.run.collecting import Collecting
@@ -78,6 +80,7 @@ class Keeping:
 
         `daily`: where that would be too often, only if nothing was collected for a day.
         """
+        self._warn_of_late(self._doors.spares.trim(self._place.retention.spares))
         due = self._collecting.due()
         if daily and not due:
             return GivenUp()
@@ -109,6 +112,7 @@ class Keeping:
             with self._doors.locks.hold(workspace, "assent runs delete"):
                 freed = sum(kept.own for kept in units)
                 self._workspaces.append(RunsDeleted(runs, freed, user))
+            self._warn_of_late(self._doors.spares.drop(runs))
             for kept in units:
                 self._forget_copies(kept.unit)
         return GivenUp(runs, self._collected(sum(kept.own for kept in units)))
@@ -118,6 +122,13 @@ class Keeping:
             return self._collecting.collect()
         except Busy:
             return Freed(later=later)  # another process is at it, or needs things to stay
+
+    def _warn_of_late(self, folders: Sequence[str]) -> None:
+        for folder in folders:
+            self._projections.warnings.append(
+                f"{one_line(os.fsencode(folder))} stays: a program wrote there after a run had "
+                "moved it out of the workspace."
+            )
 
     def _forget_copies(self, unit: Target) -> None:
         for run in unit.runs if unit.record.plan_id else ():

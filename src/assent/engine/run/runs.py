@@ -47,6 +47,7 @@ from assent.engine.run.account import account
 from assent.engine.run.ends import reckon
 from assent.engine.run.journal import StoreJournal
 from assent.engine.run.leftover import leftovers
+from assent.engine.run.spares import left_by
 from assent.engine.run.underway import UnderWay
 from assent.execute.check import check_disk, first_files
 from assent.execute.executor import Executor
@@ -110,7 +111,8 @@ class Runs:
                 return NOTHING
             run = self._doors.clock.new_id()
             try:
-                yield from self._executor(ledger).apply(fitting, run)
+                spares = left_by(self._doors, ledger, record.undoes)
+                yield from self._executor(ledger).apply(fitting, run, spares)
             except Drift as drift:
                 raise (made_elsewhere(drift) if record.imported else drift) from None
             return self.report(ledger, run, fitting.plan)

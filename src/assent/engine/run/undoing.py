@@ -7,7 +7,7 @@ import msgspec
 from assent.core.deeds import Deed, Gap, barred, gaps, guessed, together
 from assent.core.digest import operation_ids
 from assent.core.errors import AssentError, NotFound
-from assent.core.event import DraftChanged, PlanApproved, PlanCreated, PlanDiscarded, TextRevised
+from assent.core.event import PlanApproved, PlanCreated, PlanDiscarded, TextRevised
 from assent.core.journal import Result
 from assent.core.lifecycle import State
 from assent.core.meant import meant
@@ -212,7 +212,6 @@ class Undoing:
             plan_id,
             created,
             TextRevised(text, size),
-            DraftChanged(ledger.keep_draft(undo.plan.operations), (), undo.plan.operations),
             self._consents.proposal(undo.plan),
             PlanApproved(self._consents.sign(plan_id, undo.plan, note, channel)),
         )

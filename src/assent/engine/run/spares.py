@@ -1,0 +1,48 @@
+"""Where runs left what an undo has to restore, asked with the first file of it."""
+
+from collections.abc import Iterator
+from functools import cache
+
+import msgspec
+
+from assent.core.displaced import Slots, Spares, displaced, no_spares
+from assent.core.errors import AssentError
+from assent.core.record import PlanRecord
+from assent.engine.doors import Doors
+from assent.engine.plan.ledger import Ledger
+from assent.engine.run.deeds import Deeds
+
+
+def left_by(doors: Doors, ledger: Ledger, undoes: str) -> Spares:
+    """Returns where files may be that stood in the workspace before these runs, or deeds of one."""
+    if not undoes:
+        return no_spares
+
+    @cache
+    def slots() -> Slots:
+        found: Slots = {}
+        try:
+            deeds = Deeds(doors, ledger)
+            for run in _related(undoes, deeds.records):
+                # What they name is checked to the byte before it is used, so no digest is.
+                found |= displaced(deeds.named(run), deeds.entries(run))
+        except (AssentError, msgspec.MsgspecError):
+            return {}  # spares are never needed
+        return found
+
+    return lambda path, state: slots().get((path, state))
+
+
+def _related(undoes: str, records: list[PlanRecord]) -> Iterator[str]:
+    """Yields the runs that are taken back, and all that took back and did again what they did."""
+    runs = dict.fromkeys(_runs(undoes))
+    yield from runs
+    for record in reversed(records):  # the oldest comes first
+        if not runs.keys().isdisjoint(_runs(record.undoes)):
+            for note in record.runs:
+                runs[note.run] = None
+                yield note.run
+
+
+def _runs(tokens: str) -> list[str]:
+    return [token.partition(":")[0] for token in tokens.split()]

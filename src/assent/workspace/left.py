@@ -1,0 +1,105 @@
+"""What a run left behind in a folder of spares, by a list; whatever else is there is not ours.
+
+Somebody who had a displaced file or folder open can go on writing there. That is late work, and
+never removed.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from stat import S_ISLNK, S_ISREG
+
+import msgspec
+
+from assent.workspace.disk import Disk
+from assent.workspace.states import CHUNK, READ
+
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+
+_decode = msgspec.msgpack.Decoder(dict[bytes, str]).decode
+
+
+def listed(run: bytes) -> bytes:
+    """Returns the name of a run's list."""
+    return run + b".list"
+
+
+def noted(disk: Disk, at: int, run: bytes, left: Mapping[bytes, str]) -> None:
+    """Writes the list of a run: the digest of each file that it leaves, by its way there."""
+    content = memoryview(msgspec.msgpack.encode(left))
+    fd = disk.open(listed(run), _WRITE, 0o600, at)
+    try:
+        while content:
+            content = content[disk.write(fd, content) :]
+    finally:
+        disk.close(fd)
+
+
+class Listed:
+    """A list that was written; a lost or damaged one names nothing."""
+
+    def __init__(self, disk: Disk, path: bytes) -> None:
+        self._disk = disk
+        self.path = path
+        self._digests: dict[bytes, str] = {}
+        self._since = 0
+        with suppress(OSError, msgspec.MsgspecError):
+            self._since = disk.lstat(path).st_mtime_ns
+            with open(path, "rb") as file:
+                self._digests = _decode(file.read())
+
+    def holds(self, way: bytes, name: bytes, at: int) -> bool:
+        """Tells whether a file is one that the run left, and still what it was then."""
+        digest = self._digests.get(way)
+        if digest is None:
+            return False
+        try:
+            found = self._disk.lstat(name, at)
+            # The system sets this time with every change, and with others that change no content.
+            return found.st_ctime_ns < self._since or self._digest(name, at, found) == digest
+        except OSError:
+            return False  # who knows
+
+    def _digest(self, name: bytes, at: int, found: os.stat_result) -> str:
+        if S_ISLNK(found.st_mode):
+            return hashlib.sha256(self._disk.readlink(name, at)).hexdigest()
+        if not S_ISREG(found.st_mode):
+            return ""
+        hashed = hashlib.sha256()
+        fd = self._disk.open(name, READ, 0, at)
+        try:
+            while chunk := self._disk.read(fd, CHUNK):
+                hashed.update(chunk)
+        finally:
+            self._disk.close(fd)
+        return hashed.hexdigest()
+
+
+def clear(disk: Disk, top: bytes, left: Listed) -> bool:
+    """Removes what a run left in a folder, and the folder; tells whether that is gone."""
+    for path, folders, files, at in os.fwalk(top, topdown=False):
+        prefix = path[len(top) + 1 :] + b"/" if path != top else b""
+        with suppress(OSError):
+            disk.chmod(at, 0o700)  # one that the person had made read-only
+        links = [one for one in folders if S_ISLNK(disk.lstat(one, at).st_mode)]
+        for one in (*files, *links):
+            _unlink(disk, one, at, ours=left.holds(prefix + one, one, at))
+        for one in folders:
+            with suppress(OSError):  # it holds late work
+                disk.rmdir(one, at)
+    try:
+        os.rmdir(top)
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return False
+    with suppress(OSError):
+        os.unlink(left.path)
+    return True
+
+
+def _unlink(disk: Disk, name: bytes, at: int, *, ours: bool) -> None:
+    if ours:
+        with suppress(OSError):
+            disk.unlink(name, at)

@@ -1,0 +1,206 @@
+"""Spares: what runs displaced, kept outside the workspace so that an undo need not write it anew.
+
+A spare is only a quicker way to a content that is kept anyway. It is given back if it is still, to
+the byte, what the undo has to restore; whoever finds none, or another, writes the content instead.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from stat import S_IFREG
+
+from assent.core.motion import Fill
+from assent.core.operation import FileState
+from assent.core.paths import STAGE
+from assent.workspace.attributes import attributes_of
+from assent.workspace.disk import Disk
+from assent.workspace.folders import FOLDER
+from assent.workspace.left import Listed, clear, listed, noted
+from assent.workspace.states import CHUNK, READ
+
+BLOCK = 4096  # bytes that a file takes at least
+AT_ALL = 2  # times the limit: so much there may be before a run removes some itself
+
+# A folder for each segment of a run, named after it and what it takes; beside it a list of what
+# the run put there.
+_NAME = re.compile(rb"(?P<run>(?P<base>[^.+]+)[^+]*)\+(?P<size>\d+)")
+
+
+class LocalSpares:
+    """Implements ports.Spares in a folder of our own."""
+
+    def __init__(self, root: bytes, limit: int, disk: Disk | None = None) -> None:
+        self._root = root
+        self._limit = limit  # bytes; 0: none are kept
+        self._disk = disk or Disk()
+        self._open: tuple[bytes, int] | None = None  # the folder that the last spare was in
+        self._names: dict[bytes, bytes] | None = None  # the folders by the runs that left them
+        self._used: set[bytes] = set()  # runs of which some were given back
+        self._late: list[str] = []  # folders that stay, and of which nobody was told yet
+
+    def take(self, run: str, old: Mapping[bytes, FileState], at: int) -> bool:
+        """Takes the folder of a run out of the folder of all slots; False if it stays there."""
+        size = sum(-(-state.size // BLOCK) * BLOCK or BLOCK for state in old.values())
+        if not old or size > self._limit:
+            return False
+        name = run.encode()
+        start = len(STAGE) + len(name) + 2
+        left = {slot[start:]: state.digest for slot, state in old.items()}
+        try:
+            self._disk.lstat(name, at)  # or it was taken before a crash, and has its list
+            self._late += self._trimmed(AT_ALL * self._limit - size)
+            home = self._home()
+            try:
+                noted(self._disk, home, name, left)
+                self._disk.rename_noreplace(name, at, b"%b+%d" % (name, size), home)
+            except OSError:
+                self._disk.unlink(listed(name), home)
+                raise
+            finally:
+                self._disk.close(home)
+        except OSError:
+            return False  # most often, they are on two file systems
+        self._tidy()
+        return True
+
+    def give(self, slot: bytes, fill: Fill, owner: tuple[int, int] | None, at: int) -> bool:
+        """Moves the spare that was once in a slot to the slot of a fill, if it fits.
+
+        `owner`, user and group, has to be the spare's where it takes the place of another file.
+        """
+        folder, _, spare = slot.rpartition(b"/")
+        try:
+            home = self._folder(folder)
+            if home is None or not self._fits(spare, home, fill.after, owner):
+                return False
+            self._disk.rename_noreplace(spare, home, fill.slot.rpartition(b"/")[2], at)
+        except OSError:
+            return False  # whatever is wrong with it, there is another way
+        return True
+
+    def trim(self, limit: int) -> list[str]:
+        """Removes the oldest until all together take at most so many bytes."""
+        self._tidy()
+        late, self._late = self._late, []
+        return late + self._trimmed(limit)
+
+    def drop(self, runs: Iterable[str]) -> list[str]:
+        """Removes what these runs left."""
+        given_up = {run.encode() for run in runs}
+        found = [name for name, match in self._all().items() if match["base"] in given_up]
+        return [late for name in found for late in self._remove(name)]
+
+    def _trimmed(self, limit: int) -> list[str]:
+        found = dict(sorted(self._all().items()))  # names of runs are in the order of their times
+        total = sum(int(match["size"]) for match in found.values())
+        late: list[str] = []
+        for name, match in found.items():
+            if total <= limit:
+                break
+            total -= int(match["size"])
+            late += self._remove(name)
+        return late
+
+    def _fits(self, name: bytes, at: int, state: FileState, owner: tuple[int, int] | None) -> bool:
+        """Tells whether a file is, and bears, what it has to; then it counts as changed just now.
+
+        With its old time, a build that goes by times would take the result of the new content
+        for up to date. Of a file with another name besides, others could change the content.
+        """
+        disk, size = self._disk, state.size
+        found = disk.lstat(name, at)
+        if found.st_mode != S_IFREG | state.mode or found.st_size != size or found.st_nlink != 1:
+            return False
+        if owner is not None and (found.st_uid, found.st_gid) != owner:
+            return False
+        fd = disk.open(name, READ, 0, at)
+        try:
+            content = disk.read(fd, size + 1 if size < CHUNK else CHUNK)
+            whole = len(content) == size
+            digest = hashlib.sha256(content).hexdigest() if whole else self._digest(fd, content)
+            if digest != state.digest or (owner is not None and attributes_of(disk, fd)):
+                return False
+            disk.touch(fd)
+        finally:
+            disk.close(fd)
+        return True
+
+    def _digest(self, fd: int, content: bytes) -> str:
+        """Reads on after a first piece."""
+        hashed = hashlib.sha256()
+        while content:
+            hashed.update(content)
+            content = self._disk.read(fd, CHUNK)
+        return hashed.hexdigest()
+
+    def _folder(self, folder: bytes) -> int | None:
+        """Returns a descriptor of the folder where the spares of a folder of slots are now."""
+        if self._open is not None and self._open[0] == folder:
+            return self._open[1]
+        self._close()
+        run, *rest = folder[len(STAGE) + 1 :].split(b"/")
+        if self._names is None:
+            self._names = {match["run"]: name for name, match in self._all().items()}
+        if run not in self._names:
+            return None
+        self._used.add(run)
+        fd = self._home()
+        for part in (self._names[run], *rest):  # none of them may be a symlink by now
+            try:
+                below = self._disk.open(part, FOLDER, 0, fd)
+            finally:
+                self._disk.close(fd)
+            fd = below
+        self._open = folder, fd
+        return fd
+
+    def _home(self) -> int:
+        try:
+            return self._disk.open(self._root, FOLDER)
+        except FileNotFoundError:
+            self._disk.mkdir(self._root, 0o700)
+            return self._disk.open(self._root, FOLDER)
+
+    def _all(self) -> dict[bytes, re.Match[bytes]]:
+        """Returns the folders that runs left, by name."""
+        try:
+            matches = map(_NAME.fullmatch, os.listdir(self._root))
+        except OSError:
+            return {}
+        return {match[0]: match for match in matches if match}
+
+    def _tidy(self) -> None:
+        """Removes folders out of which everything was given back."""
+        self._close()
+        names, self._names = self._names or {}, None
+        for run in self._used & names.keys():
+            with suppress(OSError):  # some are left in it
+                os.rmdir(os.path.join(self._root, names[run]))
+                os.unlink(os.path.join(self._root, listed(run)))
+        self._used.clear()
+
+    def _remove(self, name: bytes) -> list[str]:
+        """Removes a folder; returns where it stays if it holds what the run did not put there."""
+        self._close()
+        self._names = None
+        run = name.partition(b"+")[0]
+        top, stays = os.path.join(self._root, name), os.path.join(self._root, run + b".late")
+        try:
+            if clear(self._disk, top, Listed(self._disk, os.path.join(self._root, listed(run)))):
+                return []
+            os.rename(top, stays)
+        except OSError:
+            return []  # another process is at it
+        return [os.fsdecode(stays)]
+
+    def _close(self) -> None:
+        if self._open is not None:
+            fd, self._open = self._open[1], None
+            with suppress(OSError):
+                self._disk.close(fd)
+
+    def __del__(self) -> None:
+        with suppress(BaseException):  # nobody could catch it here
+            self._close()
