@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from threading import Event
+from time import sleep
 
 import pytest
 from tests.sandbox.cell import (
@@ -48,6 +49,20 @@ def test_a_program_that_says_a_lot_is_ended(runner: Runner) -> None:
     *_, ended = parts
     assert isinstance(ended, Ended)
     assert (ended.code, ended.cut) == (130, "interrupted")
+
+
+def test_no_step_follows_the_one_that_is_ended(runner: Runner, tmp_path: Path) -> None:
+    made, mark = tmp_path / "made", long_time()
+    waits = f"sleep {mark} & first=$!; for i in $(seq 60); do sleep {mark} & done"
+    script = shell(f"{waits}; echo begun; wait $first; : > {made}")
+    stop = Event()
+    parts = runner.run([script], b"/", Limits(seconds=60, stopped=stop.is_set))
+    assert next(parts) == Chunk(b"begun\n")
+    sleep(0.1)  # until it waits for the first, whose end must not wake it
+    stop.set()
+    *_, ended = parts
+    assert isinstance(ended, Ended)
+    assert (ended.cut, left_over(mark), made.exists()) == ("interrupted", [], False)
 
 
 def test_where_it_was_said_before_nothing_begins(runner: Runner, tmp_path: Path) -> None:

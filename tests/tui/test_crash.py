@@ -31,6 +31,13 @@ def flags(screen: Terminal) -> list[str]:
     return [screen.value(flag) for flag in CHANGED]
 
 
+def wipe(screen: Terminal, *words: str) -> None:
+    """Clears what a killed screen left, so that only the next one can show these words."""
+    screen.enter("clear")
+    screen.hides(*words)
+    screen.shows(PROMPT)
+
+
 def leave(screen: Terminal) -> str:
     """Leaves the screen by its keys."""
     screen.press("C-c")
@@ -58,6 +65,7 @@ def test_f95_a_question_of_a_killed_screen_is_asked_again_and_answered(
     assert (world.base / "after").read_bytes() == (world.base / "before").read_bytes()
     assert flags(screen) == ["1", "0", "1"]
     (waiting,) = world.ok("questions", "list")["questions"]
+    wipe(screen, "Which colour?", "Enter answers")
     screen.enter("assent -c")
     screen.shows("Which colour?", "Enter answers")
     screen.decide("2", "2 (•) Blue", "Enter", "Blue it is.", OPEN)
@@ -80,7 +88,8 @@ def test_a_turn_of_a_killed_screen_is_gone_on_with(server: Tmux, world: World) -
     screen.shows("Killed")
     again = turn("And more.")  # whether the request of the killed one was on record or not
     scripted(world, turn("Hello."), again, again)
-    screen.enter("clear; assent -c")
+    wipe(screen, "Say hello", "Say more")
+    screen.enter("assent -c")
     screen.shows("> Say hello", "Hello.", "> Say more", OPEN)
     screen.enter("Go on")
     screen.shows("> Go on", "And more.")

@@ -39,15 +39,19 @@ class Running:
     def end(self) -> None:
         """Kills what is left of it, and returns when all is gone; nothing if that was done.
 
-        A sandbox dies with bubblewrap only once it has asked for that. So bubblewrap is stopped,
-        which keeps it from starting one, and the sandbox, which is its child, is killed first.
+        Nothing may go on because something else died: a shell would do its next step when the one
+        before it is killed. So the whole group is stopped first. A sandbox dies with bubblewrap
+        only once it has asked for that: it is killed before and after bubblewrap was stopped, which
+        keeps it from starting one.
         """
         if self.process.returncode is not None:
             return
         pid = self.process.pid  # not reaped yet, so nobody else has this number
         with ExitStack() as stack:
-            ending = {child: _killed(child, stack) for child in children(pid)}
-            os.kill(pid, signal.SIGSTOP)
+            ending: dict[int, int | None] = {}
+            if self._status is not None:
+                ending = {child: _killed(child, stack) for child in children(pid)}
+            os.killpg(pid, signal.SIGSTOP)
             os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
             ending |= {child: _killed(child, stack) for child in children(pid)}
             os.killpg(pid, signal.SIGKILL)
