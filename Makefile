@@ -20,7 +20,7 @@ MISSING = $(foreach pair,$(PROGRAMS),$(if $(shell command -v $(firstword $(subst
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system pins fmt lint check test bench demo docs
+.PHONY: help setup system pins fmt lint check test collected bench demo docs
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -67,8 +67,12 @@ lint: $(STAMP) ## format, rules, types and floors
 
 test: ## everything: lint, then the whole suite
 	@$(if $(strip $(MISSING)),echo "Installing Debian packages if possible: $(strip $(MISSING))"; $(MAKE) -s system >/dev/null || true)
-	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory -j2 --output-sync lint collected
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+
+# All workers begin with the same: to read every test. What they need is compiled once, before that.
+collected: $(STAMP)
+	@$(BIN)/pytest --collect-only --quiet >/dev/null 2>&1 || true  # it is said later, if anything is wrong
 
 bench: $(STAMP) ## measure speed against the budgets
 	$(BIN)/python -m bench.run

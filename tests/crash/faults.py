@@ -54,10 +54,11 @@ class Faulty:
         log.close()
         self.ends: Counter[str] = Counter()
 
-    def sweep(self, code: int, *, sticky: bool) -> int:
-        """Lets every call fail, one run after the other; returns how many failed."""
+    def sweep(self, *codes: int, sticky: bool) -> int:
+        """Lets every call fail, one run after the other, with these codes in turn; counts them."""
         at = 0
         while True:
+            code = codes[at % len(codes)]
             fault = Fault(self._whose, at, code, sticky=sticky)
             end = self._attempt(fault, WAYS[at % len(WAYS)])
             if not fault.fired:

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from typing import TypeAlias
 
@@ -48,6 +49,12 @@ class World:
         self.hands.sync()
         self.approved = yes(case.operations)
         self.fuse.count = 0
+
+    def twin(self) -> "World":
+        """Returns a world of its own that is as this one is now."""
+        twin, fuse = copy(self), Fuse()
+        twin.fuse, twin.hands, twin.journal = fuse, self.hands.twin(fuse), self.journal.twin(fuse)
+        return twin
 
     def executor(self) -> Executor:
         return Executor(self.hands, self.blobs, self.journal)
@@ -117,9 +124,9 @@ class Undoing(World):
 Make: TypeAlias = Callable[[Case], World]
 
 
-def moments(case: Case, make: Make = World) -> int:
+def moments(case: Case, fresh: World) -> int:
     """Counts the moments of an undisturbed run."""
-    world = make(case)
+    world = fresh.twin()
     world.apply()
     world.check(case)
     assert world.outcome == "done"
@@ -128,22 +135,21 @@ def moments(case: Case, make: Make = World) -> int:
 
 def sweep(case: Case, make: Make = World, *, twice: bool) -> int:
     """Cuts a run at every moment, by a crash and by a power cut; counts what was tried."""
-    tried = 0
-    for moment, power in itertools.product(range(moments(case, make)), (False, True)):
-        world = make(case)
+    tried, fresh = 0, make(case)
+    for moment, power in itertools.product(range(moments(case, fresh)), (False, True)):
+        world = fresh.twin()
         assert world.cut(world.apply, moment, power=power), "the fault did not fire"
         if twice:
-            tried += _sweep_recovery(case, make, moment, power=power)
+            tried += _sweep_recovery(case, world, power=power)
         world.recover()
         world.check(case, power=power)
         tried += 1
     return tried
 
 
-def _sweep_recovery(case: Case, make: Make, moment: int, *, power: bool) -> int:
+def _sweep_recovery(case: Case, left: World, *, power: bool) -> int:
     for again in itertools.count():
-        world = make(case)
-        world.cut(world.apply, moment, power=power)
+        world = left.twin()
         fired = world.cut(world.recover, again, power=power)
         if fired:
             world.recover()
@@ -236,9 +242,10 @@ def test_apply_then_undo_restores_the_start(case: Case) -> None:
 
 @pytest.mark.parametrize("case", SINGLES)
 def test_without_exchange_the_same_holds(case: Case) -> None:
-    for moment in range(moments(case)):
-        world = World(case)
-        world.hands.exchanges = False
+    fresh = World(case)
+    fresh.hands.exchanges = False
+    for moment in range(moments(case, fresh)):
+        world = fresh.twin()
         world.cut(world.apply, moment, power=False)
         world.recover()
         world.check(case)

@@ -151,7 +151,7 @@ def _fills_slot(call: Call) -> bool:
 
 
 def _empties_slot(call: Call) -> bool:
-    return call.name == "unlinkat" and _is_slot(call.paths[0])
+    return call.name == "unlinkat" and any(_is_slot(path) for path in call.paths)
 
 
 def _touches_the_persons_files(call: Call) -> bool:

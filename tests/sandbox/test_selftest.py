@@ -37,7 +37,7 @@ EVERYTHING = {trial.name for trial in (*TRIALS, APPROVE, UNCHANGED)}
 # calls or daemons; it may let nobody type; and who is not root may change no device.
 OPTIONAL = {
     "tcp6", "setxattr", "keyring", "key_names", "shared_memory", "message_queue", "posix_queue",
-    "i386", "type", "daemons", "device_mode", "machine_secrets",
+    "i386", "x32", "type", "daemons", "device_mode", "machine_secrets",
 }  # fmt: skip
 
 UNFILTERED = {"socket_in_tool", "datagram_by_pair", "families", "refused_calls", "device_mode"}

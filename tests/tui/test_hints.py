@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.test_help import GROUPS
-from tests.cli.test_next_steps import STEPS
+from tests.cli.test_next_steps import steps
 from tests.tui.stage import Seat, Stage
 
 import assent
@@ -56,14 +56,14 @@ def possible(step: str) -> bool:
     return step.startswith((SHELL, SAY, SAY_NEXT, ESC)) or find(name) is not None
 
 
-@pytest.mark.parametrize("step", sorted({step for step, _ in STEPS}))
-def test_the_next_step_of_every_error_can_be_taken_here(step: str) -> None:
-    assert possible(next_step(step)), next_step(step)
+def test_the_next_step_of_every_error_can_be_taken_here() -> None:
+    assert [step for step, _ in steps() if not possible(next_step(step))] == []
 
 
-@pytest.mark.parametrize("text", sorted(set(texts())))
-def test_every_command_that_is_advised_anywhere_is_one_for_here(text: str) -> None:
-    assert possible(next_step(text)), next_step(text)
+def test_every_command_that_is_advised_anywhere_is_one_for_here() -> None:
+    advised = set(texts())
+    assert len(advised) > 100
+    assert [text for text in advised if not possible(next_step(text))] == []
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *(f"{g} {v}" for g in GROUPS for v in GROUPS[g])])

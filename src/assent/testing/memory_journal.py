@@ -11,6 +11,12 @@ class MemoryJournal:
         self.runs: dict[str, list[Entry]] = {}
         self.fuse = fuse or Fuse()
 
+    def twin(self, fuse: Fuse) -> "MemoryJournal":
+        """Returns a journal of its own that says what this one says now."""
+        twin = MemoryJournal(fuse)
+        twin.runs = {run: list(entries) for run, entries in self.runs.items()}
+        return twin
+
     def read(self, run: str) -> list[Entry]:
         return list(self.runs.get(run, []))
 

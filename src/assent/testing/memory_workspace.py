@@ -2,6 +2,7 @@
 
 import errno
 from collections.abc import Container, Iterable, Mapping, Sequence
+from copy import copy
 
 import msgspec
 
@@ -37,6 +38,13 @@ class MemoryHands:
         self.spares: dict[bytes, Node] = {}  # by the slots that they were in
         self.foreign: set[bytes] = set()  # paths that others wrote, and that are not on disk yet
         self._synced = (dict(self.files), set(self.folders), dict(self.spares))
+
+    def twin(self, fuse: Fuse) -> "MemoryHands":
+        """Returns a workspace of its own that is as this one is now."""
+        twin = copy(self)
+        twin.fuse, twin.files, twin.folders = fuse, dict(self.files), set(self.folders)
+        twin.spares, twin.foreign = dict(self.spares), set(self.foreign)
+        return twin
 
     def lose_power(self) -> None:
         """Forgets everything since the last sync."""
