@@ -33,15 +33,17 @@ from assent.sandbox.view.profile import Profile
 
 EVERYTHING = {trial.name for trial in (*TRIALS, APPROVE, UNCHANGED)}
 
+MACHINE = os.uname().machine
+
 # A machine may lack IPv6, attributes in its temporary folder, keyrings, queues, other kinds of
 # calls or daemons; it may let nobody type; and who is not root may change no device.
 OPTIONAL = {
     "tcp6", "setxattr", "keyring", "key_names", "shared_memory", "message_queue", "posix_queue",
-    "i386", "x32", "type", "daemons", "device_mode", "machine_secrets",
+    "i386", "type", "daemons", "device_mode", "machine_secrets",
+    *(() if MACHINE == "x86_64" else ("x32",)),
 }  # fmt: skip
 
 UNFILTERED = {"socket_in_tool", "datagram_by_pair", "families", "refused_calls", "device_mode"}
-MACHINE = os.uname().machine
 
 HOLES: dict[str, tuple[Less, set[str]]] = {
     "network": (Less(flags=("--unshare-net",)), {"tcp", "tcp6", "udp"}),

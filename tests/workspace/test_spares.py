@@ -2,6 +2,7 @@
 
 import os
 import stat
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -298,6 +299,18 @@ def test_so_it_does_where_the_undo_displaced_nothing_itself(site: Site) -> None:
     assert site.bring_back(like=None)
     site.spares.trim(MB)
     assert os.listdir(site.home) == []
+
+
+def test_a_list_whose_folder_a_crash_kept_away_goes_after_a_while(site: Site) -> None:
+    lone = site.home / "lost.list"
+    for age, stays in ((0, True), (7200, False)):
+        lone.write_bytes(b"")
+        then = time.time() - age
+        for one in (lone, site.home / "first.list"):
+            os.utime(one, (then, then))
+        assert site.spares.trim(MB) == []
+        assert lone.exists() is stays
+    assert (site.home / "first.list").exists()
 
 
 def test_strangers_among_the_spares_are_left_alone(site: Site) -> None:

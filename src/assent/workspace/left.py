@@ -6,7 +6,8 @@ never removed.
 
 import hashlib
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Container, Mapping
 from contextlib import suppress
 from stat import S_ISLNK, S_ISREG
 
@@ -16,13 +17,15 @@ from assent.workspace.disk import Disk
 from assent.workspace.states import CHUNK, READ
 
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+_ENDING = b".list"
+_LONE = 3600  # seconds; a list is written a moment before the folder beside it appears
 
 _decode = msgspec.msgpack.Decoder(dict[bytes, str]).decode
 
 
 def listed(run: bytes) -> bytes:
     """Returns the name of a run's list."""
-    return run + b".list"
+    return run + _ENDING
 
 
 def noted(disk: Disk, at: int, run: bytes, left: Mapping[bytes, str]) -> None:
@@ -34,6 +37,16 @@ def noted(disk: Disk, at: int, run: bytes, left: Mapping[bytes, str]) -> None:
             content = content[disk.write(fd, content) :]
     finally:
         disk.close(fd)
+
+
+def forget_lone(root: bytes, runs: Container[bytes]) -> None:
+    """Removes old lists of other runs than these: a crash came before their folders did."""
+    with suppress(OSError), os.scandir(root) as entries:
+        for entry in entries:
+            run = entry.name.removesuffix(_ENDING)
+            is_list = run != entry.name and run not in runs
+            if is_list and entry.stat(follow_symlinks=False).st_mtime < time.time() - _LONE:
+                os.unlink(entry.path)
 
 
 class Listed:

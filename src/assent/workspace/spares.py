@@ -17,7 +17,7 @@ from assent.core.paths import STAGE
 from assent.workspace.attributes import attributes_of
 from assent.workspace.disk import Disk
 from assent.workspace.folders import FOLDER
-from assent.workspace.left import Listed, clear, listed, noted
+from assent.workspace.left import Listed, clear, forget_lone, listed, noted
 from assent.workspace.states import CHUNK, READ
 
 BLOCK = 4096  # bytes that a file takes at least
@@ -83,6 +83,7 @@ class LocalSpares:
     def trim(self, limit: int) -> list[str]:
         """Removes the oldest until all together take at most so many bytes."""
         self._tidy()
+        forget_lone(self._root, {match["run"] for match in self._all().values()})
         late, self._late = self._late, []
         return late + self._trimmed(limit)
 
