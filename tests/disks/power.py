@@ -26,6 +26,7 @@ from tests.crash.stories import BY_NAME
 from tests.crash.sweep import Ended, Report, Sweep, decides, in_child, killed
 
 from assent.testing.watched import Moments, kill
+from assent.workspace.disk import Disk
 
 # How each is made, how it is mounted, and how large it has to be.
 TYPES: Final = {
@@ -52,6 +53,14 @@ class Machine:
         """Mounts the disk; its log is read as after any cut."""
         line = ["mount", "-o", self._options, str(self._image), str(self.disk)]
         subprocess.run(line, check=True)
+
+    def sync(self) -> None:
+        """Has everything on this disk written; others are none of our business."""
+        fd = os.open(self.disk, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            Disk().syncfs(fd)
+        finally:
+            os.close(fd)
 
     def restart(self) -> None:
         """Takes the disk away and brings it back."""
@@ -93,7 +102,7 @@ class Cuts(Sweep):
 
     def _ready(self) -> None:
         self.rig.restore(self.ready)
-        os.sync()
+        self._machine.sync()
 
     def _tidied(self, end: Ended) -> Ended:
         """An emptied slot may come back after the run is over; it lies among our own files."""
@@ -127,7 +136,7 @@ class CommandCuts(CommandSweep):
 
     def _ready(self) -> None:
         self._restore()
-        os.sync()
+        self._machine.sync()
 
 
 def cuts(machine: Machine, verb: str, story: str) -> Report | CommandReport:
