@@ -6,6 +6,7 @@ import json
 import os
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,18 @@ from bench.figure import Bar, Figure, at_most
 from bench.pace import Scale, best, timed
 from bench.starting import ASSENT, BARE
 from bench.talker import LINES
+
+# What a process had before it became another program counts as had by that: so a small one starts
+# it, and says at the end how much it had at most, in KiB.
+WEIGHED = (
+    sys.executable,
+    "-Sc",
+    "import os, sys; "
+    "pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ); "
+    "_, status, usage = os.wait4(pid, 0); "
+    "print(usage.ru_maxrss); "
+    "sys.exit(os.waitstatus_to_exitcode(status))",
+)
 
 
 def working(work: Path, scale: Scale) -> Iterator[Figure]:
@@ -76,7 +89,7 @@ def _memory(work: Path, port: int, scale: Scale) -> Iterator[Figure]:
         ("loop/0", "memory of one turn", 60),
         (f"loop/{scale.steps}", f"memory of {scale.steps} steps", 80),
     ):
-        used = float(_assent(work, port, kind)) / 1024
+        used = float(_assent(work, port, kind, starter=WEIGHED).split()[-1]) / 1024
         yield Figure(name, used, None, Bar(limit, absolute=True), "memory")
         told(port)
 
@@ -88,30 +101,23 @@ def _gap(port: int, run: Any) -> float:
     return float(statistics.median(told(port)["gaps"]))
 
 
-def _assent(work: Path, port: int, kind: str, said: str = "") -> int:
-    """Plans once; returns the most memory that it had, in KiB."""
+def _assent(
+    work: Path, port: int, kind: str, said: str = "", starter: tuple[str, ...] = ()
+) -> bytes:
+    """Plans once; returns what a starter has to say."""
     base = f"http://127.0.0.1:{port}/{kind}/v1"
-    environment = {**os.environ, "OPENAI_BASE_URL": base}
     (work / "src").mkdir(exist_ok=True)
     (work / "src" / "a.py").write_text(FOUND, encoding="utf-8")
-    process = subprocess.Popen(
-        [ASSENT, "-p", "Look around", "--model", "openai/m"],
+    ran = subprocess.run(
+        [*starter, ASSENT, "-p", "Look around", "--model", "openai/m"],
         cwd=work,
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
+        env={**os.environ, "OPENAI_BASE_URL": base},
+        input=said.encode(),
+        capture_output=True,
+        check=False,
     )
-    assert process.stdin is not None
-    assert process.stderr is not None
-    process.stdin.write(said.encode())
-    process.stdin.close()
-    complaint = process.stderr.read().decode()
-    process.stderr.close()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode in (0, 3), complaint
-    return usage.ru_maxrss
+    assert ran.returncode in (0, 3), ran.stderr.decode()
+    return ran.stdout
 
 
 def _by_hand(port: int, kind: str, act: Any) -> None:

@@ -1,6 +1,7 @@
 """A workspace to measure in: plans are made through the engine, as the program makes them."""
 
 import os
+import time
 from collections.abc import Generator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from assent.engine.run.runs import RunReport
 from assent.store.blobs import FileBlobs
 
 MODE = 0o644
+SOON = 0.5  # seconds between the end of a run and a person's wish to take it back
 
 
 class Ours:
@@ -60,8 +62,10 @@ class Ours:
     def undo(self) -> float:
         """Returns how long it takes to take the last run back, once a person agreed to it.
 
-        What they agree to is a digest that the same process has shown them.
+        What they agree to is a digest that the same process has shown them. Nobody is back sooner
+        than this: files that were written a moment ago are not trusted by their times.
         """
+        time.sleep(SOON)
         engine = self._open()
         preview = engine.undoing.preview()
         if not preview.plan.digest:
