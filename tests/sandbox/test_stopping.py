@@ -1,10 +1,17 @@
 """A program ends as soon as somebody says so, with everything that it started."""
 
+import os
+import shutil
+import sys
+import tempfile
+from functools import partial
 from pathlib import Path
 from threading import Event
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
+from tests.crash.sweep import in_child
+from tests.disks.possible import PRIVILEGE
 from tests.sandbox.cell import (
     Outcome,
     confined,
@@ -16,7 +23,7 @@ from tests.sandbox.cell import (
     shell,
 )
 
-from assent.core.process import Chunk, Ended, Limits
+from assent.core.process import Chunk, Ended, Limits, Program
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.plain import Plain
 
@@ -63,6 +70,60 @@ def test_no_step_follows_the_one_that_is_ended(runner: Runner, tmp_path: Path) -
     *_, ended = parts
     assert isinstance(ended, Ended)
     assert (ended.cut, left_over(mark), made.exists()) == ("interrupted", [], False)
+
+
+VFORKS = """
+import ctypes, sys, time
+libc = ctypes.CDLL(None)
+print("begun", flush=True)
+if libc.vfork() == 0:
+    time.sleep(float(sys.argv[1]))
+"""
+
+
+def test_a_program_that_waits_for_a_child_to_begin_is_ended() -> None:
+    stop, mark = Event(), long_time()
+    program = Program((os.fsencode(sys.executable), b"-Sc", VFORKS.encode(), mark.encode()))
+    parts = Plain().run([program], b"/", Limits(seconds=60, stopped=stop.is_set))
+    assert next(parts) == Chunk(b"begun\n")
+    sleep(0.1)
+    stop.set()
+    began = monotonic()
+    *_, ended = parts
+    assert isinstance(ended, Ended)
+    assert (ended.cut, left_over(mark)) == ("interrupted", [])
+    assert monotonic() - began < 5, "it hung"
+
+
+def test_every_group_of_its_session_is_ended(runner: Runner, tmp_path: Path) -> None:
+    made, mark = tmp_path / "made", long_time()
+    stop = Event()
+    script = f'timeout 90 sh -c "echo begun; sleep {mark}; : > {made}"; true'
+    parts = runner.run([shell(script)], b"/", Limits(seconds=60, stopped=stop.is_set))
+    assert next(parts) == Chunk(b"begun\n")
+    stop.set()
+    *_, ended = parts
+    assert isinstance(ended, Ended)
+    assert (ended.cut, left_over(mark), made.exists()) == ("interrupted", [], False)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"{PRIVILEGE}: a program that becomes another user")
+def test_what_became_another_user_s_is_let_go() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:  # where everybody may go
+        os.chmod(name, 0o755)
+        helper = shutil.copy(shutil.which("setpriv") or "setpriv", name)
+        os.chmod(helper, 0o4755)
+        words = (helper.encode(), b"--reuid=1", b"--clear-groups", b"sleep", b"20")
+        assert in_child(partial(as_nobody, words), list[str]) == ["124", "time"]
+
+
+def as_nobody(words: tuple[bytes, ...]) -> list[str]:
+    os.setgroups(())
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+    *_, ended = Plain().run([Program(words)], b"/", Limits(seconds=1))
+    assert isinstance(ended, Ended)
+    return [str(ended.code), ended.cut]
 
 
 def test_where_it_was_said_before_nothing_begins(runner: Runner, tmp_path: Path) -> None:

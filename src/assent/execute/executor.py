@@ -13,6 +13,7 @@ from assent.core.journal import (
     Finished,
     Live,
     Outcome,
+    Ran,
     Recovering,
     Running,
     Started,
@@ -75,7 +76,8 @@ class Executor:
             return
         word = Recovering(way)
         backs = read_backs(entries, self._blobs)
-        if course(plan.operations, (*entries, word), backs).step is Step.RECKON:
+        ended = any(isinstance(entry, Ran) and entry.cut for entry in entries)
+        if ended or course(plan.operations, (*entries, word), backs).step is Step.RECKON:
             self._commander.check_at_rest()  # a refused word must not be on record (law 6)
         self._journal.write(run, word)
         yield from self._drive(run, plan)

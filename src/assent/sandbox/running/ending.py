@@ -10,9 +10,10 @@ from contextlib import ExitStack, suppress
 from typing import Final
 
 from assent.sandbox.running.orphans import reap
-from assent.sandbox.running.watch import children, members, name_of
+from assent.sandbox.running.watch import children, in_session, members, name_of
 
 _PATIENCE: Final = 10.0  # seconds for the kernel to clear away what was killed
+_ROUNDS: Final = 20  # looks for processes that came while others were ended
 _REPORT: Final = 4096
 _FIRST: Final = re.compile(rb'"child-pid": (\d+)')
 _RAN: Final = b'"exit-code"'
@@ -24,6 +25,7 @@ class Running:
 
     def __init__(self, process: subprocess.Popen[bytes], status: int | None) -> None:
         self.process, self._status, self._report = process, status, b""
+        self._given_up = False  # it is another user's by now, or the kernel cannot let it go
 
     @property
     def ran(self) -> bool:
@@ -37,31 +39,64 @@ class Running:
         return not self.ran and began and (self.process.returncode or 0) < 0
 
     def end(self) -> None:
-        """Kills what is left of it, and returns when all is gone; nothing if that was done.
-
-        Nothing may go on because something else died: a shell would do its next step when the one
-        before it is killed. So the whole group is stopped first. A sandbox dies with bubblewrap
-        only once it has asked for that: it is killed before and after bubblewrap was stopped, which
-        keeps it from starting one.
-        """
-        if self.process.returncode is not None:
+        """Kills what is left of it, and returns when all is gone; nothing if that was done."""
+        if self.process.returncode is not None or self._given_up:
             return
-        pid = self.process.pid  # not reaped yet, so nobody else has this number
         with ExitStack() as stack:
-            ending: dict[int, int | None] = {}
-            if self._status is not None:
-                ending = {child: _killed(child, stack) for child in children(pid)}
-            os.killpg(pid, signal.SIGSTOP)
-            os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-            ending |= {child: _killed(child, stack) for child in children(pid)}
-            os.killpg(pid, signal.SIGKILL)
-            self.process.wait()
-            left = (*members(pid), *self._sandbox())
-            ending |= {one: _watched(one, stack) for one in left if one not in ending}
+            end = self._end_session if self._status is None else self._end_sandbox
+            ending = end(stack)
             for one, watched in ending.items():
                 if watched is not None:
                     _wait(watched)
                 reap(one)
+
+    def _end_session(self, stack: ExitStack) -> dict[int, int | None]:
+        """Ends a program and everybody in its session, in whatever group.
+
+        Nothing may go on because something else died: a shell would do its next step when the one
+        before it is killed. So all are stopped first. Nobody waits for that: who has just called
+        `vfork` stops only when its child goes on, which is stopped as well.
+        """
+        pid = self.process.pid  # not reaped yet, so nobody else has this number
+        ending: dict[int, int | None] = {}
+        with suppress(OSError):
+            os.killpg(pid, signal.SIGSTOP)
+        for _ in range(_ROUNDS):
+            found = {*in_session(pid), *children(pid)} - ending.keys() - {pid}
+            for one in found:
+                with suppress(OSError):
+                    os.kill(one, signal.SIGSTOP)
+            ending |= {one: _killed(one, stack) for one in found}
+            if not found:
+                break
+        try:
+            os.killpg(pid, signal.SIGKILL)
+            self._reap()
+        except PermissionError:  # all of the group are another user's by now
+            self._given_up = True
+        return ending
+
+    def _end_sandbox(self, stack: ExitStack) -> dict[int, int | None]:
+        """Ends bubblewrap and its sandbox, which dies with it only once it has asked for that.
+
+        So bubblewrap is stopped, which keeps it from starting one, and the sandbox, which is its
+        child, is killed first.
+        """
+        pid = self.process.pid
+        ending = {child: _killed(child, stack) for child in children(pid)}
+        os.kill(pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        ending |= {child: _killed(child, stack) for child in children(pid)}
+        os.killpg(pid, signal.SIGKILL)
+        self._reap()
+        left = (*members(pid), *self._sandbox())
+        return ending | {one: _watched(one, stack) for one in left if one not in ending}
+
+    def _reap(self) -> None:
+        try:
+            self.process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._given_up = True
 
     def _sandbox(self) -> list[int]:
         """Returns the first process of the sandbox; it ends when all others in there are gone."""
@@ -81,8 +116,12 @@ def _killed(pid: int, stack: ExitStack) -> int | None:
     # Among hundreds that multiply, it would have to wait for its turn to die; root can help it.
     with suppress(ProcessLookupError, PermissionError):
         os.setpriority(os.PRIO_PROCESS, pid, -20)
-    with suppress(ProcessLookupError):
+    try:
         signal.pidfd_send_signal(watched, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    except PermissionError:  # another user's: nothing here can end it
+        return None
     return watched
 
 
@@ -98,7 +137,7 @@ def _watched(pid: int, stack: ExitStack) -> int | None:
         watched = os.pidfd_open(pid)
     except OSError as error:
         if error.errno == errno.EMFILE:  # so many that not each can be waited for
-            with suppress(ProcessLookupError):
+            with suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         return None
     stack.callback(os.close, watched)

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from typing import Final
 
 import msgspec
@@ -63,19 +63,31 @@ def personal(environment: Mapping[str, str], withheld: Collection[str] = ()) -> 
 
 
 class Unconfined:
-    """Runs a program as the person would; in a group of its own that ends with it, or with us."""
+    """Runs a program as the person would; in a session of its own that ends with it, or with us."""
 
     def __init__(self, variables: Mapping[bytes, bytes], marks: Marks | None = None) -> None:
         self._variables = dict(variables)
         self._marks = marks
 
     def run(self, program: Program, folder: bytes, limits: Limits) -> Iterator[Chunk | Ended]:
-        front = capped(limits)
+        front, paths, cut = capped(limits), list[str](), True
 
         def prepare(program: Program, briefly: ExitStack, throughout: ExitStack) -> Command:
             own = {os.fsencode(name): os.fsencode(value) for name, value in program.environment}
-            marks = (self._marks.mark(throughout),) if self._marks else ()
+            given: tuple[int, ...] = ()
+            if self._marks:
+                mark, path = self._marks.mark(throughout)
+                given = (mark,)
+                paths.append(path)
             words, variables = (*front, *program.argv), self._variables | own
-            return Command(words, variables, folder, marks, watch=watched(throughout))
+            return Command(words, variables, folder, given, watch=watched(throughout))
 
-        return run([program], prepare, unconfined, limits)
+        try:
+            with closing(run([program], prepare, unconfined, limits)) as parts:
+                for part in parts:
+                    cut = not isinstance(part, Ended) or bool(part.cut)
+                    yield part
+        finally:
+            for path in paths:
+                assert self._marks is not None, "it made them"
+                self._marks.over(path, cut=cut)

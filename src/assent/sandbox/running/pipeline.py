@@ -4,7 +4,7 @@ import os
 import selectors
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from signal import SIGKILL
 from typing import Final
@@ -49,7 +49,7 @@ Prepare = Callable[[Program, ExitStack, ExitStack], Command]
 
 def run(
     programs: Sequence[Program], prepare: Prepare, watch: Watch, limits: Limits
-) -> Iterator[Chunk | Ended]:
+) -> Generator[Chunk | Ended, None, None]:
     """Runs a pipeline. Limits are looked at while the output is taken.
 
     A sandbox ends with the thread that started it: whoever takes the first piece takes them all.

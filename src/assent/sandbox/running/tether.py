@@ -28,13 +28,14 @@ class Marks:
     """Files in a folder of the state, each locked by a command for as long as anything of it lives.
 
     The lock goes with an open file that all its processes inherit. The file is removed when a
-    command was ended; one that is still there was left by a process that died.
+    command was ended; one that is still there was left by a process that died, or by one that
+    could not end everything.
     """
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
-    def mark(self, stack: ExitStack) -> int:
+    def mark(self, stack: ExitStack) -> tuple[int, str]:
         """Returns a locked file for a command to inherit; raises Refused if there can be none."""
         path = os.path.join(self._folder, os.urandom(16).hex())
         try:
@@ -46,9 +47,19 @@ class Marks:
                 f"({error.strerror})."
             ) from error
         stack.callback(os.close, mark)
-        stack.callback(_remove, path)
         fcntl.flock(mark, fcntl.LOCK_EX)
-        return mark
+        return mark, path
+
+    def over(self, path: str, *, cut: bool) -> None:
+        """Removes the mark of a command that has ended.
+
+        What is left of one that was cut off is work that nobody wanted any more; the mark stays
+        for as long as it goes on. What one that ended by itself left behind is meant to stay.
+        """
+        if cut:
+            _is_let_go(path)
+        else:
+            _remove(path)
 
     def outlived(self) -> str:
         """Names what is alive of commands whose starter died, or returns an empty string."""

@@ -61,6 +61,11 @@ def members(session: int) -> list[int]:
         os.killpg(session, 0)
     except OSError:  # as nearly always: nobody is left
         return []
+    return in_session(session)
+
+
+def in_session(session: int) -> list[int]:
+    """Returns the processes of a session, in whatever group they are; its leader, too."""
     return [pid for pid in _pids(_HOST) if _session(pid) == session]
 
 
