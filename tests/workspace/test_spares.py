@@ -4,6 +4,7 @@ import os
 import stat
 import time
 from collections.abc import Callable
+from mmap import mmap
 from pathlib import Path
 
 import pytest
@@ -200,6 +201,24 @@ def test_what_somebody_wrote_to_a_displaced_file_is_never_removed(site: Site) ->
     assert (Path(late) / "0.new").read_bytes() == OLD + b"a late line"
     site.spares.trim(0)
     assert Path(late).exists()
+
+
+def test_what_was_written_before_the_list_was_is_never_removed(site: Site) -> None:
+    slot = STAGE + b"/second/0.new"
+    put(site.root, slot, OLD + b"a line after it was displaced")
+    site.hands.set_aside("second", {slot: file_state(OLD)})
+    (late,) = site.spares.drop(["second"])
+    assert (Path(late) / "0.new").read_bytes() == OLD + b"a line after it was displaced"
+
+
+def test_what_is_written_through_a_memory_map_is_never_removed(site: Site) -> None:
+    put(site.root, AGAIN, OLD)
+    with (site.root / os.fsdecode(AGAIN)).open("r+b") as held, mmap(held.fileno(), 0) as shared:
+        shared[0] = shared[0]  # from now on the system notices no change of the page
+        site.hands.set_aside("second", {AGAIN: file_state(OLD)})
+        shared[0:4] = b"mine"
+        (late,) = site.spares.drop(["second"])
+    assert (Path(late) / "0.new").read_bytes() == b"mine" + OLD[4:]
 
 
 def test_late_work_is_known_as_such_after_an_undo_took_its_neighbour(site: Site) -> None:

@@ -56,25 +56,22 @@ class Listed:
         self._disk = disk
         self.path = path
         self._digests: dict[bytes, str] = {}
-        self._since = 0
-        with suppress(OSError, msgspec.MsgspecError):
-            self._since = disk.lstat(path).st_mtime_ns
-            with open(path, "rb") as file:
-                self._digests = _decode(file.read())
+        with suppress(OSError, msgspec.MsgspecError), open(path, "rb") as file:
+            self._digests = _decode(file.read())
 
     def holds(self, way: bytes, name: bytes, at: int) -> bool:
-        """Tells whether a file is one that the run left, and still what it was then."""
+        """Tells whether a file is one that the run left, and still what it was then.
+
+        It is read: no time tells of everything that was written to it since it was displaced.
+        """
         digest = self._digests.get(way)
-        if digest is None:
-            return False
         try:
-            found = self._disk.lstat(name, at)
-            # The system sets this time with every change, and with others that change no content.
-            return found.st_ctime_ns < self._since or self._digest(name, at, found) == digest
+            return digest is not None and self._digest(name, at) == digest
         except OSError:
             return False  # who knows
 
-    def _digest(self, name: bytes, at: int, found: os.stat_result) -> str:
+    def _digest(self, name: bytes, at: int) -> str:
+        found = self._disk.lstat(name, at)
         if S_ISLNK(found.st_mode):
             return hashlib.sha256(self._disk.readlink(name, at)).hexdigest()
         if not S_ISREG(found.st_mode):
