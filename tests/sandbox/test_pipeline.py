@@ -1,5 +1,6 @@
 """A pipeline streams, ends as a shell's would, and leaves nothing behind, whatever happens."""
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -35,6 +36,7 @@ def runner(request: pytest.FixtureRequest, tmp_path: Path) -> Runner:
 @pytest.fixture(autouse=True)
 def nothing_left() -> Iterator[None]:
     """No test may leave a descriptor open or a child behind."""
+    gc.collect()  # what other tests left must not go in the middle of this one
     before = (sorted(os.listdir("/proc/self/fd")), children(os.getpid()))
     yield
     assert (sorted(os.listdir("/proc/self/fd")), children(os.getpid())) == before
