@@ -14,6 +14,7 @@ from bench.asking import asking
 from bench.bare import git_is_here
 from bench.confining import confining
 from bench.figure import Figure, figure_line, head_line, missed_line
+from bench.lasting import lasting
 from bench.pace import FULL, QUICK, Scale, spread
 from bench.starting import starting
 from bench.storing import digesting, storing
@@ -33,6 +34,7 @@ GROUPS: dict[str, Callable[[Path, Scale], Iterator[Figure]]] = {
     "review": reviewing,
     "store": storing,
     "digest": digesting,
+    "past": lasting,
     "confine": confining,
     "ask": asking,
     "work": working,

@@ -1,4 +1,4 @@
-"""G5, G6: a plan of 100,000 files, in a workspace of as many more, is one plan like any other."""
+"""G5, G6: a plan of 100,000 files is one plan like any other."""
 
 import os
 from pathlib import Path

@@ -225,6 +225,9 @@ class Headless(PassedOn):
     def head(self, stream: str) -> tuple[int, bytes] | None:
         return None
 
+    def heads(self, prefix: str) -> dict[str, tuple[int, bytes]]:
+        return {}
+
 
 def test_a_store_without_heads_says_the_same(world: World) -> None:
     """Law 8: a head is a kept fold, and can be lost."""

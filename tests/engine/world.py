@@ -99,6 +99,9 @@ class PassedOn:
     def head(self, stream: str) -> tuple[int, bytes] | None:
         return self._store.head(stream)
 
+    def heads(self, prefix: str) -> dict[str, tuple[int, bytes]]:
+        return self._store.heads(prefix)
+
     def close(self) -> None:
         self._store.close()
 

@@ -55,6 +55,9 @@ class Store(Protocol):
     def head(self, stream: str) -> tuple[int, bytes] | None:
         """Returns the kept fold of a stream with the seq that it reaches; it may lag behind."""
 
+    def heads(self, prefix: str) -> dict[str, tuple[int, bytes]]:
+        """Returns the kept folds of all streams under a prefix, but for those that lag behind."""
+
     def close(self) -> None: ...
 
 

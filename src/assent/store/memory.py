@@ -55,6 +55,11 @@ class MemoryStore:
     def head(self, stream: str) -> tuple[int, bytes] | None:
         return self._heads.get(stream)
 
+    def heads(self, prefix: str) -> dict[str, tuple[int, bytes]]:
+        last = {one.stream: one.seq for one in self._log if one.stream.startswith(prefix)}
+        whole = [stream for stream in last if self._heads.get(stream, (0, b""))[0] >= last[stream]]
+        return {stream: self._heads[stream] for stream in whole}
+
     def verify(self) -> Checked:
         follower = Follower()
         pairs = zip(self._log, self._chain, strict=True)

@@ -31,6 +31,11 @@ _STREAMS = """
 """
 _NEWEST = "SELECT coalesce(max(position), 0) FROM events"
 _HEAD = "SELECT seq, body FROM heads WHERE stream = ?"
+_HEADS = """
+    SELECT stream, seq, body FROM heads
+    WHERE stream >= ?1 AND stream < ?1 || char(0x10FFFF)
+    AND seq >= (SELECT max(seq) FROM events WHERE events.stream = heads.stream)
+"""
 _LAST = "SELECT coalesce(max(seq), 0) FROM events WHERE stream = ?"
 _ADD = f"INSERT INTO events ({_EVENT}, chain) VALUES (?, ?, ?, ?, ?, ?, ?)"
 # Numbers are never given out twice, so that a gap tells of events that were removed.
@@ -83,6 +88,9 @@ class SqliteStore:
 
     def head(self, stream: str) -> tuple[int, bytes] | None:
         return next(((seq, body) for seq, body in self._database.rows(_HEAD, (stream,))), None)
+
+    def heads(self, prefix: str) -> dict[str, tuple[int, bytes]]:
+        return {stream: (seq, body) for stream, seq, body in self._rows(_HEADS, (prefix,))}
 
     def verify(self) -> Checked:
         anchor = self._anchor.read()  # before the log, which may grow meanwhile

@@ -126,6 +126,17 @@ def heads_keep_the_seq_they_reach(store: Store) -> None:
     assert store.head("b") is None
 
 
+def heads_that_lag_behind_are_not_among_the_others(store: Store) -> None:
+    store.append(Batch("plan/a", 0, AT, (PlanRevised(),), b"one"))
+    store.append(Batch("plan/b", 0, AT, (PlanRevised(),), b"one"))
+    store.append(_batch("plan/b", 1, PlanRevised()))
+    store.append(_batch("plan/c", 0, PlanRevised()))
+    store.append(Batch("run/a", 0, AT, (PlanRevised(),), b"another"))
+    assert store.heads("plan/") == {"plan/a": (1, b"one")}
+    assert store.heads("") == {"plan/a": (1, b"one"), "run/a": (1, b"another")}
+    assert store.heads("x") == {}
+
+
 def chain_holds_whatever_is_appended(store: Store) -> None:
     assert store.verify() == Checked(0)
     store.append(_batch("a", 0, PlanRevised(), TextRevised("c" * 64, 3)), _batch("é", 0))
@@ -207,6 +218,7 @@ STORE_PROMISES: tuple[Callable[[Store], None], ...] = (
     all_is_in_the_order_of_the_log,
     prefixes_are_plain_text,
     heads_keep_the_seq_they_reach,
+    heads_that_lag_behind_are_not_among_the_others,
     chain_holds_whatever_is_appended,
     closing_vouches_for_what_is_there,
 )

@@ -46,8 +46,10 @@ class Ledger:
         """Returns every plan of the workspace, newest first."""
         if not self.workspace:
             return []
-        streams = self._doors.store.streams(f"plan/{self.workspace}/")
-        records = [self._load(stream) for stream in sorted(streams, reverse=True)]
+        store, prefix = self._doors.store, self.stream("")
+        heads = store.heads(prefix)
+        streams = sorted(store.streams(prefix), reverse=True)
+        records = [readable(heads.get(one), _decode) or self._load(one) for one in streams]
         return [record for record in records if record is not None]
 
     def batch(self, record: PlanRecord | None, plan_id: str, *events: Event) -> Batch:
