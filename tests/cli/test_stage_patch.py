@@ -2,6 +2,7 @@
 
 import base64
 import os
+import subprocess
 import zlib
 
 import pytest
@@ -182,7 +183,8 @@ def test_only_whether_it_can_be_run_counts_of_a_mode(drafting: World) -> None:
 @pytest.mark.parametrize(
     ("said", "mode"),
     [(b"100644", 0o644), (b"100755", 0o755), (b"104755", 0o755), (b"101644", 0o644),
-     (b"106777", 0o755), (b"100666", 0o644), (b"100600", 0o600)],
+     (b"106777", 0o755), (b"100666", 0o644), (b"100600", 0o600), (b"100000", 0o644),
+     (b"100100", 0o755)],
 )  # fmt: skip
 def test_a_new_file_gets_no_more_rights_than_from_git(
     drafting: World, said: bytes, mode: int
@@ -199,6 +201,40 @@ def test_a_patch_sets_no_special_bits(drafting: World) -> None:
     assert drafting.files()[b"text"] == ("file", 0o755, OLD)
     head = b"diff --git a/dir b/dir\nnew file mode 040755\n"
     assert "mode that no file has" in drafting.no(2, "stage", "patch", "-", stdin=head)["message"]
+
+
+@pytest.mark.parametrize("said", [b"100000", b"100644", b"100011", b"100200"])
+def test_no_patch_makes_a_file_that_nobody_can_read(drafting: World, said: bytes) -> None:
+    os.chmod(drafting.at("text"), 0o755)
+    staged(drafting, b"diff --git a/text b/text\nold mode 100755\nnew mode " + said + b"\n")
+    drafting.build()
+    assert drafting.files()[b"text"] == ("file", 0o644, OLD)
+
+
+KINDS = {
+    "file_to_link": b"diff --git a/text b/text\nold mode 100644\nnew mode 120000\n",
+    "link_to_file": b"diff --git a/link b/link\nold mode 120000\nnew mode 100644\n",
+    "file_to_submodule": b"diff --git a/text b/text\nold mode 100644\nnew mode 160000\n",
+    "renamed": b"diff --git a/text b/t\nold mode 100644\nnew mode 120000\n"
+    b"rename from text\nrename to t\n",
+    "nowhere": b"diff --git a/new b/new\nnew file mode 120000\nindex 0000000..e69de29\n",
+}
+
+
+@pytest.mark.parametrize("patch", KINDS.values(), ids=KINDS)
+def test_git_and_we_refuse_a_mode_that_makes_another_kind(repo: World, patch: bytes) -> None:
+    repo.put("text", OLD)
+    repo.link("link", "text")
+    before = repo.files()
+    repo.git("add", "-A")
+    applied = ["git", "-C", str(repo.root), "apply", "-"]
+    assert subprocess.run(applied, input=patch, capture_output=True, check=False).returncode
+    repo.plan()
+    refused = repo.run("stage", "patch", "-", "--json", stdin=patch)
+    assert refused.code != 0
+    assert "Nothing was staged." in refused.error["message"]
+    assert repo.ok("stage", "list")["operations"] == []
+    assert repo.files() == before
 
 
 def test_special_bits_of_a_write_are_a_risk(drafting: World) -> None:
@@ -286,3 +322,28 @@ def test_what_assent_shows_as_a_diff_can_be_staged_again(drafting: World) -> Non
     drafting.ok("stage", "clear")
     rows = drafting.ok("stage", "patch", "-", stdin=shown)["operations"]
     assert sorted(row["id"] for row in rows) == sorted(row["id"] for row in listed)
+
+
+@pytest.mark.parametrize(
+    ("command", "stdin"),
+    [
+        (("stage", "patch", "-"), PATCH),
+        (("stage", "edit", "text", "--find", "line 9", "--put", "x"), b""),
+        (("stage", "edit", "gone", "--find", "x", "--put", "y"), b""),
+        (("stage", "write", "text", "--from", "-"), b"x"),
+        (("stage", "delete", "gone"), b""),
+        (("stage", "move", "gone", "there"), b""),
+        (("stage", "remove", "12345678"), b""),
+        (("stage", "from", "../nothing-in-it", "gone"), b""),
+    ],
+    ids=lambda given: given[1] if isinstance(given, tuple) else "",
+)
+def test_a_finished_plan_says_that_it_is_done(
+    drafting: World, command: tuple[str, ...], stdin: bytes
+) -> None:
+    (drafting.base / "nothing-in-it").mkdir()
+    drafting.ok("stage", "delete", "text")
+    drafting.build()
+    refused = drafting.no(1, *command, stdin=stdin)
+    assert refused["message"] == "This plan is done, so it cannot be changed."
+    assert refused["next"] == "assent plan new NAME"

@@ -20,7 +20,7 @@ from assent.views.status import operation_lines
 MODE = re.compile(r"(?:0o?)?[0-7]{1,4}")
 
 
-@click.group()
+@click.group(epilog=examples("echo hi | assent stage write hello.txt --from -\nassent stage list"))
 def stage() -> None:
     """Stage exact operations. Nothing is applied before a person approved it."""
 

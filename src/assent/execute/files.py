@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import suppress
+from errno import EEXIST
 from functools import cached_property
 
 from assent.core.course import Course, Span
@@ -106,10 +107,10 @@ def laid_out(
         layout = hands.layout(name, operations)
         return layout, hands.missing(needed_folders(operations))
     except OSError as error:
-        raise WorkspaceError(
-            f"The workspace cannot be prepared ({error.strerror}); nothing was changed.",
-            "assent build",
-        ) from error
+        # Two names that are one file stay so, however often it is tried.
+        next = "assent stage list" if error.errno == EEXIST else "assent build"
+        told = f"The workspace cannot be prepared ({error.strerror}); nothing was changed."
+        raise WorkspaceError(told, next) from error
 
 
 def plan_index(course: Course, index: int) -> int:

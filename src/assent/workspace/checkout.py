@@ -9,11 +9,13 @@ from assent.core.motion import Seen
 from assent.core.paths import inside, shown
 from assent.ports import Sort
 from assent.workspace.disk import Disk
-from assent.workspace.failure import telling
+from assent.workspace.failure import failure, telling
 from assent.workspace.folders import Folders
 from assent.workspace.local import LocalFiles
 from assent.workspace.real import real_path
 from assent.workspace.states import States
+
+_HELP = "assent stage from --help"
 
 
 class LocalCheckout:
@@ -47,12 +49,15 @@ class LocalCheckout:
 def open_checkout(root: bytes, cwd: bytes, argument: bytes) -> LocalCheckout:
     """Opens a folder that a person named; refuses the workspace, what is in it and around it."""
     if not argument:
-        raise UsageError("The folder to compare with is empty.", "assent stage from --help")
+        raise UsageError("The folder to compare with is empty.", _HELP)
     disk = Disk()
     typed = argument if argument.startswith(b"/") else cwd + b"/" + argument
-    with telling(argument):
+    try:
         other = real_path(disk, typed)
         is_folder = S_ISDIR(disk.lstat(other).st_mode)
+    except OSError as error:
+        told = failure(error, argument)
+        raise type(told)(told.message, _HELP) from error
     if not is_folder:
         raise UsageError(f"{shown(argument)} is no folder.", "assent stage patch FILE")
     same = _identity(disk, other) == _identity(disk, root)
@@ -60,7 +65,8 @@ def open_checkout(root: bytes, cwd: bytes, argument: bytes) -> LocalCheckout:
         relation = "is" if same else "holds" if _within(disk, root, other) else "lies in"
         raise Refused(
             f"{shown(argument)} {relation} the workspace; name a copy that lies elsewhere. "
-            "Nothing was staged."
+            "Nothing was staged.",
+            _HELP,
         )
     return LocalCheckout(other, disk)
 

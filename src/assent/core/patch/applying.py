@@ -1,35 +1,47 @@
 """What a file of a patch makes of the file that stands there: its kind, mode and binary content."""
 
+from typing import Literal
+
 from assent.core.errors import NoMatch, Refused
 from assent.core.operation import FileState
 from assent.core.patch.binary import blob_id, is_whole, rebuilt
-from assent.core.patch.modes import executable
+from assent.core.patch.modes import EXECUTABLE, LINK, PLAIN, TYPE, executable, meant
 from assent.core.patch.values import FilePatch
 
-LINK, TYPE = 0o120000, 0o170000
-PLAIN, EXECUTABLE = 0o644, 0o755  # all that git knows of modes
+_THINGS = {"link": "a symlink", "file": "a file"}
 
 
 def is_link(file: FilePatch, before: FileState | None) -> bool:
     """Tells whether a file becomes a symlink, or stays one."""
     if file.new_mode is not None:
-        return file.new_mode & TYPE == LINK
+        return _kind(file.new_mode) == "link"
     return before is not None and before.kind == "link"
 
 
 def check_kind(file: FilePatch, before: FileState) -> None:
-    """Refuses to change a symlink as a file, and a file as a symlink."""
-    if file.old_mode is None:
-        return
-    wanted = "link" if file.old_mode & TYPE == LINK else "file"
-    if wanted != before.kind:
-        thing = "a symlink" if before.kind == "link" else "a file"
+    """Refuses to change a symlink as a file, a file as a symlink, and one into the other.
+
+    Git writes the last as two: a file that goes, and one that comes with a content of its own.
+    """
+    if file.old_mode is not None and _kind(file.old_mode) != before.kind:
+        thing = _THINGS[before.kind]
         raise NoMatch(f"it is {thing} here, and the patch was made for something else.")
+    if file.how == "delete" or file.new_mode is None:
+        return
+    if _kind(file.new_mode) != before.kind:
+        old, new = _THINGS[before.kind], _THINGS[_kind(file.new_mode)]
+        raise NoMatch(f"it is {old} here, and a new mode does not make {new} of it.")
+
+
+def check_target(content: bytes) -> None:
+    """Refuses a symlink that could not be made."""
+    if not content or b"\0" in content:
+        raise NoMatch("it is a symlink, and the patch does not say where to.")
 
 
 def mode_of(file: FilePatch, before: FileState | None) -> int:
     """Returns the new mode, with no more rights than git gives; of its two, only x counts."""
-    bits = None if file.new_mode is None else file.new_mode & EXECUTABLE
+    bits = None if file.new_mode is None else meant(file.new_mode) & ~TYPE
     if before is None or before.kind == "link":
         return PLAIN if bits is None else bits
     if bits is None or file.old_mode == file.new_mode:
@@ -37,6 +49,10 @@ def mode_of(file: FilePatch, before: FileState | None) -> int:
     if bits in (PLAIN, EXECUTABLE):
         return executable(before.mode, bits == EXECUTABLE)
     return bits
+
+
+def _kind(mode: int) -> Literal["file", "link"]:
+    return "link" if mode & TYPE == LINK else "file"
 
 
 def binary_content(file: FilePatch, old: bytes, *, fresh: bool) -> bytes:

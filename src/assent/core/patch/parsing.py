@@ -6,6 +6,7 @@ import msgspec
 
 from assent.core.errors import Refused, UsageError
 from assent.core.patch.binary import inflated, row
+from assent.core.patch.modes import meant
 from assent.core.patch.names import (
     NOWHERE,
     both,
@@ -187,7 +188,7 @@ class _Reader:
             return None
         if not _MODE.fullmatch(text):
             raise self._nonsense("the file above it has a mode that no file has")
-        return int(text, 8)
+        return meant(int(text, 8))
 
     def _names(
         self, title: bytes, said: dict[bytes, bytes], labels: list[bytes]

@@ -5,7 +5,7 @@ from functools import partial
 
 from assent.core.commit import is_commit
 from assent.core.draft import check_tree, segments
-from assent.core.errors import Drift, NotFound, Refused, UsageError
+from assent.core.errors import Drift, Impossible, NotFound, Refused, UsageError
 from assent.core.foreign import paths_of
 from assent.core.operation import Operation, RunCommand
 from assent.core.paths import ancestors, refuse_ours, shown
@@ -13,6 +13,7 @@ from assent.core.plan import Plan
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.commands import checked
 from assent.engine.plan.repositories import refuse_repositories
+from assent.engine.plan.spelling import refuse_twins
 from assent.execute.check import check_disk, first_files
 from assent.ports import Files, Target
 from assent.tools.looking.overlay import Overlay
@@ -33,6 +34,10 @@ class Admission:
         for path in sorted(paths):
             self._check_path(path, target)
         refuse_repositories(files, plan.operations, plan.operations)
+        try:
+            refuse_twins(files, plan.operations)
+        except Impossible as error:
+            raise Refused(error.message) from None
         so_far: tuple[Operation, ...] = ()
         for segment in segments(plan.operations):
             if isinstance(segment[0], RunCommand):

@@ -1,11 +1,11 @@
 """Checkouts: what differs in a folder elsewhere becomes exact operations of the draft."""
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import Literal, TypeAlias
+from typing import BinaryIO, Literal, TypeAlias
 
 import msgspec
 
-from assent.core.errors import Drift, NotFound, Refused
+from assent.core.errors import Drift, Impossible, NotFound, Refused
 from assent.core.motion import Seen
 from assent.core.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
 from assent.core.patch.modes import executable, is_executable
@@ -14,6 +14,8 @@ from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.contents import Contents
 from assent.engine.plan.drafts import DEFAULT_MODE, LINK_MODE, Drafts, Staged, located
+from assent.engine.plan.plans import begun
+from assent.engine.plan.spelling import Spelling, joined
 from assent.ports import Checkout, Sort
 from assent.tools.looking.ignored import Ignored
 from assent.tools.looking.overlay import CHUNK, Overlay
@@ -48,14 +50,18 @@ class Checkouts:
         delete: bool = False,
     ) -> Compared:
         """Stages new and changed files, and with `delete` the removal of those that lack there."""
+        begun(record)
         overlay = self._contents.overlay(self._drafts.operations(record))
-        wanted = [self._wanted(argument, overlay) for argument in arguments]
+        spelling = Spelling(self._doors.files, overlay.drafted())
+        other = _Respelled(other, spelling)
+        wanted = [spelling.path_here(self._wanted(argument, overlay)) for argument in arguments]
         walk = _Walk(overlay, self._place, wanted)
         there = list(walk.files(other.entries, self._is_nested))
         folders = frozenset(walk.folders)
         looked = other.look(there)
         states = {path: seen for path, seen in looked.items() if isinstance(seen, FileState)}
-        here = list(walk.files(_entries(overlay), lambda _: False)) if delete else []
+        entries = _entries(overlay, spelling)
+        here = list(walk.files(entries, lambda _: False)) if delete else []
         _check_found(wanted, [*states, *here, *walk.skipped])
         leaving = [*_in_the_way(overlay, states), *(path for path in here if path not in states)]
         gone = dict(_standing(overlay, leaving, walk))
@@ -85,6 +91,44 @@ class Checkouts:
                 )
 
 
+class _Respelled:
+    """Implements ports.Checkout: names that are one file here are written as they are here."""
+
+    def __init__(self, other: Checkout, spelling: Spelling) -> None:
+        self._other = other
+        self._spelling = spelling
+        self._there: dict[bytes, bytes] = {}  # the paths that are written otherwise there
+
+    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+        """Returns what stands under each name."""
+        there = {self._path(path): path for path in paths}
+        return {there[path]: seen for path, seen in self._other.look(there).items()}
+
+    def entries(self, folder: bytes) -> dict[bytes, Sort]:
+        """Lists the names in a folder; refuses two that cannot both be here."""
+        found: dict[bytes, Sort] = {}
+        known: dict[bytes, bytes] = {}
+        for each, sort in self._other.entries(self._path(folder)).items():
+            ours, theirs = self._spelling.here(folder, each), joined(self._path(folder), each)
+            if ours in found:
+                raise Impossible(
+                    f"{one_line(known[ours])} and {one_line(theirs)} are one file here, and two "
+                    "there. Rename one of them there. Nothing was staged.",
+                    "assent stage from DIR",
+                )
+            found[ours], known[ours] = sort, theirs
+            if theirs != joined(folder, ours):
+                self._there[joined(folder, ours)] = theirs
+        return found
+
+    def open(self, path: bytes) -> BinaryIO:
+        """Opens a file's content; of a symlink, its target."""
+        return self._other.open(self._path(path))
+
+    def _path(self, path: bytes) -> bytes:
+        return self._there.get(path, path)
+
+
 class _Walk:
     """Goes through folders, and notes what is left out and why."""
 
@@ -108,7 +152,7 @@ class _Walk:
                 continue
             self.folders.add(folder)
             for each, sort in names.items():
-                path = folder + b"/" + each if folder else each
+                path = joined(folder, each)
                 if path in self.skipped or not self._is_wanted(path, sort):
                     continue
                 if why := self._why_not(path, sort):
@@ -226,12 +270,14 @@ def _is_repository(names: Iterable[bytes]) -> bool:
     return GIT in map(folded, known) or known >= _BARE
 
 
-def _entries(overlay: Overlay) -> Callable[[bytes], dict[bytes, Sort]]:
+def _entries(overlay: Overlay, spelling: Spelling) -> Callable[[bytes], dict[bytes, Sort]]:
     """Returns how to list a folder with the draft applied."""
 
     def entries(folder: bytes) -> dict[bytes, Sort]:
-        names = overlay.names(folder)
-        return {each: "folder" if is_folder else "file" for each, is_folder in names.items()}
+        return {
+            spelling.here(folder, each): "folder" if is_folder else "file"
+            for each, is_folder in overlay.names(folder).items()
+        }
 
     return entries
 
@@ -263,7 +309,8 @@ def _standing(
 def _check_found(wanted: Iterable[bytes], found: Sequence[bytes]) -> None:
     for path in wanted:
         if not any(inside(each, path) or inside(path, each) for each in found):
-            raise NotFound(f"{one_line(path)} is neither there nor here. Nothing was staged.")
+            told = f"{one_line(path)} is neither there nor here. Nothing was staged."
+            raise NotFound(told, "assent stage from --help")
 
 
 def _chunks(other: Checkout, path: bytes) -> Iterator[bytes]:

@@ -31,6 +31,7 @@ from assent.engine.plan.exports import Exports
 from assent.engine.plan.independence import check_independent
 from assent.engine.plan.notes import check_note
 from assent.engine.plan.plans import Plans
+from assent.engine.plan.spelling import refuse_twins
 from assent.engine.projections import Projections
 from assent.engine.run.takeback import Takeback
 from assent.execute.check import check_disk, first_files
@@ -236,7 +237,8 @@ class Consents:
         return [*told, COVERS_NOTHING] if plan.covers_nothing else told
 
     def check_plan(self, plan: Plan) -> None:
-        """Refuses a plan whose files are not as it saw them."""
+        """Refuses a plan whose files are not as it saw them, or that names one of them twice."""
+        refuse_twins(self._doors.files, plan.operations)
         check_disk(plan, first_files(plan), self._doors.files)
 
     def _relied_on(self, path: bytes) -> ReliedOn:

@@ -25,8 +25,9 @@ from assent.core.succession import check_succession, without
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.commands import checked, folder_of
 from assent.engine.plan.contents import Contents
-from assent.engine.plan.plans import Plans
+from assent.engine.plan.plans import Plans, begun
 from assent.engine.plan.repositories import refuse_repositories
+from assent.engine.plan.spelling import Spelling, refuse_twins
 from assent.engine.projections import Projections
 from assent.ports import Files
 from assent.tools.looking.overlay import Overlay
@@ -109,6 +110,7 @@ class Drafts:
         """Stages the removal of a file, a symlink, or all files of a folder."""
         draft = self._drafted(record)
         path = self._path(argument, draft)
+        path = Spelling(self._doors.files, draft.drafted()).path_here(path)
         operations = [
             DeleteFile(file, state, file.count(b"/") - path.count(b"/"))
             for file, state in self._files(draft, path)
@@ -142,6 +144,7 @@ class Drafts:
 
     def remove(self, record: PlanRecord, reference: str) -> Staged:
         """Takes one operation out of the draft."""
+        begun(record)
         operations = self.operations(record)
         ids = operation_ids(operations)
         found = [op for op in ids if op.startswith(reference)] if reference else []
@@ -164,7 +167,9 @@ class Drafts:
         """Adds operations to the draft, composed with what is there, their contents kept first."""
         for _ in range(TRIES):
             try:
-                return self._replace(record, stage(self.operations(record), operations))
+                wanted = stage(self.operations(record), operations)
+                refuse_twins(self._doors.files, wanted)
+                return self._replace(record, wanted)
             except Moved:  # somebody else staged meanwhile; that is no reason to give up
                 record = self._plans.ledger().load(record.plan_id)
         raise Busy("Others keep changing this plan; nothing was staged.", "assent stage list")
@@ -177,6 +182,7 @@ class Drafts:
         return last[1]
 
     def _drafted(self, record: PlanRecord) -> Overlay:
+        begun(record)  # of a plan that cannot be changed, nothing else is said
         return self._contents.overlay(self.operations(record))
 
     def _replace(self, record: PlanRecord, wanted: Sequence[Operation]) -> Staged:
@@ -242,6 +248,7 @@ class Drafts:
         listed = name(to) in self._doors.files.names(parent(to))
         if _only_case(path, to) and seen == state and not listed:
             return  # a file system without case: the new name is the file itself
+        Spelling(self._doors.files).refuse_own(path, to)
         raise Impossible(f"{shown(to)} exists.", f"assent stage delete {shown(to)}")
 
 

@@ -8,17 +8,19 @@ import msgspec
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, Drift, Impossible, NoMatch, NotFound, Refused
 from assent.core.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
-from assent.core.patch.applying import binary_content, check_kind, is_link, mode_of
+from assent.core.patch.applying import binary_content, check_kind, check_target, is_link, mode_of
 from assent.core.patch.binary import LARGEST
 from assent.core.patch.fitting import fitted, is_applied
 from assent.core.patch.modes import is_executable
 from assent.core.patch.parsing import parsed
 from assent.core.patch.values import FilePatch
-from assent.core.paths import one_line, refuse_ours, shown
+from assent.core.paths import name, one_line, parent, refuse_ours, shown
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.contents import Contents
 from assent.engine.plan.drafts import LINK_MODE, Drafts, Staged
+from assent.engine.plan.plans import begun
+from assent.engine.plan.spelling import Spelling, is_case_alone
 from assent.tools.looking.overlay import Overlay
 
 ANEW = "git diff --binary | assent stage patch -"
@@ -38,6 +40,7 @@ class Patches:
         self._place = place
         self._drafts = drafts
         self._contents = Contents(doors)
+        self._files = doors.files
 
     def stage(self, record: PlanRecord, content: bytes, strip: int | None = None) -> Patched:
         """Stages what a patch does to the files with the draft applied; its paths are the root's.
@@ -45,9 +48,11 @@ class Patches:
         Where one hunk does not fit, nothing is staged.
         """
         files = parsed(content, strip)
+        begun(record)
+        overlay = self._contents.overlay(self._drafts.operations(record))
         for path in {path for file in files for path in (file.old, file.new)}:
             refuse_ours(path, self._place.plan_dir, self._place.private)
-        tree = _Tree(self._contents.overlay(self._drafts.operations(record)))
+        tree = _Tree(overlay, Spelling(self._files))
         for _, group in groupby(files, lambda file: file.group):
             _Group(tree).apply(list(group))
         operations = tree.operations()
@@ -58,8 +63,9 @@ class Patches:
 class _Tree:
     """Files with the draft on top and what the patch made of them so far."""
 
-    def __init__(self, overlay: Overlay) -> None:
+    def __init__(self, overlay: Overlay, spelling: Spelling) -> None:
         self._overlay = overlay
+        self.spelling = spelling
         self._first: dict[bytes, FileState | None] = {}  # in the order of the patch
         self._now: dict[bytes, FileState | None] = {}
         self._fresh: dict[str, bytes] = {}  # contents that the patch made
@@ -94,6 +100,13 @@ class _Tree:
 
     def put(self, path: bytes, state: FileState | None) -> None:
         self._now[path] = state
+
+    def free_own(self, path: bytes, to: bytes) -> None:
+        """Where a new name in other case is the file itself, takes the name for free."""
+        if to in self._now or not is_case_alone(path, to):
+            return
+        if name(to) not in self._overlay.names(parent(to)):
+            self._first[to] = self._now[to] = None
 
     def carry(self, path: bytes, to: bytes) -> None:
         self._renamed[to] = self._renamed.get(path, path)
@@ -169,6 +182,8 @@ class _Group:
         if file.how in ("create", "rename", "copy"):
             if file.new in self._made:
                 raise Impossible(f"The patch makes {one_line(file.new)} twice.")
+            if file.how == "rename":
+                self._tree.free_own(file.old, file.new)
             self._tree.state(file.new)
             self._fresh.append(file)
         if file.how == "rename":
@@ -211,7 +226,10 @@ class _Group:
         if kept and before is not None:
             after = msgspec.structs.replace(before, mode=mode)
         else:
-            made = self._tree.made(self._content(file, before))
+            content = self._content(file, before)
+            if link:
+                check_target(content)
+            made = self._tree.made(content)
             after = FileState(*made, mode, "link" if link else "file")
         if after == before and file.how == "change":
             self._tree.notes.append(f"{one_line(file.new)} is like that already.")
@@ -241,6 +259,7 @@ class _Group:
             return
         same = (seen.digest, seen.kind) == (made.digest, made.kind)
         if file.how != "create" or not same or is_executable(seen.mode) != is_executable(made.mode):
+            self._tree.spelling.refuse_own(file.old, file.new)
             next = f"assent stage delete {shown(file.new)}"
             raise Impossible(f"The patch makes {one_line(file.new)}, which exists.", next)
         self._made[file.new] = seen

@@ -87,11 +87,11 @@ class Plans:
         if text is None:
             return self.draft(record)
         check_length(text)
-        begun = self._begin(record)
+        first = begun(record)
         taken = self._taken(record, self.live(record))
         kept = self._kept(record, text, taken)
         self._doors.projection.write_plan(record.path, text)
-        return self._append(record, text, *begun, *taken, *kept)
+        return self._append(record, text, *first, *taken, *kept)
 
     def draft(self, record: PlanRecord, *events: Event) -> PlanRecord:
         """Takes the live file in and appends what a drafting command does to the plan."""
@@ -105,7 +105,7 @@ class Plans:
             raise NotFound(
                 f"{shown(record.path)} was deleted, and with it the plan.", "assent plan new NAME"
             )
-        return live, [*self._begin(record), *self._taken(record, live)]
+        return live, [*begun(record), *self._taken(record, live)]
 
     def live(self, record: PlanRecord) -> bytes | None:
         """Returns the text as it stands in the plan's file, or None if the file is gone."""
@@ -276,17 +276,6 @@ class Plans:
         """Takes in a plan file that somebody else put there."""
         return self._create(ledger, file, self._doors.projection.read_plan(file.path) or b"")
 
-    def _begin(self, record: PlanRecord) -> list[Event]:
-        """Returns what must happen first so that the plan may be drafted."""
-        if record.imported:
-            raise IllegalStep(
-                "The plan was made elsewhere and cannot be changed here.", "assent plan new NAME"
-            )
-        if record.state is State.AWAITING_APPROVAL:
-            return [PlanRevised()]
-        advance(record.state, Moment.DRAFT)
-        return []
-
     def _taken(self, record: PlanRecord, live: bytes | None) -> list[Event]:
         """Returns the revision that the live file is, if it differs from the last one."""
         if live is None or sha256(live) == record.content_hash:
@@ -314,6 +303,18 @@ class Plans:
 
 MAX_TEXT = 1 << 20
 TRIES = 20  # at a workspace that others are working on, too
+
+
+def begun(record: PlanRecord) -> list[Event]:
+    """Returns what must happen first so that the plan may be drafted; refuses where it may not."""
+    if record.imported:
+        raise IllegalStep(
+            "The plan was made elsewhere and cannot be changed here.", "assent plan new NAME"
+        )
+    if record.state is State.AWAITING_APPROVAL:
+        return [PlanRevised()]
+    advance(record.state, Moment.DRAFT)
+    return []
 
 
 def check_length(text: bytes) -> None:
