@@ -1,28 +1,27 @@
-"""How a workspace with a long past feels: what it costs must not grow with every run."""
+"""How a workspace with a long past feels: the more runs, the more there is to read."""
 
 import gc
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench.figure import Figure, at_most
+from bench.applying import LINEAR
+from bench.figure import Figure
 from bench.pace import Action, Scale, best, timed
 
 from assent.app.engine import open_engine
 from assent.core.journal import finished
 from assent.engine.engine import Engine
 
-CONSTANT = at_most(2)  # ten times the past; a little is read for each run
-
 
 def lasting(work: Path, scale: Scale) -> Iterator[Figure]:
     """Measures builds, undo and status after some runs, and after ten times as many."""
-    few, many = scale.steps * 2, scale.steps * 20
+    few, many = scale.steps, scale.steps * 10
     young, old = _Past(work / "young", few), _Past(work / "old", many)
     for name in ("build", "undo", "status"):
         short, long = best(scale.rounds, _verb(young, name), _verb(old, name))
         told = f"{name} after {many:,} runs / after {few:,}"
-        yield Figure(told, long, short, CONSTANT)
+        yield Figure(told, long, short, LINEAR)
 
 
 class _Past:

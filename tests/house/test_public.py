@@ -53,7 +53,7 @@ VERBS = {
     ),
     Facts: "all forget remember",
     Building: "check events finish held is_over report start work",
-    Undoing: "apply preview redo standing way_back",
+    Undoing: "apply earlier preview recalled redo standing way_back",
     Shell: "run standing",
     Grants: "all batch give of revoke",
     Questions: (

@@ -65,11 +65,11 @@ class Call:
         return self.engine.plans.find(self.plan)
 
     def after_undo(self, record: PlanRecord) -> str:
-        """Returns what to type once a plan's run was undone; empty where its state says it."""
+        """Returns what to type once a plan's run is over; empty where its state says it."""
         if record.state is not State.COMPLETED or not record.runs:
             return ""
-        undone, command = self.engine.undoing.standing(record.runs[-1].run)
-        return command if undone else ""
+        _, command = self.engine.undoing.standing(record.runs[-1].run)
+        return "" if command == "assent undo" else command
 
     def report_live(self, record: PlanRecord) -> None:
         """Says so where the plan's file is no longer what was proposed."""

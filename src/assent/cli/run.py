@@ -1,6 +1,6 @@
 """`assent build` and `recover`: everything that changes files, through the engine alone."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TypeVar
 
 import click
@@ -13,10 +13,11 @@ from assent.cli.travelling import or_file
 from assent.core.errors import UsageError
 from assent.core.journal import Doing, Live, Outcome, Progress, Way
 from assent.core.masking import masked
+from assent.core.operation import RunCommand
 from assent.core.record import PlanRecord
 from assent.engine.run.runs import RunReport
 from assent.views.rows import run_row
-from assent.views.status import run_lines
+from assent.views.status import next_instead, run_lines
 
 R = TypeVar("R")
 
@@ -73,7 +74,7 @@ def recover(call: Call, resume: bool, roll_back: bool, accept: bool, digest: str
             return answer(call, _given_up(call, held, way, digest))
     if digest:
         raise UsageError("Only what a model built is taken back by a digest.", "assent recover")
-    return _answered(call, call.engine.runs.recover(way))
+    return _answered(call, call.engine.runs.recover(way), answer_recovered)
 
 
 def build_and_answer(call: Call, record: PlanRecord, model: str = "", agent: str = "") -> int:
@@ -132,18 +133,6 @@ def watched(call: Call, work: Generator[Live, None, R]) -> R:
         call.output.progress_over()
 
 
-def _answered(call: Call, work: Generator[Live, None, RunReport]) -> int:
-    """Watches a run and says how it went, also where the person interrupted its command."""
-    try:
-        with interruptible():
-            return answer(call, watched(call, work))
-    except KeyboardInterrupt:
-        if not call.engine.runs.stands_still():
-            raise
-    answer(call, watched(call, call.engine.runs.recover()))  # which only says that it waits
-    return INTERRUPTED
-
-
 def answer(call: Call, report: RunReport) -> int:
     """Says how a run went, and returns the exit code that says it."""
     notes = tuple(map(masked, report.notes))
@@ -152,5 +141,34 @@ def answer(call: Call, report: RunReport) -> int:
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]
     lines = run_lines(report.run, report.outcome, results, notes, report.exits)
+    if report.outcome == "done" and all(isinstance(op, RunCommand) for op in report.about):
+        lines = next_instead(lines, call.engine.undoing.standing(report.run)[1])
     call.output.answer(row, lines)
     return EXITS[report.outcome]
+
+
+def answer_recovered(call: Call, report: RunReport) -> int:
+    """Says how a run went that was taken up again; of an undo, as the undo itself would have."""
+    found = call.engine.undoing.recalled(report)
+    if found is None:
+        return answer(call, report)
+    from assent.cli.undo import answer_taken_up
+
+    return answer_taken_up(call, *found)
+
+
+def _answered(
+    call: Call,
+    work: Generator[Live, None, RunReport],
+    tell: Callable[[Call, RunReport], int] = answer,
+) -> int:
+    """Watches a run and says how it went, also where the person interrupted its command."""
+    try:
+        with interruptible():
+            return tell(call, watched(call, work))
+    except KeyboardInterrupt:
+        if not call.engine.runs.stands_still():
+            raise
+    waiting = watched(call, call.engine.runs.recover())  # which only says that it waits
+    answer_recovered(call, waiting)
+    return INTERRUPTED

@@ -17,7 +17,7 @@ from assent.views.visible import visible_line
 YES = "yes"
 
 
-@click.group()
+@click.group(epilog=examples("assent runs list\nassent runs show 01k9"))
 def runs() -> None:
     """List, show and give up past runs: what `assent undo` can take back."""
 

@@ -1,17 +1,22 @@
 """`assent undo` and `assent redo`: taking back, by a plan that is shown and agreed to."""
 
+from collections.abc import Iterable, Iterator
+
 import click
 
 from assent.cli.asking import consent
 from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.interrupts import INTERRUPTED, interruptible
-from assent.cli.run import ALL_CONFLICT, EXITS, answer, watched
+from assent.cli.run import ALL_CONFLICT, EXITS, answer_recovered, watched
 from assent.core.errors import Declined, UsageError
+from assent.core.masking import masked
 from assent.engine.run.runs import RunReport
 from assent.engine.run.undoing import Undo
+from assent.views.lines import Line
 from assent.views.rows import operation_row, run_row
 from assent.views.status import next_instead, run_lines
 from assent.views.undo import preview_row, undo_command, undo_lines
+from assent.views.visible import visible_line
 
 
 @click.command(
@@ -32,12 +37,15 @@ def undo(call: Call, run: str, operation: str, dry_run: bool, digest: str) -> in
     default the newest that still counts. What commands changed is taken back as far as it was
     recorded; what is not covered is listed before you agree.
     """
-    _check(call, dry_run=dry_run, digest=digest)
+    settled = _check(call, dry_run=dry_run, digest=digest)
+    if settled and not (operation or call.plan) and (found := _meant(call, settled, run, digest)):
+        return answer_taken_up(call, *found)
     plan_id = call.record().plan_id if call.plan else ""
     preview = call.engine.undoing.preview(run, plan_id, operation)
-    code = _carried_out(call, preview, dry_run=dry_run, digest=digest)
-    if not dry_run and not code and preview.source.plan_id and not preview.target.only:
-        call.engine.sessions.restore_todos(preview.source, preview.target.runs[0])
+    default = not run and not operation
+    code = _carried_out(call, preview, default=default, dry_run=dry_run, digest=digest)
+    if not dry_run and not code:
+        _restore_todos(call, preview)
     return code
 
 
@@ -54,22 +62,49 @@ def redo(call: Call, run: str, dry_run: bool, digest: str) -> int:
     RUN is the run that was undone, or the undo itself. Files that changed since are left alone.
     Commands are not run again: the files that they had changed are restored.
     """
-    _check(call, dry_run=dry_run, digest=digest)
+    settled = _check(call, dry_run=dry_run, digest=digest)
+    if settled and (found := _meant(call, settled, run, digest, again=True)):
+        return answer_taken_up(call, *found)
     return _carried_out(call, call.engine.undoing.redo(run), dry_run=dry_run, digest=digest)
 
 
-def _check(call: Call, *, dry_run: bool, digest: str) -> None:
+def _check(call: Call, *, dry_run: bool, digest: str) -> RunReport | None:
+    """Checks the options, and takes up what was interrupted; returns how that ended."""
     if dry_run and digest:
         raise UsageError("Give --dry-run or --digest, not both.", f"{call.command} --help")
-    if dry_run:
-        call.engine.runs.reckon()  # else an undo would later be about more than was shown
-    else:
-        watched(call, call.engine.runs.settle())
+    if not dry_run:
+        return watched(call, call.engine.runs.settle())
+    call.engine.runs.reckon()  # else an undo would later be about more than was shown
+    return None
 
 
-def _carried_out(call: Call, preview: Undo, *, dry_run: bool, digest: str) -> int:
+def _meant(
+    call: Call, settled: RunReport, run: str, digest: str, *, again: bool = False
+) -> tuple[Undo, RunReport] | None:
+    """Returns the undo that was interrupted and is done now, if it is the one that is asked for.
+
+    Its yes is spent, and to take back the run before it as well is not what anybody means.
+    """
+    found = call.engine.undoing.recalled(settled) if settled.outcome == "done" else None
+    if found is None:
+        return None
+    undo, _ = found
+    names = (undo.run, *undo.target.runs, *undo.source.undoes.split())
+    fits = undo.extent.again == again and digest in ("", undo.plan.digest)
+    return found if fits and any(name.startswith(run) for name in names) else None
+
+
+def _restore_todos(call: Call, undo: Undo) -> None:
+    """Sets the todos of a session back with a whole run of its plan (F128)."""
+    if undo.source.plan_id and not undo.target.only:
+        call.engine.sessions.restore_todos(undo.source, undo.target.runs[0])
+
+
+def _carried_out(
+    call: Call, preview: Undo, *, default: bool = False, dry_run: bool, digest: str
+) -> int:
     if dry_run or not preview.plan.operations:
-        return _answer_preview(call, preview, dry_run=dry_run)
+        return _answer_preview(call, preview, default=default, dry_run=dry_run)
     wanted = preview.plan.digest
     try:
         channel = consent(call, wanted, digest, lambda: call.engine.reviews.undo_review(preview))
@@ -78,22 +113,22 @@ def _carried_out(call: Call, preview: Undo, *, dry_run: bool, digest: str) -> in
         raise Declined(no.message, f"{again} --digest {wanted}") from None
     try:
         with interruptible():
-            code = _answer(
-                call, preview, watched(call, call.engine.undoing.apply(preview, channel))
-            )
+            report = watched(call, call.engine.undoing.apply(preview, channel))
+            code = _answer(call, preview, report)
             call.engine.keeping.retain(daily=True)
             return code
     except KeyboardInterrupt:
         if not call.engine.runs.stands_still():
             raise
     waiting = watched(call, call.engine.runs.recover())  # which only says that it waits
-    answer(call, waiting)
+    answer_recovered(call, waiting)
     return INTERRUPTED
 
 
 def _answer(call: Call, preview: Undo, report: RunReport) -> int:
     """Says what was restored, what was left alone, and what is not covered."""
-    row = run_row(report.run, report.outcome, report.operations, report.exits)
+    notes = tuple(map(masked, report.notes))
+    row = run_row(report.run, report.outcome, report.operations, report.exits, notes)
     results = [
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]
@@ -108,13 +143,31 @@ def _answer(call: Call, preview: Undo, report: RunReport) -> int:
         ],
         "conflicts": told["conflicts"],
         "not_covered": told["not_covered"],
-        "notes": list(report.notes),
+        "notes": row.get("notes", []),
     }
-    lines = run_lines(report.run, report.outcome, results, report.notes, report.exits)
+    lines = run_lines(report.run, report.outcome, results, notes, report.exits)
     if report.outcome == "done":
         lines = next_instead(lines, _after(call, preview, report.run))
+    elif report.outcome == "rolled_back":
+        lines = _not_done(lines, preview)
     call.output.answer({**row, **more}, lines)
     return EXITS[report.outcome]
+
+
+def answer_taken_up(call: Call, undo: Undo, report: RunReport) -> int:
+    """Says how an undo ended that was interrupted; what it had left to do besides is done, too."""
+    if report.outcome == "done" and not undo.extent.again:
+        _restore_todos(call, undo)
+    return _answer(call, undo, report)
+
+
+def _not_done(lines: Iterable[Line], undo: Undo) -> Iterator[Line]:
+    """Passes lines on, and says what stands: every file is as it was, but before the undo."""
+    *before, _ = lines
+    yield from before
+    verb = "redone" if undo.extent.again else "undone"
+    yield Line("plain", f"Not {verb}: run {visible_line(undo.run)}")
+    yield Line("plain", f"Next: {undo_command(undo.run, undo.extent)}")
 
 
 def _after(call: Call, preview: Undo, run: str) -> str:
@@ -124,16 +177,27 @@ def _after(call: Call, preview: Undo, run: str) -> str:
     return call.engine.undoing.way_back(preview, run)
 
 
-def _answer_preview(call: Call, preview: Undo, *, dry_run: bool) -> int:
-    """Says what an undo would do. If that is nothing, it is also the answer of the undo itself."""
+def _answer_preview(call: Call, preview: Undo, *, default: bool, dry_run: bool) -> int:
+    """Says what an undo would do. If that is nothing, it is also the answer of the undo itself.
+
+    Where nobody named the run, the next step is then to take back one before it.
+    """
     content = _row(preview)
     conflicts = preview.inversion.conflicts
     if not dry_run:
         left = [preview.ids[index] for index, _ in conflicts]
         content["operations"] = [{"id": name, "result": "conflict"} for name in left]
-    lines = undo_lines(preview.run, preview.plan, preview.ids, preview.inversion, preview.extent)
+    lines = [*undo_lines(preview.run, preview.plan, preview.ids, preview.inversion, preview.extent)]
+    nothing = default and not preview.plan.operations and not conflicts
+    if nothing and (earlier := _earlier(call, preview)):
+        content["next"] = [earlier]
+        lines.append(Line("plain", f"Next: {visible_line(earlier)}"))
     call.output.answer(content, lines)
     return ALL_CONFLICT if not preview.plan.operations and conflicts else 0
+
+
+def _earlier(call: Call, preview: Undo) -> str:
+    return call.engine.undoing.earlier(preview, call.record().plan_id if call.plan else "")
 
 
 def _row(preview: Undo) -> dict[str, object]:

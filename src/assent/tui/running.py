@@ -41,7 +41,7 @@ class Running:
 
     def recover(self, way: Way = "auto", run: str = "") -> None:
         """Takes up the unfinished run, the way the person chose for the one that they saw."""
-        self._start("recover", "", lambda: self._host.engine().runs.recover(way, run))
+        self._start("recover", "", lambda: _taken_up(self._host.engine(), way, run))
 
     def undo(self, preview: "Undo", channel: str) -> None:
         """Takes back what the person saw and agreed to."""
@@ -124,6 +124,13 @@ def _taken_back(
     if whole and report.outcome == "done":
         engine.sessions.restore_todos(preview.source, preview.target.runs[0])
     return report
+
+
+def _taken_up(engine: "Engine", way: Way, run: str) -> "Generator[Live, None, RunReport]":
+    """Takes up an unfinished run; the end of an undo is told as the undo's own."""
+    report = yield from engine.runs.recover(way, run)
+    _, told = engine.undoing.recalled(report) or (None, report)
+    return told
 
 
 def _on_screen(error: AssentError) -> AssentError:

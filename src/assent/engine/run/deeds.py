@@ -1,6 +1,6 @@
 """Reads from journals and the permits' stream what runs and commands did, deed by deed."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 import msgspec
@@ -90,6 +90,16 @@ class Deeds:
         if run not in self._read:
             self._read[run] = tuple(self._found(run))
         return self._read[run]
+
+    def leave(self, run: str) -> bool:
+        """Tells whether a run left anything to take back; one of commands alone may not have."""
+        try:
+            operations = self.named(run)
+            if not operations or not all(isinstance(op, RunCommand) for op in operations):
+                return True
+            return can_be_undone(self.of(run))
+        except AssentError:  # an undo says what is damaged, and what to do about it
+            return True
 
     def made(self, run: str) -> tuple[bytes, ...]:
         """Returns the folders that a run had to make."""
@@ -183,6 +193,11 @@ class Deeds:
         line, seen = typed_line(begun.line), end is not None and end.cut != UNKNOWN
         ordered = Ordered(line, None, changes.skipped, changes.known, begun.confined, seen)
         return Deed(begun.id, 0, begun.id, changes.operations, ordered, changes.made)
+
+
+def can_be_undone(deeds: Iterable[Deed]) -> bool:
+    """Tells whether there is anything to take back: files, or by a command's own undo."""
+    return any(deed.operations or deed.undo for deed in deeds)
 
 
 def command_words(op: RunCommand) -> str:

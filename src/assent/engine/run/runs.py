@@ -238,14 +238,14 @@ class Runs:
     def ledger(self) -> Ledger:
         return self._plans.ledger()
 
-    def settle(self) -> Generator[Live, None, None]:
-        """Recovers an unfinished run, or says that it waits for a person."""
+    def settle(self) -> Generator[Live, None, RunReport | None]:
+        """Recovers an unfinished run, if there is one, or says that it waits for a person."""
         if self.unfinished() is None:
             self.reckon()
-            return
+            return None
         ledger = self.ledger()
         with self._at_work(ledger, "assent recover"):
-            yield from self.settle_under(ledger)
+            return (yield from self.settle_under(ledger))
 
     def settle_under(self, ledger: Ledger) -> Generator[Live, None, RunReport | None]:
         """Recovers an unfinished run; the caller holds the workspace's lock."""
@@ -261,7 +261,8 @@ class Runs:
         if report.outcome == "needs_you":
             raise Unsettled(f"Run {note.run} waits for your decision.", "assent recover")
         ended = "accepted" if self.was_accepted(note.run) else report.outcome.replace("_", " ")
-        told = f"Run {note.run} had been interrupted; it is now {ended}."
+        undoes = _undoes(ledger.load(plan_id)) if plan_id else ""
+        told = f"Run {note.run}{undoes} had been interrupted; it is now {ended}."
         self._projections.warnings.append(told)
         return report
 
@@ -336,3 +337,11 @@ class Runs:
 
     def _executor(self, ledger: Ledger) -> Executor:
         return self._doors.executor(StoreJournal(self._doors, ledger))
+
+
+def _undoes(record: PlanRecord) -> str:
+    """Says of an undo what it takes back: else `done` would be taken for the opposite."""
+    runs = dict.fromkeys(token.partition(":")[0] for token in record.undoes.split())
+    first, more = next(iter(runs), ""), " and others" if len(runs) > 1 else ""
+    part = "a part of " if ":" in record.undoes else ""
+    return f", which takes back {part}run {first}{more}," if first else ""

@@ -1,20 +1,20 @@
 """What an undo can be about: one run or one operation of it, a build, or a session's turn."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Literal
 
 import msgspec
 
-from assent.core.deeds import Deed
+from assent.core.deeds import Deed, gaps
 from assent.core.errors import NotFound, Unsettled
 from assent.core.event import CommandStarted, PermitGiven, Recorded, RunsDeleted, RunStarted
-from assent.core.operation import Operation, RunCommand, footprint
 from assent.core.permit_book import PermitRun
 from assent.core.record import PlanRecord, RunNote
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
-from assent.engine.run.deeds import Command, Deeds
+from assent.engine.run.deeds import Command, Deeds, can_be_undone
+from assent.engine.run.recalled import left_to
 
 Taken = Literal["", "some", "all"]
 
@@ -30,30 +30,61 @@ class Target(msgspec.Struct, frozen=True):
 
 
 class Takeback:
-    """Finds what an undo is about. The order of runs is that of the log, never that of clocks."""
+    """Finds what an undo is about. The order of runs is that of the log, never that of clocks.
 
-    def __init__(self, doors: Doors, ledger: Ledger) -> None:
+    `before` names a run: what was taken back by then counts, and nothing that it took back itself.
+    """
+
+    def __init__(self, doors: Doors, ledger: Ledger, before: str = "") -> None:
         self._doors = doors
         self._ledger = ledger
+        self._before = before
         self.deeds = Deeds(doors, ledger)
 
     def find(self, reference: str, plan_id: str) -> Target:
-        """Finds by a run's id or its start; or the newest that changed files and still counts."""
+        """Finds by a run's id or its start; or the newest that still counts.
+
+        Passed over is what left nothing to take back, and nothing that a person should know either.
+        """
         if reference:
             return self._named(reference)
+        for target in self._newest_first(plan_id):
+            if self._matters(target):
+                return target
+        raise NotFound("There is no run to undo here.", "assent status")
+
+    def earlier(self, target: Target, plan_id: str = "") -> Target | None:
+        """Returns the newest one before another of which anything can be taken back."""
+        wanted = self._newest_first(plan_id)
+        older = [t for t in wanted if self.began[t.runs[-1]] < self.began[target.runs[-1]]]
+        return next((t for t in older if can_be_undone(self.done(t))), None)
+
+    def taken_by(self, record: PlanRecord) -> Target:
+        """Returns what an undo was to take back, as its own record names it."""
+        tokens = record.undoes.split()
+        only = tokens[0] if ":" in tokens[0] else ""
+        named = [token.partition(":")[0] for token in tokens]
+        unit = next((one for one in self.units() if named[-1] in one.runs), None)
+        if unit is None:
+            raise NotFound(f"What run {named[-1]} did is not on record.", "assent runs list")
+        if only or unit.whole in named or set(named) == set(unit.runs):
+            runs = unit.runs if only else tuple(run for run in unit.runs if run in named)
+            return msgspec.structs.replace(unit, runs=runs, only=only)
+        name = named[0] if len(named) == 1 else unit.name
+        return msgspec.structs.replace(unit, name=name, runs=tuple(named), whole="")
+
+    def _newest_first(self, plan_id: str) -> list[Target]:
+        """Returns what is over and was not taken back yet."""
         left = [self._without(target, self.undone) for target in self.targets()]
         fitting = [t for t in left if t.runs and plan_id in ("", t.record.plan_id)]
-        wanted = [target for target in fitting if self._over(target)]
+        wanted = [target for target in fitting if target.whole not in self._going_on]
         if fitting and not wanted:
             raise Unsettled(
                 f"A model still builds plan {fitting[-1].record.name}; what it changed so far is "
                 "taken back with the build.",
                 "assent recover --roll-back",
             )
-        for target in sorted(wanted, key=lambda one: self.began[one.runs[-1]], reverse=True):
-            if self._changed_files(target):
-                return target
-        raise NotFound("There is no run to undo here.", "assent status")
+        return sorted(wanted, key=lambda one: self.began[one.runs[-1]], reverse=True)
 
     def undone_by(self, reference: str) -> Target:
         """Finds an undo that still counts: the newest that nothing followed, or a named one.
@@ -169,7 +200,7 @@ class Takeback:
         if not open_ones:
             return set()
         operations = [self.deeds.operations(note.run)[at] for at in open_ones]
-        return set(_left_to(operations, self._about(record)))
+        return set(left_to(operations, self._about(record)))
 
     def is_undone(self, token: str, whole: str = "") -> bool:
         """Tells whether one deed was taken back, alone or with its run or build."""
@@ -279,10 +310,10 @@ class Takeback:
         words = "your command" if _is_own(one) else f"turn {turn}"
         return PlanRecord("", self._ledger.workspace, session, words, b"", "", "", "", 0)
 
-    def _over(self, target: Target) -> bool:
-        """Tells whether no build is still going on in it."""
-        records = self.deeds.records
-        return not any(r.building and r.building.run == target.whole for r in records)
+    @cached_property
+    def _going_on(self) -> frozenset[str]:
+        """The builds of models that are not over."""
+        return frozenset(r.building.run for r in self.deeds.records if r.building)
 
     def _counts(self, note: RunNote) -> bool:
         """Tells whether a run is over and did something; one that was put back may have, too."""
@@ -290,10 +321,16 @@ class Takeback:
             return bool(self.deeds.of(note.run))
         return note.outcome == "done"
 
-    def _changed_files(self, target: Target) -> bool:
-        """Tells whether there is anything to take back; commands often change nothing of that."""
-        deeds = self.done(target)
-        return any(deed.operations or self.deeds.command(deed.run) is None for deed in deeds)
+    def _matters(self, target: Target) -> bool:
+        """Tells whether there is anything to take back, or to say that no undo covers it.
+
+        The latter is not told of a session's commands: those run all the time, between edits.
+        """
+        for deed in self.done(target):
+            asked = self.deeds.command(deed.run) is None
+            if deed.operations or (asked and (deed.undo or gaps([deed]))):
+                return True
+        return False
 
     def _without(self, target: Target, undone: set[str]) -> Target:
         if target.whole in undone:
@@ -309,6 +346,8 @@ class Takeback:
             if record.undoes and note.outcome == "done"
         ]
         found.sort(key=lambda one: self.began[one[1].run])
+        if self._before:
+            found = [one for one in found if self.began[one[1].run] < self.began[self._before]]
         return [one for one in found if not odd or self._is_undo(one[0])]
 
     def _is_undo(self, record: PlanRecord) -> bool:
@@ -345,18 +384,6 @@ def _origin(one: PermitRun | Command) -> tuple[str, str, int]:
     """Returns the session, the build and the turn that something was done in."""
     given = one.permit if isinstance(one, PermitRun) else one.started
     return given.session, given.build, given.turn
-
-
-def _left_to(operations: Sequence[Operation], deeds: Iterable[Deed]) -> Iterator[str]:
-    """Yields the deeds that operations of an undo were for, oldest first, as the last come last."""
-    commands = [op for op in operations if isinstance(op, RunCommand)]
-    paths = {path for op in operations for path, *_ in footprint(op)}
-    for deed in deeds:
-        if deed.undo in commands:
-            commands.remove(deed.undo)
-            yield deed.token
-        elif deed.undo is None and not paths.isdisjoint(deed.paths):
-            yield deed.token
 
 
 def _is_own(one: PermitRun | Command) -> bool:

@@ -12,10 +12,10 @@ from assent.core.journal import Result
 from assent.core.lifecycle import State
 from assent.core.meant import meant
 from assent.core.motion import Seen
-from assent.core.operation import FileOperation, FileState, Operation, footprint
+from assent.core.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.paths import ancestors, one_line
 from assent.core.plan import Plan
-from assent.core.record import PlanRecord
+from assent.core.record import PlanRecord, RunNote
 from assent.core.undo import (
     FILES_ONLY,
     NOT_COVERED,
@@ -33,6 +33,7 @@ from assent.core.undo import (
 from assent.engine.doors import Doors
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.contents import Contents
+from assent.engine.run.recalled import SHORT, recalled
 from assent.engine.run.runs import RunReport, Runs, Working
 from assent.engine.run.takeback import Takeback, Target
 
@@ -58,7 +59,6 @@ class Undo(msgspec.Struct, frozen=True):
         return self.target.record
 
 
-SHORT = 12  # characters of an operation's id that people type
 NOT_AGAIN = "it is not run again; the files that it had changed are restored"
 
 
@@ -83,12 +83,7 @@ class Undoing:
         """Makes the plan that takes back an undo; a command is not run again by it."""
         back = Takeback(self._doors, self._runs.ledger())
         target = back.undone_by(reference)
-        tokens = dict.fromkeys(target.record.undoes.split())
-        every = [deed for token in tokens for deed in back.deeds.of(token.partition(":")[0])]
-        undone = [deed for deed in every if deed.token in tokens or deed.run in tokens]
-        ran = [deed.ordered for deed in undone if deed.ordered]
-        gaps = tuple(Gap(ordered.words, NOT_AGAIN) for ordered in ran)
-        return self._inverse(back, target, Extent(gaps=tuple(dict.fromkeys(gaps)), again=True))
+        return self._inverse(back, target, _again(back, target))
 
     def apply(self, undo: Undo, channel: str, note: str = "") -> Working:
         """Records the yes to an undo plan and builds it; a file that changed since stops it."""
@@ -100,12 +95,30 @@ class Undoing:
             raise
         return self._in_terms_of_originals(undo, report)
 
+    def recalled(self, report: RunReport) -> tuple[Undo, RunReport] | None:
+        """Returns the undo that a run carried out, from the record, and how it tells its end.
+
+        None if it was no undo: then the report says it all.
+        """
+        every = [(record, note) for record in self._runs.ledger().all() for note in record.runs]
+        found = [one for one in every if one[0].undoes and one[1].run == report.run]
+        try:
+            undo = self._recalled(*found[0]) if found else None
+        except AssentError:  # the files are as they should be; only their story cannot be read
+            undo = None
+        return (undo, self._in_terms_of_originals(undo, report)) if undo else None
+
+    def earlier(self, undo: Undo, plan_id: str = "") -> str:
+        """Returns what to type for the newest run before one that leaves nothing to take back."""
+        found = Takeback(self._doors, self._runs.ledger()).earlier(undo.target, plan_id)
+        return f"assent undo {found.name}" if found else ""
+
     def standing(self, run: str) -> tuple[bool, str]:
         """Tells whether a run was undone, and returns what to type to go back from there."""
         back = Takeback(self._doors, self._runs.ledger())
         undone = run in back.undone
         if not undone:
-            return undone, "assent undo"
+            return undone, "assent undo" if back.deeds.leave(run) else f"assent runs show {run}"
         return undone, back.again(run) or "assent plan new NAME"
 
     def way_back(self, undo: Undo, run: str) -> str:
@@ -118,26 +131,40 @@ class Undoing:
         # Of what was given up nothing is known any more; what redid it can be taken back.
         return "assent undo" if back.given_up.keys().isdisjoint(redone) else f"assent undo {run}"
 
+    def _recalled(self, record: PlanRecord, note: RunNote) -> Undo | None:
+        ledger = self._runs.ledger()
+        plan, back = ledger.plan(note), Takeback(self._doors, ledger, before=note.run)
+        target = back.taken_by(record)
+        taken = _taken(back, target)
+        plain = [deed for deed in taken if deed.undo is None]
+        done = together(plain)
+        found = recalled(plan, done, _ids(plain, done))
+        compensated = _compensated(taken)
+        commands = tuple(op for op in plan.operations if isinstance(op, RunCommand))
+        if found is None or commands != tuple(deed.undo for deed in compensated):
+            return None
+        redo = back.is_redo(Target(note.run, (note.run,), record))
+        extent = _extent(target, taken, _again(back, target) if redo else FILES_ONLY)
+        ids = _ids(plain, found.originals)
+        return Undo(target, plan, found.originals, ids, found.inversion, extent, compensated)
+
     def _inverse(self, back: Takeback, target: Target, extent: Extent = FILES_ONLY) -> Undo:
         """Inverts what was done: only that, and of each path what all of it came to."""
-        deeds = back.done(target)
-        taken = [deed for deed in deeds if target.only in ("", deed.token)]
+        deeds, taken = back.done(target), _taken(back, target)
         plain = [deed for deed in taken if deed.undo is None]
         operations = self._other_by_now(plain)
         ids = _ids(plain, operations)
         made = {folder for run in target.runs for folder in back.deeds.made(run)}
         made.update(folder for deed in taken for folder in deed.made)
         inversion = invert(operations, made, self._ground(operations, deeds, taken))
-        compensated = tuple(deed for deed in reversed(taken) if deed.undo)
-        commands = tuple(deed.undo for deed in compensated if deed.undo)
-        only = taken[0].id[:SHORT] if target.only and taken else ""
-        extent = Extent(commands, (*gaps(taken), *extent.gaps), extent.again, only, guessed(taken))
+        extent = _extent(target, taken, extent)
         named = " ".join(target.runs)
         names = _names(back, target, ids)
         text = undo_text(named, target.record.name, inversion, names, extent)
-        inverses: tuple[Operation, ...] = (*commands, *[op for _, op in inversion.operations])
+        files = [op for _, op in inversion.operations]
+        inverses: tuple[Operation, ...] = (*extent.commands, *files)
         plan = Plan(text, inverses, workspace=self._runs.ledger().workspace)
-        return Undo(target, plan, operations, ids, inversion, extent, compensated)
+        return Undo(target, plan, operations, ids, inversion, extent, _compensated(taken))
 
     def _other_by_now(self, deeds: Sequence[Deed]) -> tuple[FileOperation, ...]:
         """Returns what all of it came to; what a command did may be back already, by whomever."""
@@ -297,13 +324,39 @@ def _names(back: Takeback, target: Target, ids: Sequence[str]) -> list[str]:
     return [f"{numbers.get(name, '')}({name[:SHORT]})" for name in ids]
 
 
+def _taken(back: Takeback, target: Target) -> list[Deed]:
+    """Returns what of a target is to be taken back, in order."""
+    return [deed for deed in back.done(target) if target.only in ("", deed.token)]
+
+
+def _compensated(taken: Sequence[Deed]) -> tuple[Deed, ...]:
+    """Returns the commands that have an undo of their own, in the order in which it is run."""
+    return tuple(deed for deed in reversed(taken) if deed.undo)
+
+
+def _extent(target: Target, taken: Sequence[Deed], more: Extent) -> Extent:
+    commands = tuple(deed.undo for deed in _compensated(taken) if deed.undo)
+    only = taken[0].id[:SHORT] if target.only and taken else ""
+    return Extent(commands, (*gaps(taken), *more.gaps), more.again, only, guessed(taken))
+
+
+def _again(back: Takeback, target: Target) -> Extent:
+    """Returns what it means to take back an undo: the commands that it undid are not run again."""
+    tokens = dict.fromkeys(target.record.undoes.split())
+    every = [deed for token in tokens for deed in back.deeds.of(token.partition(":")[0])]
+    undone = [deed for deed in every if deed.token in tokens or deed.run in tokens]
+    ran = [deed.ordered for deed in undone if deed.ordered]
+    not_again = tuple(Gap(ordered.words, NOT_AGAIN) for ordered in ran)
+    return Extent(gaps=tuple(dict.fromkeys(not_again)), again=True)
+
+
 def _spared(back: Takeback, undo: Undo) -> tuple[str, ...]:
     """Returns the tokens of what was done and an undo leaves alone, wholly or in part."""
     left = [undo.originals[index] for index, _ in undo.inversion.conflicts]
     if not left:
         return ()
     paths = {path for op in left for path, *_ in footprint(op)}
-    taken = [d for d in back.done(undo.target) if undo.target.only in ("", d.token)]
+    taken = _taken(back, undo.target)
     return tuple(deed.token for deed in taken if not paths.isdisjoint(deed.paths))
 
 

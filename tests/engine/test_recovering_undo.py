@@ -1,0 +1,157 @@
+"""Law 8: which undo a run carried out is known from the record, so its end is told rightly."""
+
+import tempfile
+
+import msgspec
+import pytest
+from hypothesis import event, example, given, settings
+from tests.engine.test_building import build_with_edits, load
+from tests.engine.test_permits import apply, write
+from tests.engine.test_runs_with_commands import built, script, site
+from tests.engine.test_runs_with_commands import write as staged
+from tests.engine.test_undo_kinds import AWAY, FOLDER, STEPS, TO_LINK, Step, act
+from tests.engine.test_undo_kinds import world as laid_out
+from tests.engine.test_undo_turns import command, put
+from tests.engine.world import World
+
+from assent.core.journal import finished
+from assent.engine.engine import Engine
+from assent.engine.run.recalled import left_alone
+from assent.engine.run.runs import NOTHING, RunReport
+from assent.engine.run.undoing import Undo
+from assent.testing.engines import Site, open_site
+from assent.testing.fuse import Crash
+from assent.workspace.disk import Disk
+
+__all__ = ["site"]  # a fixture of another file
+
+
+def recalled(engine: Engine, report: RunReport) -> tuple[Undo, RunReport]:
+    found = engine.undoing.recalled(report)
+    assert found is not None
+    return found
+
+
+def same(engine: Engine, undo: Undo) -> RunReport:
+    """Carries out an undo, and compares it with what is recalled of it afterwards."""
+    report = finished(engine.undoing.apply(undo, "test"))
+    plain = engine.runs.report(engine.plans.ledger(), report.run, undo.plan)
+    found, told = recalled(engine, plain)
+    assert told == report
+    # The plan that is taken back has gone on in the meantime, if it was an undo itself.
+    of_then = msgspec.structs.replace(found.target, record=undo.target.record)
+    assert msgspec.structs.replace(found, target=of_then) == undo
+    return report
+
+
+@settings(max_examples=60, deadline=None)
+@given(STEPS, STEPS, STEPS, STEPS)
+@example(FOLDER, TO_LINK, [], [])
+@example(FOLDER, AWAY, [], [("write", "e/x", b"mine")])
+@example(FOLDER, [], AWAY, [("remove", "d/x", b"")])
+def test_law_8_an_undo_and_its_redo_are_recalled_as_they_were_shown(
+    before: list[Step], one: list[Step], two: list[Step], mine: list[Step]
+) -> None:
+    with tempfile.TemporaryDirectory() as base:
+        there = laid_out(base, before, one, two)
+        engine = there.opened()
+        finished(engine.runs.build(there.approved(0, 0)))
+        act(mine, there.root)
+        undo = engine.undoing.preview()
+        event(f"left alone: {bool(undo.inversion.conflicts)}")
+        if not undo.plan.operations:
+            return
+        same(engine, undo)
+        redo = engine.undoing.redo()
+        if redo.plan.operations:
+            same(engine, redo)
+
+
+def test_law_8_a_turn_a_part_of_it_and_a_single_operation_are_recalled(world: World) -> None:
+    world.put({"a": b"1", "b": b"1"})
+    engine = world.engine()
+    apply(engine, write("a", b"1", b"2"))
+    name = command(engine, put(world, {"a": b"3", "b": b"2"}))
+    apply(engine, write("a", b"3", b"4"))
+    same(engine, engine.undoing.preview(operation="3"))
+    same(engine, engine.undoing.preview(name))
+    same(engine, engine.undoing.redo())
+    same(engine, engine.undoing.preview())
+    same(engine, engine.undoing.redo())
+    assert world.files() == {"a": b"3", "b": b"2"}
+
+
+def test_law_8_a_build_by_a_model_is_recalled(world: World) -> None:
+    record = load(world, build_with_edits(world))
+    engine = world.engine()
+    assert record.building is not None
+    same(engine, engine.undoing.preview(record.building.run))
+    same(engine, engine.undoing.redo())
+
+
+def test_law_8_commands_with_an_undo_of_their_own_are_recalled(site: Site) -> None:
+    engine = open_site(site)
+    steps = script("echo 1 >> log.txt", "echo first > log.txt"), script("rm in.txt")
+    built(engine, staged("new.txt", "new\n"), *steps, staged("mine.txt", "other\n"))
+    report = same(engine, engine.undoing.preview())
+    assert {result for _, result in report.operations} == {"undone"}
+    same(engine, engine.undoing.redo())
+
+
+class Dying(Disk):
+    """A disk whose process is gone before the second exchange of two files."""
+
+    left = 1
+
+    def rename_exchange(self, one: bytes, one_at: int, other: bytes, other_at: int) -> None:
+        if not one.startswith(b"probe"):
+            if not self.left:
+                raise Crash
+            self.left -= 1
+        super().rename_exchange(one, one_at, other, other_at)
+
+
+@pytest.mark.parametrize("settles", [False, True])
+def test_law_8_what_was_cut_is_told_in_terms_of_what_it_takes_back(
+    world: World, *, settles: bool
+) -> None:
+    world.put({"a": b"1", "b": b"1"})
+    run = world.build(world.approve({"a": b"2", "b": b"2"})).run
+    dying = world.engine(disk=Dying()).undoing
+    with pytest.raises(Crash):
+        finished(dying.apply(dying.preview(), "test"))
+    engine = world.engine()
+    if settles:
+        settled = finished(engine.runs.settle())
+        assert settled is not None
+        (told,) = engine.warnings
+        assert told == (
+            f"Run {settled.run}, which takes back run {run}, had been interrupted; it is now done."
+        )
+        return
+    undone, report = recalled(engine, finished(engine.runs.recover()))
+    assert (undone.run, engine.undoing.way_back(undone, report.run)) == (run, "assent redo")
+    assert [result for _, result in report.operations] == ["undone", "undone"]
+    assert [op.path for op in undone.originals] == [b"a", b"b"]
+    assert world.files() == {"a": b"1", "b": b"1"}
+
+
+def test_no_undo_is_recalled_of_a_run_that_is_none(world: World) -> None:
+    engine = world.engine()
+    assert engine.undoing.recalled(NOTHING) is None
+    assert engine.undoing.recalled(world.build(world.approve({"a": b"2"}))) is None
+
+
+def test_reasons_are_read_from_the_one_section_that_gives_them() -> None:
+    text = (
+        b"# Undo x\n\n## Goal\n\nTake back run 1.\n\n## Changes\n\n"
+        b"- a, as before operation 1 (0123456789ab)\n\n## Left alone\n\n"
+        b"- b: operation (x) changed after the run: operation 2 (ba9876543210)\n"
+        b"- c changed after the run: operation (aaaaaaaaaaaa)\n\n"
+        b"## Not covered\n\n- d: operation (d)\n"
+    )
+    assert left_alone(text) == {
+        "ba9876543210": "b: operation (x) changed after the run",
+        "aaaaaaaaaaaa": "c changed after the run",
+    }
+    assert left_alone(b"# Undo x\n") == {}
