@@ -1,5 +1,6 @@
 """Commands of plans, end to end: reviewed, approved, run in the sandbox, shown, halted, gone on."""
 
+import os
 from time import monotonic
 from typing import Any
 
@@ -69,7 +70,7 @@ def test_the_review_shows_the_whole_command_and_how_it_is_confined(planned: Worl
         "│ curl https://example.org/<U+001B> | sh",
         "folder    .",
         "variable  K='v w'",
-        "at most   5 s",
+        "at most   5 s, 8 GiB of memory, 1024 processes, 1 GiB of output",
         "WITHOUT THE SANDBOX: it can do whatever you can.",
         "What it does outside the workspace is neither recorded nor put back.",
     ):
@@ -126,29 +127,32 @@ def test_a_command_writes_nothing_outside_whatever_it_tries(planned: World) -> N
     assert planned.ok("status")["run"]["outcome"] == "done"
 
 
-def test_what_a_command_says_is_shown_on_a_terminal_and_only_there(planned: World) -> None:
+def test_what_a_command_says_is_shown_on_a_terminal(planned: World) -> None:
     stage(planned, f"echo hel''lo; echo {KEY} >&2; printf '\\033[2J\\n'")
     planned.approve()
-    terminal = Terminal(planned, "build", shared=("stderr",))
+    terminal = Terminal(planned, "build", shared=("stdout", "stderr"))
     answer = terminal.end()
     assert answer.code == 0, (answer, terminal.screen)
-    shown = terminal.screen.decode()
+    shown, over, told = terminal.screen.decode().rpartition("\r\x1b[K")
+    assert over
+    assert "Done: everything was applied." in told
     before, _, after = shown.partition("[2/3] $ echo hel''lo; echo [masked: ")
     assert "[2/3] recording the files before echo hel''lo; " in before
     assert "\r\n" in after.partition("  | hello\r\n")[0]
     assert "[2/3] looking what was changed by echo hel''lo; " in after
-    assert shown.endswith("\r\x1b[K")
     assert "  | <U+001B>[2J\r\n" in shown
     assert "  | [masked: " in shown
-    assert KEY not in shown
-    assert b"hello" not in answer.out
-    assert KEY.encode() not in answer.out
-    planned.plan("other")
+    assert KEY not in shown + told
+    assert "  | " not in told
+
+
+def test_with_json_nothing_but_the_answer_is_written(planned: World) -> None:
     planned.ok("stage", "run", "--script", "echo quiet")
     planned.approve()
     silent = planned.process("build", "--json")
     assert (silent.code, silent.err) == (0, b"")
     assert silent.json["operations"][0]["exit"] == 0
+    assert b"  | " not in silent.out
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)], ids=["text", "json"])
@@ -206,3 +210,28 @@ def test_what_a_command_changed_under_a_later_segment_halts_and_keeps_it(planned
     back = planned.run("recover", "--roll-back", "--json")
     assert back.json["outcome"] == "rolled_back"
     assert planned.files()[b"a"][2] == b"one\n"
+
+
+@pytest.mark.parametrize("options", [(), ("--no-sandbox",)], ids=["confined", "unconfined"])
+def test_a_file_may_grow_beyond_what_looking_around_may_write(
+    planned: World, options: tuple[str, ...]
+) -> None:
+    """The file has no content but a few bytes at its end, so that it takes no room."""
+    large = planned.root / "large.bin"
+    large.touch()
+    os.truncate(large, 2 << 30)
+    planned.ok("stage", "run", *options, "--script", "echo more >> large.bin")
+    assert planned.build()["outcome"] == "done"
+    assert large.stat().st_size == (2 << 30) + 5
+
+
+def test_a_command_that_a_signal_ended_is_told_as_such(planned: World) -> None:
+    """It keeps a limit of its own, as a person's shell may."""
+    stage(planned, "ulimit -f 1; exec head -c 4096 /dev/zero > grown.bin")
+    planned.approve()
+    answer = planned.run("build")
+    assert answer.code == 6
+    text = answer.out.decode()
+    assert "the command ended with exit code 153, as after SIGXFSZ." in text
+    assert "(exit 153, SIGXFSZ)" in text
+    assert planned.run("recover", "--json").json["operations"][1]["exit"] == 153

@@ -20,7 +20,13 @@ from assent.core.errors import AssentError
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"```yaml\n# (\S+)\n(.*?)```\n", re.DOTALL)
 EXPRESSION = re.compile(r"\$\{\{ (.*?) \}\}")
-NOT_OURS = ("pip ", "git ")  # what needs a network, or somebody's repository
+NOT_OURS = "pip "  # needs a network
+NOBODY = {  # no machine's own settings, and git guesses no name: as on a runner that starts empty
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "user.useConfigOnly",
+    "GIT_CONFIG_VALUE_0": "true",
+}
 
 
 class Home:
@@ -33,7 +39,27 @@ class Home:
         self.world.env.pop("XDG_STATE_HOME")
         folder = str(Path(sys.executable).parent)
         self.world.env["PATH"] = os.pathsep.join([folder, self.world.env["PATH"]])
+        self.world.env |= NOBODY
         self.world.put("VERSION", b"1.2.0\n")
+
+    def check_out(self) -> None:
+        """Makes the folder a clone with one commit, of a repository that it may push to."""
+        remote = str(self.world.base / "remote.git")
+        for line in (
+            ("init", "-q", "--bare", "-b", "main", remote),
+            ("init", "-q", "-b", "main"),
+            ("add", "VERSION"),
+            ("commit", "-q", "-m", "Release 1.2.0"),
+            ("remote", "add", "origin", remote),
+            ("push", "-q", "-u", "origin", "main"),
+        ):
+            self.world.git(*line)
+
+    def pushed(self) -> tuple[bytes, bytes]:
+        """The last commit's title and the version in it, as others would fetch them."""
+        at = f"--git-dir={self.world.base / 'remote.git'}"
+        title = self.world.git(at, "log", "-1", "--format=%s", "main")
+        return title, self.world.git(at, "show", "main:VERSION")
 
     def run(self, script: str, **variables: str) -> None:
         """Runs the lines of a step as a runner does: the first that fails ends it."""
@@ -113,6 +139,7 @@ def test_g14_the_flow_of_the_page_works(homes: tuple[Home, Home, Home]) -> None:
 
 def test_g14_the_workflows_of_github_work(homes: tuple[Home, Home, Home]) -> None:
     planner, person, runner = homes
+    runner.check_out()
     job(example(".github/workflows/plan.yml")["jobs"]["plan"]["steps"], planner, {})
     carried("plan.json", planner, person)
     key = approved(person)
@@ -121,12 +148,15 @@ def test_g14_the_workflows_of_github_work(homes: tuple[Home, Home, Home]) -> Non
     apply = example(".github/workflows/apply.yml")["jobs"]["apply"]["steps"]
     job(apply, runner, {"vars.ADA_KEY": key, "inputs.approval": line})
     assert runner.version == b"1.3.0\n"
+    assert runner.pushed() == (b"Release 1.3.0\n", b"1.3.0\n")
+    assert not (runner.world.base / "home" / ".gitconfig").exists()
     scripts = "".join(step.get("run", "") for step in apply)
     assert "${{" not in scripts, "what others typed never becomes part of a script"
 
 
 def test_g14_the_pipeline_of_gitlab_works(homes: tuple[Home, Home, Home]) -> None:
     planner, person, runner = homes
+    runner.check_out()
     jobs = example(".gitlab-ci.yml")
     planner.run("\n".join(jobs["plan"]["script"]))
     carried("plan.json", planner, person)

@@ -56,6 +56,7 @@ def test_every_command_has_examples_and_the_common_options(
     [
         (("build",), "assent build plan.json --approval yes.json"),
         (("approve",), "assent approve plan.json --out yes.json --expires 3d"),
+        (("approve",), "assent approve --without 2,77d0"),
         (("recover",), "assent recover --resume"),
         (("recover",), "assent recover --accept"),
         (("stage", "run"), "assent stage run --env CI=1 --env LANG=C -- make test"),
@@ -90,12 +91,23 @@ def test_an_option_without_its_argument_leads_to_the_commands_help(
 def test_a_group_lists_its_commands(world: World, group: str) -> None:
     answer = world.run(group, "--help")
     assert answer.code == 0
-    listed = answer.out.decode().partition("Commands:\n")[2].splitlines()
+    lines = answer.out.decode().partition("Commands:\n")[2]
+    listed = lines.partition("\n\n")[0].splitlines()
     assert sorted(line.split()[0] for line in listed) == sorted(GROUPS[group])
     assert [line for line in listed if line.endswith("...")] == []
     bare = world.run(group)
     assert (bare.code, bare.out) == (2, b"")
     assert f"next: assent {group} --help".encode() in bare.err
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_a_group_has_examples_of_its_commands(world: World, group: str) -> None:
+    text = world.run(group, "--help").out.decode()
+    examples = text.partition("\n\n  Examples:\n")[2].strip().splitlines()
+    assert examples
+    for example in examples:
+        name = example.partition(f"assent {group} ")[2].split()[0]
+        assert name in GROUPS[group]
 
 
 def test_the_program_lists_every_command(world: World) -> None:

@@ -124,6 +124,28 @@ def test_g14_without_a_terminal_nobody_is_trusted(tmp_path: Path) -> None:
     assert not keys_file(world).exists()
 
 
+@pytest.mark.parametrize("more", [(), ("--no-input",)])
+def test_g14_without_a_terminal_what_is_said_is_possible(
+    tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    world = World(tmp_path, config="")
+    error = world.process("keys", "trust", ADA, "--name", "ada", "--json", *more).error
+    assert "run this in one, without --no-input" in error["message"]
+    assert "--digest" not in error["message"]
+    assert error["next"] == "assent keys list"
+    world.config.write_text(f'[keys]\nada = "{ADA}"\n', encoding="utf-8")
+    assert listed(world) == [(ADA, "ada", "user", True)]
+
+
+def test_g14_whoever_was_asked_and_mistyped_may_do_it_again(tmp_path: Path) -> None:
+    terminal = Terminal(World(tmp_path, config=""), "keys", "trust", ADA, "--name", "ada", "--json")
+    terminal.wait_for(QUESTION)
+    terminal.type(b"abababa\n")
+    error = terminal.end().error
+    assert error["message"] == "The key is not trusted; nothing was changed."
+    assert error["next"] == f"assent keys trust {ADA} --name ada"
+
+
 @pytest.mark.parametrize(("typed", "code"), [(b"abababab\n", 0), (b"yes\n", 4), (b"\n", 4)])
 def test_g14_a_person_compares_the_key_on_the_terminal(
     tmp_path: Path, typed: bytes, code: int

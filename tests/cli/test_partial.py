@@ -196,6 +196,58 @@ def test_g10_only_the_export_left_is_no_plan(world: World) -> None:
     assert world.files() == {b"a.txt": ("file", 0o644, b"a\n")}
 
 
+def test_g10_several_go_into_one_option_with_commas(proposed: World) -> None:
+    op = ids(proposed)["a.txt"]
+    left = rest(proposed, "2", "3")
+    assert rest(proposed, "2,3") == rest(proposed, " 3, 2 ") == left
+    assert [row["path"] for row in left["operations"]] == ["a.txt"]
+    assert rest(proposed, f"{op[:10]},3") == rest(proposed, "1", "3")
+    for wrong in ("2,", ",", "2,,3", "2,9"):
+        assert proposed.no(1, "approve", "--without", wrong, "--dry-run")["error"] == "not_found"
+    refused = proposed.no(4, "approve", "--without", "2,3", "--no-input")
+    assert refused["next"] == f"assent approve --without 2,3 --digest {left['digest']}"
+    proposed.ok(*refused["next"].split()[1:])
+    assert [row["path"] for row in proposed.ok("review")["operations"]] == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    ("line", "typed"),
+    [
+        (("--without", "2", "3"), "--without 2,3"),
+        (("--without", "1", "2", "3"), "--without 1,2,3"),
+        (("3", "--without", "2", "--dry-run"), "--without 2,3 --dry-run"),
+        (("--without", "1", "--without", "2", "3"), "--without 1,2,3"),
+        (("--without", "1,2", "77d0", "--plan", "work"), "--plan work --without 1,2,77d0"),
+    ],
+)
+def test_g10_several_words_are_told_how_to_be_typed(
+    proposed: World, line: tuple[str, ...], typed: str
+) -> None:
+    before = kinds(proposed)
+    refused = proposed.no(2, "approve", *line)
+    assert "with commas between them" in refused["message"]
+    assert refused["next"] == f"assent approve {typed}"
+    assert kinds(proposed) == before
+
+
+@pytest.mark.parametrize("name", ["plan.json", "2", "none.json"])
+def test_g10_a_plan_from_elsewhere_is_approved_whole_or_not_at_all(
+    proposed: World, name: str
+) -> None:
+    if name != "none.json":
+        proposed.ok("propose", "--portable", "--out", str(proposed.root / name))
+    refused = proposed.no(2, "approve", name, "--without", "1")
+    assert "as a whole or not at all" in refused["message"]
+    assert refused["next"] == f"assent review {name}"
+
+
+def test_one_file_at_a_time(proposed: World) -> None:
+    for command in ("approve", "review", "build"):
+        refused = proposed.no(2, command, "a.json", "b.json")
+        assert refused["next"] == f"assent {command} --help"
+        assert proposed.no(2, command, " ")["message"] == "FILE is empty, so it names nothing."
+
+
 def test_g10_files_that_changed_and_text_that_changed_stop_it(proposed: World) -> None:
     op = ids(proposed)["a.txt"]
     digest = rest(proposed, op)["digest"]

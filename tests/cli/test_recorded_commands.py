@@ -56,6 +56,24 @@ def test_f145_a_review_says_what_would_not_be_recorded(tmp_path: Path) -> None:
     assert "more files than undo.files lets be recorded (2)" in remarks
 
 
+def test_f145_a_review_counts_what_the_plan_makes_and_removes_before(tmp_path: Path) -> None:
+    files = {f"{number}.txt": b"1\n" for number in range(3)}
+    world = world_with(tmp_path, "[undo]\nfiles = 3\n", files)
+    world.ok("stage", "run", "--", "true", "first")
+    world.write("new.txt", b"new\n")
+    world.ok("stage", "run", "--", "true", "second")
+    world.ok("stage", "delete", "0.txt")
+    world.ok("stage", "run", "--", "true", "third")
+    digest = world.propose()
+    rows = [row for row in world.ok("review")["operations"] if row["kind"] == "run"]
+    told = ["(3): what it does to the others" in " ".join(row["remarks"]) for row in rows]
+    assert told == [False, True, False]
+    world.ok("approve", "--digest", digest)
+    notes = [note for note in world.ok("build")["notes"] if "An undo will not cover" in note]
+    assert len(notes) == 1
+    assert "$ true second" in notes[0]
+
+
 def test_f145_a_build_warns_and_what_fits_comes_back(tmp_path: Path) -> None:
     files = {f"{number}.txt": b"1\n" for number in range(4)}
     world = world_with(tmp_path, "[undo]\nfiles = 2\n", files)

@@ -9,9 +9,11 @@ from assent.cli.asker import asker
 from assent.cli.call import Call
 from assent.cli.forms import Held, Shown, Words
 from assent.cli.interrupts import interruptible
+from assent.cli.output import Output
 from assent.cli.screen import Screen
 from assent.core.errors import AssentError, Interrupted, Overflow, UsageError
 from assent.core.event import Recorded
+from assent.core.journal import Said
 from assent.core.model import Delta
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
@@ -20,11 +22,33 @@ from assent.engine.run.runs import RunReport
 from assent.engine.session.building import BUILDER
 from assent.views.built import Built, built, built_lines, built_row
 from assent.views.rows import run_row
+from assent.views.talk import Ending
 
 AGAIN = "assent build"
 WITH_MODEL = "assent build --model PROVIDER/MODEL"
 KEPT = "What was done so far is kept, and needs no second approval."
 UNSPENT = "The approval is kept; nothing was changed."
+
+
+class _Logged:
+    """A form in which what commands say goes to stdout where that is no terminal, as by a run."""
+
+    def __init__(self, inner: Shown, output: Output) -> None:
+        self._inner = inner
+        self._output = output
+
+    def begin(self, record: SessionRecord, *, fresh: bool) -> None:
+        self._inner.begin(record, fresh=fresh)
+
+    def hear(self, heard: Recorded | Delta) -> None:
+        if isinstance(heard, Delta) and heard.kind == "output" and self._output.logs:
+            self._output.said(Said(0, heard.text.encode("utf-8", "backslashreplace")))
+            return
+        self._output.progress_over()
+        self._inner.hear(heard)
+
+    def end(self, ending: Ending) -> None:
+        self._inner.end(ending)
 
 
 def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
@@ -48,7 +72,7 @@ def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
                     call,
                     session,
                     work_events,
-                    Held(Words(call.output, asks=person.present), screen),
+                    Held(_Logged(Words(call.output, asks=person.present), call.output), screen),
                 )
             report, told = _ended(engine, plan)
         call.output.warn(engine.warnings)

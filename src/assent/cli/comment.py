@@ -24,7 +24,7 @@ HELP = "assent comment add --help"
 SEND = "assent reject"  # takes all comments along
 
 
-@click.group()
+@click.group(epilog=examples("assent comment add plan:12 'Which database?'\nassent comment list"))
 def comment() -> None:
     """Comment lines of a plan; `assent reject` sends the comments."""
 

@@ -9,7 +9,7 @@ from assent.cli.call import Call, examples, takes_call
 from assent.cli.run import build_and_answer
 from assent.cli.source import text
 from assent.cli.terminal import reply
-from assent.cli.travelling import duration, or_file
+from assent.cli.travelling import duration, or_file, several
 from assent.core.errors import Declined, UsageError
 from assent.core.feedback import Feedback
 from assent.core.lifecycle import Moment, advance
@@ -51,7 +51,7 @@ def propose(call: Call, portable: bool, out: str) -> None:
 @click.command(
     epilog=examples(
         "assent approve\nassent approve --digest 3f2a... --note 'Checked with Ada' --build\n"
-        "assent approve --without 2 --dry-run\nassent approve --without 2 --without 77d0\n"
+        "assent approve --without 2 --dry-run\nassent approve --without 2,77d0\n"
         "assent approve --expires 2h\nassent approve plan.json\n"
         "assent approve plan.json --out yes.json --expires 3d"
     )
@@ -63,7 +63,10 @@ def propose(call: Call, portable: bool, out: str) -> None:
 @click.option("--agent", metavar="NAME", default="", help="As which agent (default: build).")
 @click.option("--expires", metavar="TIME", callback=duration, help="Void after 15m, 2h, 3d ...")
 @click.option("--out", metavar="FILE2", default="", help="Puts the yes to FILE there; - is stdout.")
-@click.option("--without", metavar="OP", multiple=True, help="Decline one: its number, or id.")
+@click.option(
+    "--without", metavar="OP[,OP]...", multiple=True, callback=several,
+    help="Decline operations: their numbers or ids, with commas between them.",
+)  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="With --without: only show what would be left.")
 @takes_call
 @or_file("approve_file", "digest", "note", "expires", "out")

@@ -14,7 +14,7 @@ _mode = click.option("--mode", default="", help="The mode, also one of your own.
 _agent = click.option("--agent", default="", help="The agent (default: the mode's own).")
 
 
-@click.group()
+@click.group(epilog=examples("assent debug prompt\nassent debug tools --mode ask"))
 def debug() -> None:
     """Show what a model is told and which tools it gets. No model is asked."""
 

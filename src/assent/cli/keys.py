@@ -3,10 +3,9 @@
 import click
 
 from assent.app.keyring import KeyDesk
-from assent.cli.asking import no_yes
 from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.output import want_color
-from assent.cli.terminal import ask
+from assent.cli.terminal import ask, is_there
 from assent.core.errors import Declined, UsageError
 from assent.core.keyring import key_name, public_key
 from assent.views.ansi import ansi
@@ -21,10 +20,15 @@ from assent.views.keys import (
 )
 
 QUESTION = "Type the first 8 digits of the key to trust it: "
+KEPT = "The key is not trusted; nothing was changed."
+TERMINAL = (
+    "A yes needs a terminal on which you are asked: run this in one, without --no-input. A job has "
+    "its keys in the table [keys] of its user's config.toml instead."
+)
 UNNAMED = 8  # digits of a key that make a name where none was given
 
 
-@click.group()
+@click.group(epilog=examples("assent keys show\nassent keys trust 9f3c... --name ada"))
 def keys() -> None:
     """Show, trust and revoke keys that approve plans from elsewhere."""
 
@@ -90,5 +94,6 @@ def _ask(call: Call, key: str, name: str) -> None:
     lines = asking_lines(key, name)
     if not call.no_input and ask(ansi(lines, color=want_color()), key, QUESTION):
         return
-    why = no_yes(call, "The key is not trusted; nothing was changed.")
-    raise Declined(why, f"assent keys trust {key} --name {name}")
+    if call.no_input or not is_there():
+        raise Declined(f"{KEPT} {TERMINAL}", "assent keys list")
+    raise Declined(KEPT, f"assent keys trust {key} --name {name}")

@@ -8,7 +8,7 @@ from assent.core.served import Known
 from assent.views.mcp import servers_json, servers_lines
 
 
-@click.group()
+@click.group(epilog=examples("assent mcp list"))
 def mcp() -> None:
     """Show the servers of tools that are configured."""
 

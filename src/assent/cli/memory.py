@@ -7,7 +7,7 @@ from assent.views.masks import masked_row
 from assent.views.sessions import fact_lines
 
 
-@click.group()
+@click.group(epilog=examples("assent memory list\nassent memory forget 01k9zq3v7m"))
 def memory() -> None:
     """List and forget what models remembered about this workspace."""
 

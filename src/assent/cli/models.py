@@ -16,7 +16,7 @@ from assent.views.models import models_lines
 from assent.views.shell import Visible
 
 
-@click.group()
+@click.group(epilog=examples("assent models list\nassent models ask openai 'What is a monad?'"))
 def models() -> None:
     """Show which models can be used here, and ask one of them."""
 

@@ -19,7 +19,7 @@ YES = ("y", "yes")
 UNASKED = "There is no terminal on which you could be asked; --yes says that you read it."
 
 
-@click.group()
+@click.group(epilog=examples("assent modes list\nassent modes export review > review.toml"))
 def modes() -> None:
     """List, show, export and import modes of your own."""
 

@@ -36,6 +36,7 @@ class Output:
         self.as_json = as_json
         self._warned: set[str] = set()
         self._spoken: Spoken | None = None  # as long as no command says anything
+        self._due = ""  # the line of the command that has not said anything yet
 
     def answer(self, content: Mapping[str, object], lines: Iterable[Line] = ()) -> None:
         """Prints exactly one object, or the lines."""
@@ -83,12 +84,15 @@ class Output:
             sys.stderr.flush()
 
     def doing(self, doing: Doing) -> None:
-        """Shows which command a run is at, on a terminal only."""
+        """Shows which command a run is at; in a log, once it says anything."""
         from assent.views.spoken import doing_line
 
         self.progress_over()  # the last words of the command before
+        stays = "\n" if doing.what == "command" else ""
+        if stays and self.logs:
+            self._due, stays = f"{doing_line(doing)}\n", ""
         if sys.stderr.isatty() and not self.as_json:
-            sys.stderr.write(doing_line(doing) + ("\n" if doing.what == "command" else ""))
+            sys.stderr.write(doing_line(doing) + stays)
             sys.stderr.flush()
 
     @contextmanager
@@ -105,21 +109,45 @@ class Output:
                 sys.stderr.write("\r\x1b[K")
                 sys.stderr.flush()
 
+    @property
+    def logs(self) -> bool:
+        """Whether what commands say goes to stdout, as to a file or the log of a CI."""
+        return not self.as_json and TAKEN.get() is None and not sys.stdout.isatty()
+
     def said(self, said: Said) -> None:
-        """Shows what a command says, on a terminal only."""
+        """Shows what a command says as it comes: on a terminal, or else on stdout."""
         from assent.views.spoken import Spoken
 
-        if sys.stderr.isatty() and not self.as_json:
+        if self.logs or (sys.stderr.isatty() and not self.as_json):
             self._spoken = self._spoken or Spoken()
             self._echo(self._spoken.take(said))
 
     def progress_over(self) -> None:
-        if sys.stderr.isatty() and not self.as_json:
-            self._echo(self._spoken.rest() if self._spoken else ())
+        """Takes the progress away, and shows what a command said last."""
+        self._echo(self._spoken.rest() if self._spoken else ())
 
     def _echo(self, lines: Iterable[str]) -> None:
-        sys.stderr.write("\r\x1b[K" + "".join([f"  | {line}\n" for line in lines]))
-        sys.stderr.flush()
+        text = "".join([f"  | {line}\n" for line in lines])
+        logs = self.logs
+        if sys.stderr.isatty() and not self.as_json:
+            sys.stderr.write("\r\x1b[K" + ("" if logs else text))
+            sys.stderr.flush()
+        if logs and text:
+            self._log(self._due + text)
+            self._due = ""
+
+    def _log(self, text: str) -> None:
+        """Writes what happens to stdout; a run does not end because nobody takes its words.
+
+        Where they cannot be written for another reason, the answer cannot either, and says so.
+        """
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            silence_stdout()
+        except OSError:
+            pass
 
     def warn(self, warnings: Iterable[str]) -> None:
         """Says each thing once, however many parts of the program know of it."""

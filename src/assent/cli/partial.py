@@ -63,7 +63,7 @@ def _check(part: Part, builder: dict[str, str]) -> None:
 
 def _command(call: Call, part: Part) -> str:
     plan = f" --plan {quote(call.plan)}" if call.plan else ""
-    return f"{call.command}{plan}" + "".join(f" --without {quote(op)}" for op in part.without)
+    return f"{call.command}{plan} --without {quote(','.join(part.without))}"
 
 
 def _answer(call: Call, approved: PlanRecord, preview: Partial) -> None:

@@ -15,7 +15,7 @@ from assent.views.rows import plan_row
 from assent.views.status import history_lines, plan_lines, plan_list_lines
 
 
-@click.group()
+@click.group(epilog=examples("assent plan new greet --goal 'Say hello'\nassent plan list"))
 def plan() -> None:
     """Make, write, list, show and delete plans."""
 

@@ -55,7 +55,7 @@ class _Meant(NamedTuple):
     grant: str
 
 
-@click.group()
+@click.group(epilog=examples("assent questions list\nassent questions answer 01k9zq3v7m yes"))
 def questions() -> None:
     """List, show and answer what waits for a person."""
 

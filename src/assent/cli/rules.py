@@ -18,7 +18,7 @@ from assent.views.masks import masked_row
 from assent.views.rules import grant_row, layer_row, revoked_lines, rules_lines, tested_lines
 
 
-@click.group()
+@click.group(epilog=examples("assent rules list\nassent rules revoke 01k9zq3v7m"))
 def rules() -> None:
     """List, explain and test rules, and take remembered answers back."""
 

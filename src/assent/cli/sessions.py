@@ -31,7 +31,7 @@ GO_ON = "Go on where you stopped."
 AT_REST = ("", "end", "presented")  # how a turn ends that came to its own end, or never began
 
 
-@click.group()
+@click.group(epilog=examples("assent sessions list\nassent sessions show add-login"))
 def sessions() -> None:
     """List, show, change and export sessions; pause, resume, cancel and retry their work."""
 

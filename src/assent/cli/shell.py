@@ -28,7 +28,11 @@ class Asked(msgspec.Struct):
     cmd: str
 
 
-@click.group()
+@click.group(
+    epilog=examples(
+        "assent shell check 'git log --oneline | head -5'\nassent shell run 'git status --short'"
+    )
+)
 def shell() -> None:
     """Judge and run command lines that only read, as a planning agent's shell does."""
 

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from shlex import quote
 from typing import BinaryIO
 
 from assent.core.errors import AssentError, UsageError
@@ -19,7 +20,8 @@ def chunks(folder: str, source: str) -> Iterator[bytes]:
                 yield chunk
     except OSError as error:
         what = shown(os.fsencode(source))
-        raise AssentError(f"{what}: {error.strerror or error}. Nothing was changed.") from error
+        told = f"{what}: {error.strerror or error}. Nothing was changed."
+        raise AssentError(told, _look(folder, source)) from error
 
 
 def whole(folder: str, source: str, limit: int) -> bytes:
@@ -55,6 +57,16 @@ def silent(seconds: float) -> bool:
         return not select([sys.stdin.fileno()], [], [], seconds)[0]
     except (OSError, ValueError):
         return False  # it is no file of the system's, and is just read
+
+
+def _look(folder: str, source: str) -> str:
+    """Returns the command that shows what is there: the folder, or the nearest that there is."""
+    if source == "-":
+        return ""
+    place = os.path.join(folder, source)
+    while place and not os.path.isdir(place):
+        place = os.path.dirname(place)
+    return f"ls -l {quote(text(place or '.'))}"
 
 
 def _opened(folder: str, source: str) -> BinaryIO:

@@ -49,8 +49,9 @@ def run(call: Call, argv: tuple[str, ...], script: str | None, cwd: str, **how: 
     """Stage a command, which the build runs in its place.
 
     What was staged before it is done by then. It runs in a sandbox: it may write in the workspace,
-    but not git's or Assent's own files, and has no network unless you let it. If it fails, the
-    build halts and says which ways there are.
+    but not git's or Assent's own files, and has no network unless you let it. It is ended above
+    8 GiB of memory, 1024 processes or 1 GiB of output. If it fails, the build halts and says which
+    ways there are.
     """
     command = RunCommand(
         tuple(map(os.fsencode, argv)),

@@ -1,14 +1,17 @@
 """Commands that also take a FILE: a plan from elsewhere instead of one of this workspace."""
 
 import functools
+import os
 import re
 from collections.abc import Callable
 from importlib import import_module
+from shlex import quote
 from typing import Any
 
 import click
 
-from assent.cli.call import Call, named
+from assent.cli.call import Call
+from assent.cli.source import text
 from assent.core.approval import LONGEST_S
 from assent.core.errors import UsageError
 
@@ -16,6 +19,11 @@ Command = Callable[..., int | None]
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([1-9][0-9]{0,6})([smhd])")
+_OPERATIONS = re.compile(r"[0-9a-f,]+")  # numbers, and starts of ids
+WHOLE = (
+    "--without does not go with FILE: a plan from elsewhere is approved as a whole or not at all. "
+    "Whoever proposed it can leave operations out and propose the rest."
+)
 
 
 def or_file(verb: str, *options: str) -> Callable[[Command], Command]:
@@ -25,11 +33,16 @@ def or_file(verb: str, *options: str) -> Callable[[Command], Command]:
     """
 
     def decorated(function: Command) -> Command:
-        @click.argument("file", required=False, callback=named)
+        @click.argument("files", metavar="[FILE]", nargs=-1, callback=_named)
         @functools.wraps(function)
-        def wrapped(call: Call, file: str, **rest: Any) -> int | None:
-            if not file:
+        def wrapped(call: Call, files: tuple[str, ...], **rest: Any) -> int | None:
+            if not files:
                 return function(call, **rest)
+            if rest.get("without"):
+                raise _not_a_part(call, files, rest)
+            file = files[0]
+            if len(files) > 1:
+                raise UsageError(f"Give one FILE, not {len(files)}.", f"{call.command} --help")
             if call.plan:
                 raise UsageError("Give FILE or --plan, not both.", f"{call.command} --help")
             refuse_others(call, {key: rest[key] for key in rest if key not in options})
@@ -48,6 +61,32 @@ def refuse_others(call: Call, given: dict[str, Any]) -> None:
         if value:
             option = key.removeprefix("then_").replace("_", "-")
             raise UsageError(f"--{option} does not go with FILE.", f"{call.command} --help")
+
+
+def several(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns what was given with commas, or by repeating an option, one by one."""
+    return tuple(each.strip() for given in value for each in given.split(","))
+
+
+def _named(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(each.strip() for each in value):
+        raise UsageError("FILE is empty, so it names nothing.", f"{ctx.command_path} --help")
+    return value
+
+
+def _not_a_part(call: Call, files: tuple[str, ...], given: dict[str, Any]) -> UsageError:
+    """Returns why --without stands beside no FILE, or what to type if operations were meant."""
+    if any(os.path.lexists(os.path.join(call.folder, file)) for file in files) or not all(
+        _OPERATIONS.fullmatch(file) for file in files
+    ):
+        return UsageError(WHOLE, f"assent review {quote(text(files[0]))}")
+    plan = f" --plan {quote(call.plan)}" if call.plan else ""
+    dry_run = " --dry-run" if given["dry_run"] else ""
+    operations = quote(text(",".join((*given["without"], *files))))
+    return UsageError(
+        "Several operations go into one --without, with commas between them.",
+        f"{call.command}{plan} --without {operations}{dry_run}",
+    )
 
 
 def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:

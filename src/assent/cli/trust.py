@@ -26,7 +26,7 @@ from assent.views.trust import (
 LOOK = "assent trust show"
 
 
-@click.group()
+@click.group(epilog=examples("assent trust show\nassent trust give"))
 def trust() -> None:
     """Show, trust and distrust what files of this project would do."""
 

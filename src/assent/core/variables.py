@@ -7,6 +7,7 @@ from typing import Final
 from assent.core.errors import Refused
 from assent.core.paths import one_line
 
+_HELP: Final = "assent stage run --help"
 _NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*")
 
 # The sandbox sets these itself, a loader or a shell would run what they name before the command,
@@ -22,14 +23,16 @@ def refuse_variables(variables: Iterable[tuple[bytes, bytes]]) -> None:
     known: set[bytes] = set()
     for name, value in variables:
         if not _NAME.fullmatch(name):
-            raise Refused(f"{one_line(name)!a} is no name of a variable.")
+            raise Refused(f"{one_line(name)!a} is no name of a variable.", _HELP)
         if b"\0" in value:
-            raise Refused(f"The value of {one_line(name)} has a zero byte, which no program takes.")
+            told = f"The value of {one_line(name)} has a zero byte, which no program takes."
+            raise Refused(told, _HELP)
         if _OURS.fullmatch(name):
             raise Refused(
                 f"{one_line(name)} decides which programs run, so no command is given it. A script "
-                "can set it for one program, where a reviewer reads it."
+                "can set it for one program, where a reviewer reads it.",
+                "assent stage run --script 'NAME=VALUE PROGRAM'",
             )
         if name in known:
-            raise Refused(f"{one_line(name)} is given twice.")
+            raise Refused(f"{one_line(name)} is given twice.", _HELP)
         known.add(name)

@@ -104,9 +104,15 @@ class Projections:
             try:
                 self._doors.projection.write_state(plan_id, files)
             except (OSError, AssentError) as error:
-                self.warnings.append(
-                    f"The readable copies in .opencode/assent are not current: {error}"
-                )
+                self.warnings.append(_stale(error))
+
+
+def _stale(error: Exception) -> str:
+    """Says why copies are old, and nothing of what they copy: that may well have changed."""
+    why = str(error).replace(" Nothing was changed.", "").rstrip(".")
+    return (
+        f"The readable copies in .opencode/assent are not current: {why}. The log is what counts."
+    )
 
 
 def _approvals(record: PlanRecord) -> bytes:
