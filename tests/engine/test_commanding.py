@@ -13,7 +13,7 @@ from assent.core.errors import Refused
 from assent.core.operation import FileState, RunCommand, WriteFile
 from assent.core.process import Chunk, Ended, Errand, Hold, Limits, Standing
 from assent.engine.doors import Place
-from assent.engine.run.commanding import MEMORY, OUTPUT, PROCESSES, ProcessCommander
+from assent.engine.run.commanding import ProcessCommander
 from assent.store.memory import MemoryBlobs
 from assent.workspace.local import LocalFiles
 
@@ -104,7 +104,7 @@ def test_a_command_runs_as_its_plan_says(root: Path) -> None:
     parts = list(commander(root, process).run(command, "d" * 64, ()))
     assert parts == [Chunk(b"made\n"), Ended(0)]
     errand = Errand("echo \udcff", (), ((b"A", b"1"),), "workspace", network=True)
-    limits = Limits(7, OUTPUT, PROCESSES, MEMORY)
+    limits = Limits(7, 1 << 30, 1024, 8 << 30, file=0)
     assert process.done == [(errand, os.fsencode(root / "sub"), limits, True)]
 
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from tests.engine.recorded import Folder, changed, state
 
-from assent.core.changes import Bounds, Changes, Skipped
-from assent.core.operation import DeleteFile, WriteFile
+from assent.core.changes import Bounds, Changes, Coverage, Skipped
+from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile
 from assent.engine.doors import Place
 from assent.engine.run.recording import Recorder
 from assent.store.memory import MemoryBlobs
@@ -239,3 +239,35 @@ def test_a_folder_s_mode_that_changed_is_named(folder: Folder) -> None:
     folder.put({"sub/a": b"1"})
     found = changed(folder, lambda root: (root / "sub").chmod(0o700))
     assert found == Changes((), (Skipped(b"sub", "changed", "folder"),))
+
+
+RULES = b"out/\n"
+NEW = WriteFile(b"new", None, state(b"12"))
+RULED = WriteFile(b".gitignore", None, state(RULES))
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ((), Coverage(3)),
+        ((NEW,), Coverage(3, whole=False)),
+        ((WriteFile(b"a", state(b"1"), state(b"2")),), Coverage(3)),
+        ((DeleteFile(b"a", state(b"1")), NEW), Coverage(3)),
+        ((DeleteFile(b"a", state(b"1")),), Coverage(2)),
+        ((NEW, DeleteFile(b"new", state(b"12"))), Coverage(3)),
+        ((MoveFile(b"a", b"deep/down/a", state(b"1")),), Coverage(3)),
+        ((DeleteFile(b"a", state(b"1")), WriteFile(b"a/b", None, state(b"1"))), Coverage(3)),
+        ((WriteFile(b"x/y/z", None, state(b"1")),), Coverage(3, whole=False)),
+        ((WriteFile(b"a", state(b"1"), state(b"123456")),), Coverage(2, beyond=1)),
+        ((RULED,), Coverage(3)),  # one more, and one that is ignored
+        ((RULED, WriteFile(b"out/c", None, state(b"1"))), Coverage(3)),
+        ((WriteFile(b".opencode/plans/PLAN_x.md", None, state(b"1")),), Coverage(3)),
+    ],
+)
+def test_f145_coverage_counts_what_will_stand_there(
+    folder: Folder, before: tuple[FileOperation, ...], expected: Coverage
+) -> None:
+    folder.put({"a": b"1", "b": b"1", "out/d": b"1"})
+    folder.blobs.keep([RULES])
+    bounds = Bounds(total=len(RULES) + 2, files=3)
+    assert folder.recorder(bounds).coverage(before) == expected

@@ -18,7 +18,7 @@ from tests.sandbox.cell import (
     shell,
 )
 
-from assent.core.process import Limits, Program
+from assent.core.process import OF_PLANS, Limits, Program
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.plain import Plain
 from assent.sandbox.running.rlimits import capped
@@ -121,6 +121,12 @@ def test_the_kernel_keeps_the_others(runner: Runner) -> None:
     wanted = [1 << 32, 1 << 30, 1024, 1]
     allowed = [w if h == -1 else min(w, h) for w, h in zip(wanted, hard, strict=True)]
     assert ended == Outcome(0, "".join(f"{a} {a}\n" for a in allowed).encode())
+
+
+def test_a_command_that_a_person_agreed_to_may_write_files_of_any_size(runner: Runner) -> None:
+    own = resource.getrlimit(resource.RLIMIT_FSIZE)
+    code = "import resource\nprint(*resource.getrlimit(resource.RLIMIT_FSIZE))"
+    assert run(runner, python(code), limits=OF_PLANS) == Outcome(0, "{} {}\n".format(*own).encode())
 
 
 def test_nothing_is_asked_of_the_kernel_that_it_would_refuse() -> None:

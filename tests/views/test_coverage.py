@@ -17,8 +17,8 @@ BOUNDS = Bounds(total=4 << 20, files=100)
         (
             Coverage(100, whole=False),
             [
-                "This workspace has more files than undo.files lets be recorded (100): what it "
-                "does to the others is not put back."
+                "When it begins, this workspace has more files than undo.files lets be recorded "
+                "(100): what it does to the others is not put back."
             ],
         ),
         (

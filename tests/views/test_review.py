@@ -112,7 +112,7 @@ risks: network
 $ make 'it so'
 folder    sub
 variable  A='b c'
-at most   60 s
+at most   60 s, 8 GiB of memory, 1024 processes, 1 GiB of output
 network   allowed
 undo      $ make clean
 In the sandbox: it may write in the workspace, nowhere else, and may use the network.
@@ -123,7 +123,7 @@ risks: deletes
 │ set -e
 │ rm -r build
 folder   .
-at most  120 s
+at most  120 s, 8 GiB of memory, 1024 processes, 1 GiB of output
 network  none
 undo     none
 In the sandbox: it may write in the workspace, nowhere else, and has no network.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from enum import StrEnum
+from signal import SIGHUP, Signals
 from typing import Final
 
 import msgspec
@@ -57,6 +58,12 @@ class Limits(msgspec.Struct, frozen=True):
     processes: int = 256
     memory: int = 4 << 30
     stopped: Callable[[], bool] = never  # asked again and again, by whatever thread
+    file: int = 1 << 30  # bytes that any one file may have that it writes; 0: no limit
+
+
+# Of commands that a person agreed to: builds and tests need more than looking around, and may
+# write into files of any size. What is kept of their output is bounded elsewhere.
+OF_PLANS: Final = Limits(output=1 << 30, processes=1024, memory=8 << 30, file=0)
 
 
 class Chunk(msgspec.Struct, frozen=True):
@@ -76,6 +83,14 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 STOPPED: Final = Ended(130, "interrupted")  # as where a person presses Ctrl+C
+
+# git ends with the code of SIGHUP where its options were wrong.
+_SIGNALS: Final = {128 + signal: signal.name for signal in Signals if signal is not SIGHUP}
+
+
+def signal_of(code: int) -> str:
+    """Returns the signal that an exit code stands for, where it most likely does."""
+    return _SIGNALS.get(code, "")
 
 
 class Hold(StrEnum):

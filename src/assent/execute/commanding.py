@@ -11,7 +11,7 @@ from assent.core.course import UNKNOWN
 from assent.core.errors import AssentError, Refused
 from assent.core.journal import Conflict, Doing, Halted, Ran, Running, Said
 from assent.core.operation import RunCommand
-from assent.core.process import Chunk, Ended
+from assent.core.process import Chunk, Ended, signal_of
 from assent.ports import Blobs, Commander, Hands, Journal
 
 EDGE: Final = 512 << 10  # bytes of output that are kept from its beginning, and from its end
@@ -169,5 +169,7 @@ def _heard(index: int, parts: Parts, said: Output) -> Generator[Said, None, Ende
 def in_words(ended: Ran) -> str:
     """Says why a command did not do its work."""
     if not ended.cut:
-        return f"the command ended with exit code {ended.code}"
+        signal = signal_of(ended.code)
+        by = f", as after {signal}" if signal else ""
+        return f"the command ended with exit code {ended.code}{by}"
     return WORDS.get(ended.cut, f"the command was ended before it was done ({ended.cut})")

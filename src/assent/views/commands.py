@@ -7,12 +7,18 @@ from typing import Final, assert_never
 from assent.core.held import FREE, Held
 from assent.core.operation import DeleteFile, MoveFile, Operation, RunCommand, WriteFile
 from assent.core.paths import shown
+from assent.core.process import OF_PLANS, signal_of
 from assent.core.quoting import script_line
 from assent.views.foreseen import Foreseen
 from assent.views.lines import Line, foreign, table, wrapped
 from assent.views.named import masked_names
 from assent.views.visible import visible_line, visible_path, visible_word
 
+MOST: Final = "at most"
+OTHERS: Final = (
+    f"{OF_PLANS.memory >> 30} GiB of memory, {OF_PLANS.processes} processes, "
+    f"{OF_PLANS.output >> 30} GiB of output"
+)
 FEW: Final = 6  # patterns of rules that are named
 BRIEF: Final = 72  # characters of a command, where all of it stands nearby
 
@@ -49,7 +55,7 @@ def command_lines(op: RunCommand) -> Iterator[Line]:
         yield from wrapped("plain", f"$ {words(op.argv)}")
     if op.script:
         yield from foreign(shown(op.script))
-    yield from table("dim", manner(op))
+    yield from table("dim", [_in_full(*row) for row in manner(op)])
     yield from wrapped("risk" if op.profile == "unconfined" else "dim", confinement(op))
 
 
@@ -59,10 +65,21 @@ def manner(op: RunCommand) -> list[tuple[str, str]]:
     return [
         ("folder", visible_path(op.cwd) or "."),
         *(("variable", variable) for variable in variables),
-        ("at most", f"{op.timeout} s"),
+        (MOST, f"{op.timeout} s"),
         ("network", "allowed" if op.network or op.profile == "unconfined" else "none"),
         ("undo", f"$ {words(op.undo)}" if op.undo else "none"),
     ]
+
+
+def _in_full(name: str, value: str) -> tuple[str, str]:
+    """Adds the limits that are the same for all commands, where one is shown alone."""
+    return name, f"{value}, {OTHERS}" if name == MOST else value
+
+
+def exit_words(code: int) -> str:
+    """Returns an exit code with the signal that it stands for, if it does."""
+    signal = signal_of(code)
+    return f"{code}, {signal}" if signal else str(code)
 
 
 def confinement(op: RunCommand) -> str:

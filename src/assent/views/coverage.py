@@ -13,8 +13,8 @@ def uncovered(op: RunCommand, bounds: Bounds, coverage: Coverage) -> Iterator[st
         return
     if not coverage.whole:
         yield (
-            f"This workspace has more files than undo.files lets be recorded ({bounds.files}): "
-            "what it does to the others is not put back."
+            "When it begins, this workspace has more files than undo.files lets be recorded "
+            f"({bounds.files}): what it does to the others is not put back."
         )
     if coverage.beyond:
         yield (

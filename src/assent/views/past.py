@@ -6,6 +6,7 @@ from typing import Final
 from assent.core.changes import Changes
 from assent.core.operation import DeleteFile, FileOperation, Operation, WriteFile
 from assent.core.paths import shown
+from assent.views.commands import exit_words
 from assent.views.lines import BLANK, Line, foreign, table, wrapped
 from assent.views.masks import masked_row
 from assent.views.rows import Row, operation_row, path_fields
@@ -151,7 +152,7 @@ def _operation(row: Row) -> Iterator[Line]:
 
 
 def _command(row: Row) -> Iterator[Line]:
-    code = "unknown" if row["code"] is None else str(row["code"])
+    code = exit_words(row["code"]) if isinstance(row["code"], int) else "unknown"
     cut = f" ({visible_line(str(row['cut']))})" if row["cut"] and row["cut"] != code else ""
     times = f"{visible_line(str(row['began']))} to {visible_line(str(row['ended'] or 'unknown'))}"
     yield Line("dim", f"     exit {code}{cut}, {times}")

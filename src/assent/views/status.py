@@ -13,7 +13,7 @@ from assent.core.operation import Operation, RunCommand
 from assent.core.quoting import script_line
 from assent.core.record import Revision
 from assent.core.undo import NOT_COVERED, STILL_OTHER
-from assent.views.commands import subject
+from assent.views.commands import exit_words, subject
 from assent.views.lines import Line, Style, table, wrapped
 from assent.views.review import next_command, standing
 from assent.views.rows import Row, kind, row_path
@@ -146,7 +146,7 @@ def run_lines(
     yield Line(style, sentence)
     for (result, op), code in zip_longest(rows, exits[: len(rows)]):
         shade: Style = "plain" if result in _GOOD else "risk"
-        ended = "" if code is None else f" (exit {code})"
+        ended = "" if code is None else f" (exit {exit_words(code)})"
         yield from wrapped(shade, f"{result:<11}  {kind(op):<6}  {_told(op)}{ended}")
     for note in told:
         yield from wrapped("risk", visible_line(note))

@@ -39,7 +39,7 @@ def folder_of(typed: bytes, locate: Callable[[bytes], bytes]) -> bytes:
         return parent(locate(inside))
     except AssentError as error:  # it names what nobody typed
         told = error.message.replace(shown(inside), shown(typed))
-        raise type(error)(told, error.next) from error
+        raise type(error)(told, error.next or _HELP) from error
 
 
 def _check_words(command: RunCommand) -> None:

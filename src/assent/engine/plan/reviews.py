@@ -113,7 +113,7 @@ class Reviews:
             plan.operations_hash,
             plan.scope,
             plan.relied_on,
-            tuple(around.review(i, op) for i, op in zip(ids, plan.operations, strict=True)),
+            tuple(around.review(i, at) for at, i in enumerate(ids)),
             (*(scope_risks(plan.scope) if prose else ()), *text_risks(plan.text)),
             prose,
             REBASE if changed else self._next(record, approved=approved),
@@ -140,6 +140,7 @@ class _Around:
         self._operations = plan.operations
         self._scope = plan.scope
         self._siblings: dict[bytes, Siblings] = {}
+        self._coverages: dict[int, Coverage] = {}  # by how many operations on files come before
         self._coming: dict[bytes, set[bytes]] = {}
         self._going: set[bytes] = set()
         for path, _, after in [step for op in plan.operations for step in footprint(op)]:
@@ -148,15 +149,16 @@ class _Around:
             else:
                 self._coming.setdefault(parent(path), set()).add(name(path))
 
-    def review(self, identity: str, op: Operation) -> OperationReview:
+    def review(self, identity: str, at: int) -> OperationReview:
+        op = self._operations[at]
         if isinstance(op, RunCommand):
-            return self._command(identity, op)
+            return self._command(identity, op, at)
         before, after = self._contents(op)
         diff = operation_diff(op, before, after)
         look = RiskInput(diff, before, after, self._around(op), self._facts_of(op), self._scope)
         return OperationReview(identity, op, reversibility(op), risks(op, look), diff)
 
-    def _command(self, identity: str, op: RunCommand) -> OperationReview:
+    def _command(self, identity: str, op: RunCommand, at: int) -> OperationReview:
         read, root = self._doors.read_line, shown(self._place.root)
         line = read(line_of(op)) if read else None
         look = RiskInput(scope=self._scope, line=line, root=root)
@@ -164,16 +166,20 @@ class _Around:
         bounds = self._place.bounds
         seen = foreseen(op, line, root)
         told = remarks(op, seen, bounds.file >> 20, held)
-        told = (*told, *uncovered(op, bounds, self._coverage))
+        told = (*told, *uncovered(op, bounds, self._coverage(op, at)))
         back, codes = reversibility(op), risks(op, look)
         return OperationReview(identity, op, back, codes, remarks=told, unclear=seen.unclear)
 
-    @cached_property
-    def _coverage(self) -> Coverage:
-        """How far a record would reach now, where a command may still begin."""
-        if self._over or self._doors.files.stamps(b"") is None:
+    def _coverage(self, op: RunCommand, at: int) -> Coverage:
+        """How far a record would reach when a command begins, where an undo will rest on it."""
+        needless = self._over or op.undo or op.profile == "commit"
+        if needless or self._doors.files.stamps(b"") is None:
             return Coverage()
-        return Recorder(self._doors.files, self._doors.blobs, self._place).coverage()
+        before = tuple(op for op in self._operations[:at] if not isinstance(op, RunCommand))
+        if len(before) not in self._coverages:  # commands in a row meet the same files
+            recorder = Recorder(self._doors.files, self._doors.blobs, self._place)
+            self._coverages[len(before)] = recorder.coverage(before)
+        return self._coverages[len(before)]
 
     def _contents(self, op: FileOperation) -> tuple[bytes | None, bytes | None]:
         """Returns old and new content where they are small enough to be shown."""

@@ -4,12 +4,14 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from msgspec.structs import replace
+
 from assent.core.changes import NO_FILES, Changes, Left
 from assent.core.commit import commit_words, is_commit
 from assent.core.errors import Refused, Unsettled
 from assent.core.operation import RunCommand
 from assent.core.paths import ancestors, normal, one_line
-from assent.core.process import Chunk, Ended, Errand, Hold, Limits, never
+from assent.core.process import OF_PLANS, Chunk, Ended, Errand, Hold, never
 from assent.core.variables import refuse_variables
 from assent.engine.doors import NoRules, Place
 from assent.engine.plan.commands import LONGEST_S
@@ -21,8 +23,6 @@ from assent.views.commands import brief
 from assent.views.visible import visible_line
 
 NO_RULES: Final = NoRules()
-PROCESSES, MEMORY = 1024, 8 << 30  # builds and tests need more than looking around
-OUTPUT: Final = 1 << 30  # what is kept of it is bounded elsewhere
 
 
 class ProcessCommander:
@@ -88,7 +88,7 @@ class ProcessCommander:
 
     def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
         self._check_folder(command.cwd)
-        limits = Limits(command.timeout, OUTPUT, PROCESSES, MEMORY, self._stopped)
+        limits = replace(OF_PLANS, seconds=command.timeout, stopped=self._stopped)
         if command.profile == "commit":
             self._check_form(command)
             return self._committing.run(commit_words(command, digest), left, limits)

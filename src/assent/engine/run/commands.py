@@ -9,6 +9,7 @@ from contextlib import closing
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from assent.core.changes import Changes
 from assent.core.errors import AssentError, Refused, StoreError, Unsettled
@@ -17,7 +18,7 @@ from assent.core.journal import finished
 from assent.core.masking import masked
 from assent.core.paths import normal, shown
 from assent.core.permit import PermitSource
-from assent.core.process import STOPPED, Chunk, Ended, Errand, Limits
+from assent.core.process import OF_PLANS, STOPPED, Chunk, Ended, Errand, Limits
 from assent.core.session import SessionRecord
 from assent.core.tool import Command, Outcome
 from assent.engine.doors import Doors, Place
@@ -32,7 +33,6 @@ from assent.engine.workspaces import Workspaces
 from assent.ports import Process
 from assent.tools.looking.commands import gathered
 
-_PROCESSES, _MEMORY = 1024, 8 << 30  # builds and tests need more than looking around
 _NOT_RUN: Final = Ended(126, "start")
 _CLOSED: Final = ("Read-only file system", "Device or resource busy")  # as the system says it
 _FREED: Final = (
@@ -45,7 +45,6 @@ UNKNOWN: Final = (
 )
 
 OWN_S: Final = 86_400  # of a person's own command, who can end it whenever they like
-OWN_OUTPUT: Final = 1 << 30  # bytes; what is kept of them is bounded elsewhere
 MOST_KEPT: Final = Limits().output
 
 Running = Generator[Chunk, None, Outcome]
@@ -94,7 +93,7 @@ class Heard:
         notes = [f"Of {self._size} bytes only the first are kept."] * (self._size > MOST_KEPT)
         notes += [in_words(changes, why), *_hindrances(outcome, self.ended)]
         text = "\n".join([outcome.text, *(f"[{note}]" for note in notes)])
-        return msgspec.structs.replace(outcome, text=text, metadata=metadata)
+        return replace(outcome, text=text, metadata=metadata)
 
 
 class Commands:
@@ -139,7 +138,7 @@ class Commands:
         if self._workspaces:
             self._workspaces.open()
         ledger, begun = self._runs.ledger(), self._typed(record, line)
-        limits = Limits(OWN_S, OWN_OUTPUT, _PROCESSES, _MEMORY, self._own.is_to_stop)
+        limits = replace(OF_PLANS, seconds=OWN_S, stopped=self._own.is_to_stop)
         with self._doors.locks.hold(ledger.workspace, "your command"), self._own:
             self._settle(ledger)
             work, heard = self._freely(line, process, limits), Heard()
@@ -189,7 +188,7 @@ class Commands:
         self, ledger: Ledger, begun: CommandStarted, work: Parts, heard: Heard
     ) -> Running:
         before = self._recorder.take()
-        self._append(ledger, msgspec.structs.replace(begun, before=self._recorder.keep(before)))
+        self._append(ledger, replace(begun, before=self._recorder.keep(before)))
         try:
             with closing(work):
                 yield from heard.take(work)
@@ -207,7 +206,7 @@ class Commands:
         command = order.command
         folder = self._place.root + (b"/" + command.folder if command.folder else b"")
         seconds = min(command.seconds or order.seconds, order.seconds)
-        limits = Limits(seconds=seconds, processes=_PROCESSES, memory=_MEMORY)
+        limits = Limits(seconds, processes=OF_PLANS.processes, memory=OF_PLANS.memory)
         errand = Errand(command.line)
         yield from process.perform(errand, folder, limits, confined=order.confined)
 

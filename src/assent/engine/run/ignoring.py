@@ -1,8 +1,9 @@
 """Ignoring: which names in a folder `.gitignore` and `.ignore` leave out, remembered."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from stat import S_ISDIR
 
+from assent.core.operation import Operation
 from assent.core.paths import parent
 from assent.ports import Blobs, Files
 from assent.tools.looking.ignored import EXCLUDE, FILES, Ignored
@@ -17,9 +18,10 @@ _MODE = 4
 class Ignoring:
     """Tells what is ignored, folder by folder from the root; anew only where rules changed."""
 
-    def __init__(self, files: Files, blobs: Blobs) -> None:
+    def __init__(self, files: Files, blobs: Blobs, operations: Sequence[Operation] = ()) -> None:
+        """With `operations`, the rules count that they will leave."""
         self._files = files
-        self._overlay = Overlay(files, blobs)
+        self._overlay = Overlay(files, blobs, operations)
         self._last: dict[bytes, tuple[Chain, dict[bytes, bool]]] = {}
         self._now: dict[bytes, tuple[Chain, dict[bytes, bool]]] = {}
         self._present: set[bytes] = set()

@@ -13,7 +13,7 @@ from typing import Final
 
 from assent.core.changes import Bounds, Changes, Coverage, How, Skipped, Why
 from assent.core.errors import AssentError, StoreError
-from assent.core.operation import DeleteFile, FileOperation, FileState, WriteFile
+from assent.core.operation import DeleteFile, FileOperation, FileState, Operation, WriteFile
 from assent.core.paths import ancestors
 from assent.engine.doors import Place
 from assent.engine.run.recorded import Folder, Row, Snapshot, Stamp, decoded, encoded
@@ -43,6 +43,7 @@ class Recorder:
     ) -> None:
         self._files = files
         self._blobs = blobs
+        self._place = place
         self._bounds: Bounds = place.bounds
         self._clock = clock
         self._walk = Walk(files, blobs, place)
@@ -58,9 +59,10 @@ class Recorder:
         """Reads a snapshot that was kept."""
         return decoded(self._blobs.read(digest))
 
-    def coverage(self) -> Coverage:
-        """Tells how far a snapshot would reach now, without keeping anything."""
-        found = self._walk.go(lambda stamp: False)
+    def coverage(self, before: Sequence[Operation] = ()) -> Coverage:
+        """Tells how far a snapshot would reach after operations, without keeping anything."""
+        walk = Walk(self._files, self._blobs, self._place, before)
+        found = walk.go(lambda stamp: False)
         room = _Room(self._bounds)
         whys = [self._why(path, stamp, found, room) for path, stamp in sorted(found.files.items())]
         return Coverage(

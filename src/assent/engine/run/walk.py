@@ -6,20 +6,22 @@ lies beyond it, or in a folder that cannot be read, is known to be unseen.
 
 import re
 from collections import deque
-from collections.abc import Callable, Container
-from stat import S_ISDIR
+from collections.abc import Callable, Container, Sequence
+from stat import S_IFDIR, S_IFLNK, S_IFREG, S_ISDIR
 from typing import Final
 
 import msgspec
 
 from assent.core.changes import Why
-from assent.core.paths import GIT, OWN, STATE, TREE, folded, inside
+from assent.core.operation import FileState, Operation, footprint
+from assent.core.paths import GIT, OWN, STATE, TREE, ancestors, folded, inside
 from assent.engine.doors import Place
 from assent.engine.run.ignoring import Ignoring, Stamp
 from assent.ports import Blobs, Files
 
 UNLIMITED: Final = 1 << 62
 INODE, MODE = 3, 4
+_FOLDER: Final = (0, 0, 0, 0, S_IFDIR | 0o755)  # of one that is not there yet
 _PLAN = re.compile(rb"([a-z0-9-]+/)?PLAN_[a-z0-9_-]+\.md")
 # Under such a name a file stands beside its place until it is whole; see `Tree.replace`.
 _DRAFT = re.compile(rb"((?:.*/)?)\.([^/]+)\.[0-9]+\.[0-9]+", re.DOTALL)
@@ -54,13 +56,54 @@ class Known(msgspec.Struct, frozen=True):
 NOTHING: Final = Known()
 
 
+class Ahead:
+    """The names in folders as operations will leave them, asked for from the root downwards."""
+
+    def __init__(self, files: Files, operations: Sequence[Operation] = ()) -> None:
+        self._files = files
+        self._names: dict[bytes, dict[bytes, FileState | None]] = {}
+        self._folders: dict[bytes, set[bytes]] = {}  # on the way to a file that comes
+        self._new: set[bytes] = set()  # folders that are not on disk
+        steps = [step for op in operations for step in footprint(op)]
+        for path, after in {path: after for path, _, after in steps}.items():
+            folder, _, last = path.rpartition(b"/")
+            self._names.setdefault(folder, {})[last] = after
+            for above in ancestors(path) if after else ():
+                folder, _, last = above.rpartition(b"/")
+                self._folders.setdefault(folder, set()).add(last)
+
+    def stamps(self, folder: bytes) -> dict[bytes, Stamp] | None:
+        """Returns the names in a folder with their stamps; None: nobody can tell."""
+        found = {} if folder in self._new else self._files.stamps(folder)
+        if found is None or not (folder in self._names or folder in self._folders):
+            return found
+        names = self._names.get(folder, {})
+        going = {name for name, after in names.items() if after is None}
+        staying = {n: at for n, at in found.items() if n not in going or S_ISDIR(at[MODE])}
+        merged = staying | {name: _stamp(after) for name, after in names.items() if after}
+        prefix = folder + b"/" if folder else b""
+        for made in self._folders.get(folder, ()):
+            if made not in merged or not S_ISDIR(merged[made][MODE]):
+                merged[made] = _FOLDER
+                self._new.add(prefix + made)
+        return merged
+
+
+def _stamp(state: FileState) -> Stamp:
+    """Returns the stamp of a file that is not there yet; its times and inode say nothing."""
+    return (0, 0, state.size, 0, (S_IFLNK if state.kind == "link" else S_IFREG) | state.mode)
+
+
 class Walk:
     """Looks through one workspace. Keep it for later: ignore rules are remembered."""
 
-    def __init__(self, files: Files, blobs: Blobs, place: Place) -> None:
-        self.files = files
+    def __init__(
+        self, files: Files, blobs: Blobs, place: Place, operations: Sequence[Operation] = ()
+    ) -> None:
+        """With `operations`, it finds what will stand there when they are done."""
+        self.ahead = Ahead(files, operations)
         self.limit = place.bounds.files or UNLIMITED
-        self.ignoring = Ignoring(files, blobs)
+        self.ignoring = Ignoring(files, blobs, operations)
         self._ours = frozenset((STATE, *OWN, *place.private))
         # Elsewhere plans lie among the person's files, and a command can write them.
         self._plans = place.plan_dir + b"/" if inside(place.plan_dir, TREE) else b""
@@ -101,7 +144,7 @@ class _Round:
             if self._full[ignored] and folder and folder not in self._known.folders:
                 self._leave(folder, top, ignored=ignored)
                 continue
-            names = self._walk.files.stamps(folder)
+            names = self._walk.ahead.stamps(folder)
             if names is None:
                 self._found.unseen[folder] = "odd"
             else:

@@ -7,7 +7,6 @@ from assent.core.process import Limits
 
 TOOLS = (b"/usr/bin/prlimit", b"/bin/prlimit")
 
-_FILE = 1 << 30
 _DESCRIPTORS = 1024
 
 # A limit of 1 also keeps a program that collects core dumps away; a limit of 0 does not.
@@ -25,10 +24,11 @@ def capped(limits: Limits) -> tuple[bytes, ...]:
         return ()
     wanted = {
         b"--data": (resource.RLIMIT_DATA, limits.memory),  # node and java reserve far more room
-        b"--fsize": (resource.RLIMIT_FSIZE, _FILE),
         b"--nofile": (resource.RLIMIT_NOFILE, _DESCRIPTORS),
         b"--core": (resource.RLIMIT_CORE, _CORE),
     }
+    if limits.file:
+        wanted[b"--fsize"] = (resource.RLIMIT_FSIZE, limits.file)
     values = [b"%s=%d" % (option, _allowed(*want)) for option, want in wanted.items()]
     return (tool, *values, b"--")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from assent.core.process import Chunk, Ended
+from assent.core.process import Chunk, Ended, signal_of
 from assent.core.tool import Outcome
 from assent.tools.looking.limits import REST, told
 from assent.tools.tool import Around
@@ -26,7 +26,9 @@ def gathered(parts: Iterator[Chunk | Ended], title: str) -> Outcome:
     text = output.decode("utf-8", "backslashreplace").rstrip("\n")
     notes = [f"{dropped} more bytes were dropped."] if dropped else []
     notes += [f"It was ended early: {ended.cut}."] if ended.cut else []
-    notes += [f"Exit code {ended.code}."] if ended.code else []
+    signal = "" if ended.cut else signal_of(ended.code)
+    by = f", as after {signal}" if signal else ""
+    notes += [f"Exit code {ended.code}{by}."] if ended.code else []
     notes += [] if text or notes else ["No output."]
     return told(text, title, notes, failed=bool(ended.code or ended.cut), exit=ended.code)
 
