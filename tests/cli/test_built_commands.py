@@ -1,7 +1,7 @@
 """Commands of plans, end to end: reviewed, approved, run in the sandbox, shown, halted, gone on."""
 
 import os
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -165,6 +165,7 @@ def test_an_interrupted_command_is_ended_and_waits_for_a_decision(
     until = monotonic() + PATIENCE
     while not (planned.root / "begun").exists():
         assert monotonic() < until
+    sleep(0.3)  # what a person sees has begun for us, too
     terminal.type(b"\x03")
     answer = terminal.end()
     assert answer.code == 130, (answer, terminal.screen)

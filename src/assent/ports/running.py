@@ -52,7 +52,7 @@ class Process(Protocol):
         """
 
     def outlived(self) -> str:
-        """Names what is alive all the same of commands whose starter died; else empty."""
+        """Names what is alive all the same of commands that were cut off; else empty."""
 
 
 class Commander(Protocol):

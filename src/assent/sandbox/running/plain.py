@@ -15,7 +15,7 @@ from assent.sandbox.running.watch import unconfined
 class Plain:
     """Runs programs that can do what the person can; only harmless ones may come here.
 
-    A program that starts a session of its own leaves the group, and outlives the call.
+    A program that starts a session of its own can outlive the call.
     """
 
     def __init__(self, folders: Sequence[bytes] = FOLDERS) -> None:
