@@ -62,8 +62,13 @@ class DyingDisk(Disk):
 def kill_build(world: World, call: str, at: int) -> None:
     """Builds the current plan in a process that is killed before call number `at`."""
     plan_id = str(world.ok("plan", "show")["plan_id"])
+    dies(world, "tests.cli.killed", plan_id, call, str(at))
+
+
+def dies(world: World, module: str, *words: str) -> None:
+    """Runs a module in the workspace of a world, which has to be killed there."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.cli.killed", str(world.root), plan_id, call, str(at)],
+        [sys.executable, "-m", module, str(world.root), *words],
         cwd=PROJECT,
         env=world.env,
         capture_output=True,

@@ -4,11 +4,9 @@ VERB is `undo` or `redo`, of the newest there is; CALL and AT are as in `killed`
 """
 
 import os
-import signal
-import subprocess
 import sys
 
-from tests.cli.killed import PROJECT, DyingDisk, engine
+from tests.cli.killed import DyingDisk, dies, engine
 from tests.cli.world import World
 
 from assent.core.journal import finished
@@ -16,14 +14,7 @@ from assent.core.journal import finished
 
 def kill_undo(world: World, verb: str = "undo", call: str = "rename", at: int = 1) -> None:
     """Takes back the newest run, or undo, in a process that is killed before call number `at`."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.cli.killed_undo", str(world.root), verb, call, str(at)],
-        cwd=PROJECT,
-        env=world.env,
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == -signal.SIGKILL, done
+    dies(world, "tests.cli.killed_undo", verb, call, str(at))
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ def recover(call: Call, resume: bool, roll_back: bool, accept: bool, digest: str
             return answer(call, _given_up(call, held, way, digest))
     if digest:
         raise UsageError("Only what a model built is taken back by a digest.", "assent recover")
-    return _answered(call, call.engine.runs.recover(way), answer_recovered)
+    return answered(call, call.engine.runs.recover(way), answer_recovered)
 
 
 def build_and_answer(call: Call, record: PlanRecord, model: str = "", agent: str = "") -> int:
@@ -92,7 +92,7 @@ def _built(call: Call, record: PlanRecord, model: str, agent: str) -> int:
         return build_prose(call, record, model, agent)
     if model or agent:
         raise UsageError("A plan with operations is applied without a model.", "assent build")
-    return _answered(call, call.engine.runs.build(record.plan_id))
+    return answered(call, call.engine.runs.build(record.plan_id))
 
 
 def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
@@ -157,7 +157,7 @@ def answer_recovered(call: Call, report: RunReport) -> int:
     return answer_taken_up(call, *found)
 
 
-def _answered(
+def answered(
     call: Call,
     work: Generator[Live, None, RunReport],
     tell: Callable[[Call, RunReport], int] = answer,

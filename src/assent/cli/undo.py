@@ -6,8 +6,7 @@ import click
 
 from assent.cli.asking import consent
 from assent.cli.call import Call, examples, named, takes_call
-from assent.cli.interrupts import INTERRUPTED, interruptible
-from assent.cli.run import ALL_CONFLICT, EXITS, answer_recovered, watched
+from assent.cli.run import ALL_CONFLICT, EXITS, answered, watched
 from assent.core.errors import Declined, UsageError
 from assent.core.masking import masked
 from assent.engine.run.runs import RunReport
@@ -111,18 +110,13 @@ def _carried_out(
     except Declined as no:
         again = undo_command(preview.run, preview.extent)
         raise Declined(no.message, f"{again} --digest {wanted}") from None
-    try:
-        with interruptible():
-            report = watched(call, call.engine.undoing.apply(preview, channel))
-            code = _answer(call, preview, report)
-            call.engine.keeping.retain(daily=True)
-            return code
-    except KeyboardInterrupt:
-        if not call.engine.runs.stands_still():
-            raise
-    waiting = watched(call, call.engine.runs.recover())  # which only says that it waits
-    answer_recovered(call, waiting)
-    return INTERRUPTED
+
+    def tell(call: Call, report: RunReport) -> int:
+        code = _answer(call, preview, report)
+        call.engine.keeping.retain(daily=True)
+        return code
+
+    return answered(call, call.engine.undoing.apply(preview, channel), tell)
 
 
 def _answer(call: Call, preview: Undo, report: RunReport) -> int:
