@@ -107,7 +107,7 @@ def test_every_group_of_its_session_is_ended(runner: Runner, tmp_path: Path) -> 
     assert (ended.cut, left_over(mark), made.exists()) == ("interrupted", [], False)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason=f"{PRIVILEGE}: a program that becomes another user")
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"{PRIVILEGE} become another user: it takes root.")
 def test_what_became_another_user_s_is_let_go() -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as name:  # where everybody may go
         os.chmod(name, 0o755)

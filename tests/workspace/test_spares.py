@@ -8,6 +8,7 @@ from mmap import mmap
 from pathlib import Path
 
 import pytest
+from tests.disks.possible import PRIVILEGE
 from tests.workspace.doubles import (
     WatchedDisk,
     content_of,
@@ -110,7 +111,7 @@ def test_attributes_that_the_person_gave_since_are_not_lost(site: Site) -> None:
     assert not site.bring_back()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="PRIVILEGE: only root gives files away")
+@pytest.mark.skipif(os.geteuid() != 0, reason=f"{PRIVILEGE} give files away: it takes root.")
 def test_an_owner_that_was_given_since_is_not_lost(site: Site) -> None:
     os.chown(site.root / "file", 12, 34)
     assert not site.bring_back()
