@@ -84,25 +84,19 @@ class Cuts(Sweep):
 
     def cuts(self) -> Report:
         """Cuts right before every change, and so right after every sync."""
-        self._ready()
-        report = Report(moments=in_child(self._undisturbed, list[str]))
-        for at, moment in enumerate(report.moments):
-            if not decides(moment):
-                continue
-            self._ready()
-            if not killed(self._verb, Moments(at=at, act=self._machine.cut)):
-                report.complaints.append(f"The cut at {at} never came.")
-                continue
+        report = Report()
+        while self._was_cut(report.killed):
             self._machine.restart()
             end = in_child(self._recover, Ended)
-            self._judge(report, self._tidied(end), f"cut at {at}, {moment}")
+            self._judge(report, self._tidied(end), f"cut at {report.killed}")
             report.killed += 1
         report.ends = dict(self.ends)
         return report
 
-    def _ready(self) -> None:
+    def _was_cut(self, at: int) -> bool:
         self.rig.restore(self.ready)
         self._machine.sync()
+        return killed(self._verb, Moments(decides, at=at, act=self._machine.cut))
 
     def _tidied(self, end: Ended) -> Ended:
         """An emptied slot may come back after the run is over; it lies among our own files."""
@@ -118,25 +112,22 @@ class CommandCuts(CommandSweep):
         self._machine = machine
 
     def cuts(self) -> CommandReport:
-        """Cuts right before every change."""
-        self._ready()
-        report, ends = CommandReport(moments=in_child(self._undisturbed, list[str])), Counter[str]()
-        for at, moment in enumerate(report.moments):
-            if not decides(moment):
-                continue
-            self._ready()
-            if killed(self._verb, Moments(at=at, act=self._machine.cut)):
-                self._machine.restart()
-                end = msgspec.structs.replace(in_child(self._recover, CommandEnded), leftovers=[])
-                ends[f"{end.first}, {end.last}"] += 1
-                report.complaints += [f"cut at {at}, {moment}: {law}" for law in self._broken(end)]
-                report.killed += 1
+        """Cuts right before every change; how many there are differs with how the command runs."""
+        report, ends = CommandReport(), Counter[str]()
+        while self._was_cut(report.killed):
+            self._machine.restart()
+            end = msgspec.structs.replace(in_child(self._recover, CommandEnded), leftovers=[])
+            ends[f"{end.first}, {end.last}"] += 1
+            told = [f"cut at {report.killed}: {law}" for law in self._broken(end)]
+            report.complaints += told
+            report.killed += 1
         report.ends = dict(ends)
         return report
 
-    def _ready(self) -> None:
+    def _was_cut(self, at: int) -> bool:
         self._restore()
         self._machine.sync()
+        return killed(self._verb, Moments(decides, at=at, act=self._machine.cut))
 
 
 def cuts(machine: Machine, verb: str, story: str) -> Report | CommandReport:

@@ -86,13 +86,13 @@ def test_a_halt_offers_three_ways_and_each_takes_two_keys(
         for words in ("Build: halted", "r resume", "b roll back", "a accept", "exit 3"):
             assert words in text, text
         await press(seat, key, key)
-        assert "Ctrl+Y yes · any other key: no" in seat.text()
+        await seat.shows("Ctrl+Y yes · any other key: no")
         await press(seat, "y")
         assert "Ctrl+Y yes" not in seat.text()
         assert not seat.app.running.at_work
         await press(seat, key, "ctrl+y")
         await rested(seat)
-        assert title in seat.text()
+        await seat.shows(title)
 
     stage.show(act)
     assert (stage.root / "a.txt").exists() is there
@@ -161,8 +161,8 @@ def test_a_way_on_is_for_the_run_that_was_shown_and_for_no_other(stage: Stage) -
         await press(seat, "ctrl+y")
         await seat.shows("waits now.")
         await rested(seat)
-        assert "exit 4" in seat.text()
-        assert "Recover: halted" in seat.text()
+        await seat.shows("exit 4")
+        await seat.shows("Recover: halted")
         await press(seat, "escape")
         stage.ok("recover", "--accept")
         seat.app.show_run()

@@ -28,7 +28,7 @@ def test_what_is_said_and_answered_is_on_the_screen(stage: Stage) -> None:
         await seat.shows("> Say hello")
         await seat.shows("Done.")
         await seat.rest()
-        assert "9 out · cost unknown" in seat.text()
+        await seat.shows("9 out · cost unknown")
 
     stage.show(act)
 
@@ -86,7 +86,7 @@ def test_a_session_is_taken_up_where_it_was_left(stage: Stage) -> None:
         await seat.say("Say hello")
 
     async def go_on(seat: Seat) -> None:
-        assert "> Say hello" in seat.text()
+        await seat.shows("> Say hello")
         await seat.say("And again")
         await seat.shows("Again.")
 
@@ -137,7 +137,7 @@ def test_a_session_of_many_parts_opens_at_its_end(stage: Stage) -> None:
         host.close()
 
     async def act(seat: Seat) -> None:
-        assert "✓ read 3332.py" in seat.text()
+        await seat.shows("✓ read 3332.py")
         assert len(seat.app.conversation.sheets) == 3 * 3333 + 1
         await seat.press("ctrl+home")
         await seat.shows("> Many")
