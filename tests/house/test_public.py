@@ -31,7 +31,11 @@ from assent.engine.shell import Shell
 from assent.engine.trusts import Trusts
 
 VERBS = {
-    Engine: "close init log status summary surroundings waiting warn warnings workspace",
+    Engine: (
+        "building checkouts close commands comments facts grants init keeping key_log log "
+        "partials parts past patches permits questions readings rebasing reviews sessions "
+        "status summary surroundings trusts waiting warn warnings workspace"
+    ),
     Plans: (
         "all check_live delete difference discard draft find ledger live missing_notes new "
         "of_session records select sessions stamp taken_in text use waiting_notes with_notes write"

@@ -1,44 +1,52 @@
-"""The engine itself: the nouns whose verbs are the whole API of a face."""
+"""The engine itself: the nouns whose verbs are the whole API of a face.
+
+What every command needs is made at once. The rest is loaded with its first use: reading modules is
+most of the time that a short command takes.
+"""
 
 from contextlib import suppress
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from assent.core.errors import AssentError
 from assent.core.event import Recorded
 from assent.core.record import PlanRecord, RunNote
-from assent.engine.agent_file import AgentFile, sync_agent
 from assent.engine.doors import Doors, Place
-from assent.engine.key_log import KeyLog
-from assent.engine.parts import Parts
-from assent.engine.plan.checkouts import Checkouts
-from assent.engine.plan.comments import Comments
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.drafts import Drafts
-from assent.engine.plan.partials import Partials
-from assent.engine.plan.patches import Patches
 from assent.engine.plan.plans import Plans
-from assent.engine.plan.readings import Readings
-from assent.engine.plan.rebasing import Rebasing
-from assent.engine.plan.reviews import Reviews
 from assent.engine.projections import Projections
-from assent.engine.run.commands import Commands
-from assent.engine.run.keeping import Keeping
-from assent.engine.run.past import Past
-from assent.engine.run.permits import Permits
 from assent.engine.run.runs import Runs
 from assent.engine.run.undoing import Undoing
-from assent.engine.session.building import Building
-from assent.engine.session.desk import Desk
-from assent.engine.session.facts import Facts
-from assent.engine.session.grants import Grants
-from assent.engine.session.questions import Questions
-from assent.engine.session.sessions import Sessions
-from assent.engine.session.summary import Summary
-from assent.engine.session.surroundings import Surroundings
-from assent.engine.session.tooling import Tooling
-from assent.engine.trusts import Trusts
-from assent.engine.waiting import Waiting
 from assent.engine.workspaces import Workspaces
-from assent.views.waits import Waits
+
+if TYPE_CHECKING:
+    from assent.engine.agent_file import AgentFile
+    from assent.engine.key_log import KeyLog
+    from assent.engine.parts import Parts
+    from assent.engine.plan.checkouts import Checkouts
+    from assent.engine.plan.comments import Comments
+    from assent.engine.plan.partials import Partials
+    from assent.engine.plan.patches import Patches
+    from assent.engine.plan.readings import Readings
+    from assent.engine.plan.rebasing import Rebasing
+    from assent.engine.plan.reviews import Reviews
+    from assent.engine.run.commands import Commands
+    from assent.engine.run.keeping import Keeping
+    from assent.engine.run.past import Past
+    from assent.engine.run.permits import Permits
+    from assent.engine.session.building import Building
+    from assent.engine.session.desk import Desk
+    from assent.engine.session.facts import Facts
+    from assent.engine.session.grants import Grants
+    from assent.engine.session.questions import Questions
+    from assent.engine.session.sessions import Sessions
+    from assent.engine.session.summary import Summary
+    from assent.engine.session.surroundings import Surroundings
+    from assent.engine.session.tooling import Tooling
+    from assent.engine.trusts import Trusts
+    from assent.engine.waiting import Waiting
+    from assent.views.waits import Waits
 
 NOUNS = ("workspace", "session", "plan", "run", "permit", "grant", "reading", "comment")
 
@@ -50,47 +58,163 @@ class Engine:
 
     def __init__(self, doors: Doors, place: Place) -> None:
         self._doors = doors
+        self._place = place
         self._workspaces = Workspaces(doors, place)
         self._projections = Projections(doors)
+        self._projections.todos_of = lambda plan: self.sessions.todos_of(plan)
         self.plans = Plans(doors, self._workspaces, self._projections)
         self.drafts = Drafts(doors, place, self.plans, self._projections)
-        self.patches = Patches(doors, place, self.drafts)
-        self.checkouts = Checkouts(doors, place, self.drafts)
         self.consents = Consents(doors, place, self.plans, self._projections)
-        self.rebasing = Rebasing(doors, self.plans, self.consents, self._projections)
-        self.reviews = Reviews(doors, self.plans, place)
-        self.partials = Partials(doors, place, self.plans, self.consents, self._projections)
-        self.readings = Readings(doors, place, self.reviews, self.partials, self._projections)
-        self.comments = Comments(doors, place, self.plans, self.reviews, self.consents)
-        self.key_log = KeyLog(doors, place)
-        self.parts = Parts(doors, place, self.plans, self.consents, self.reviews)
+        self.consents.reviewed = lambda record: self.reviews.review(record)
         self.runs = Runs(doors, self.plans, self.consents, self._projections)
-        self.permits = Permits(doors, place, self.runs)
         self.undoing = Undoing(doors, self.runs, self.consents)
-        self.past = Past(doors, self.runs)
-        self.keeping = Keeping(doors, place, self._workspaces, self.past, self._projections)
-        self.commands = Commands(doors, place, self.runs, self._workspaces)
-        self.trusts = Trusts(doors, place, self._workspaces)
-        self.facts = Facts(doors, self._workspaces)
-        self.grants = Grants(doors, self._workspaces, place)
-        self.questions = Questions(doors, self._workspaces, place, self.grants)
-        self._own = desk = self._desk(place)
-        self.sessions = Sessions(desk)
-        self.building = Building(desk, self.sessions)
-        self._waiting = Waiting(desk, self.sessions, self.reviews)
-        self._introduce()
 
-    def _introduce(self) -> None:
-        """Tells nouns of others that were made after them."""
-        self.consents.reviewed = self.reviews.review
-        self.readings.commented = self.comments.shown
-        self._projections.todos_of = self.sessions.todos_of
-        self.commands.told = self.sessions.overhear
+    @cached_property
+    def patches(self) -> "Patches":
+        """Patches that become operations."""
+        from assent.engine.plan.patches import Patches
 
-    def _desk(self, place: Place) -> Desk:
+        return Patches(self._doors, self._place, self.drafts)
+
+    @cached_property
+    def checkouts(self) -> "Checkouts":
+        """Folders whose difference becomes operations."""
+        from assent.engine.plan.checkouts import Checkouts
+
+        return Checkouts(self._doors, self._place, self.drafts)
+
+    @cached_property
+    def reviews(self) -> "Reviews":
+        """What a person reads before they decide."""
+        from assent.engine.plan.reviews import Reviews
+
+        return Reviews(self._doors, self.plans, self._place)
+
+    @cached_property
+    def partials(self) -> "Partials":
+        """Approvals of a part of a plan."""
+        from assent.engine.plan.partials import Partials
+
+        return Partials(self._doors, self._place, self.plans, self.consents, self._projections)
+
+    @cached_property
+    def readings(self) -> "Readings":
+        """What people have read."""
+        from assent.engine.plan.readings import Readings
+
+        readings = Readings(
+            self._doors, self._place, self.reviews, self.partials, self._projections
+        )
+        readings.commented = lambda record, review: self.comments.shown(record, review)
+        return readings
+
+    @cached_property
+    def comments(self) -> "Comments":
+        """What people say about plans."""
+        from assent.engine.plan.comments import Comments
+
+        return Comments(self._doors, self._place, self.plans, self.reviews, self.consents)
+
+    @cached_property
+    def rebasing(self) -> "Rebasing":
+        """New plans from those whose files changed."""
+        from assent.engine.plan.rebasing import Rebasing
+
+        return Rebasing(self._doors, self.plans, self.consents, self._projections)
+
+    @cached_property
+    def parts(self) -> "Parts":
+        """What `app` makes further nouns of."""
+        from assent.engine.parts import Parts
+
+        return Parts(self._doors, self._place, self.plans, self.consents, self.reviews)
+
+    @cached_property
+    def key_log(self) -> "KeyLog":
+        """Which keys were trusted, and since when."""
+        from assent.engine.key_log import KeyLog
+
+        return KeyLog(self._doors, self._place)
+
+    @cached_property
+    def trusts(self) -> "Trusts":
+        """What was trusted by its content."""
+        from assent.engine.trusts import Trusts
+
+        return Trusts(self._doors, self._place, self._workspaces)
+
+    @cached_property
+    def permits(self) -> "Permits":
+        """Steps that were allowed outside plans."""
+        from assent.engine.run.permits import Permits
+
+        return Permits(self._doors, self._place, self.runs)
+
+    @cached_property
+    def past(self) -> "Past":
+        """The runs that were."""
+        from assent.engine.run.past import Past
+
+        return Past(self._doors, self.runs)
+
+    @cached_property
+    def keeping(self) -> "Keeping":
+        """What is kept of runs for an undo."""
+        from assent.engine.run.keeping import Keeping
+
+        return Keeping(self._doors, self._place, self._workspaces, self.past, self._projections)
+
+    @cached_property
+    def commands(self) -> "Commands":
+        """Command lines outside plans."""
+        from assent.engine.run.commands import Commands
+
+        commands = Commands(self._doors, self._place, self.runs, self._workspaces)
+        commands.told = lambda record, words: self.sessions.overhear(record, words)
+        return commands
+
+    @cached_property
+    def facts(self) -> "Facts":
+        """What is remembered of a workspace."""
+        from assent.engine.session.facts import Facts
+
+        return Facts(self._doors, self._workspaces)
+
+    @cached_property
+    def grants(self) -> "Grants":
+        """Answers that are remembered."""
+        from assent.engine.session.grants import Grants
+
+        return Grants(self._doors, self._workspaces, self._place)
+
+    @cached_property
+    def questions(self) -> "Questions":
+        """What waits for an answer."""
+        from assent.engine.session.questions import Questions
+
+        return Questions(self._doors, self._workspaces, self._place, self.grants)
+
+    @cached_property
+    def sessions(self) -> "Sessions":
+        """Conversations with a model."""
+        from assent.engine.session.sessions import Sessions
+
+        return Sessions(self._desk)
+
+    @cached_property
+    def building(self) -> "Building":
+        """Plans of prose that a model carries out."""
+        from assent.engine.session.building import Building
+
+        return Building(self._desk, self.sessions)
+
+    @cached_property
+    def _desk(self) -> "Desk":
+        from assent.engine.session.desk import Desk
+
         return Desk(
             self._doors,
-            place,
+            self._place,
             self._workspaces,
             self._projections,
             self.plans,
@@ -104,10 +228,18 @@ class Engine:
             self.commands,
         )
 
+    @cached_property
+    def _waiting(self) -> "Waiting":
+        from assent.engine.waiting import Waiting
+
+        return Waiting(self._desk, self.sessions, self.reviews)
+
     @property
-    def summary(self) -> Summary:
+    def summary(self) -> "Summary":
         """What the turns of sessions changed."""
-        return Summary(self._own)
+        from assent.engine.session.summary import Summary
+
+        return Summary(self._desk)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -118,8 +250,10 @@ class Engine:
         """Adds to what a person should know."""
         self._projections.warnings.append(words)
 
-    def init(self, agent: bytes) -> AgentFile:
+    def init(self, agent: bytes) -> "AgentFile":
         """Makes the folder a workspace, and keeps the plan agent's file in step."""
+        from assent.engine.agent_file import sync_agent
+
         self._workspaces.open()
         self._doors.projection.prepare()
         return sync_agent(self._doors.projection, agent)
@@ -130,9 +264,11 @@ class Engine:
         home = self._workspaces.find()
         return home.workspace if home else ""
 
-    def surroundings(self, tooling: Tooling) -> Surroundings:
+    def surroundings(self, tooling: "Tooling") -> "Surroundings":
         """Returns what tells who works in a session and what is around its calls."""
-        return Surroundings(self._own, tooling)
+        from assent.engine.session.surroundings import Surroundings
+
+        return Surroundings(self._desk, tooling)
 
     def status(self, reference: str = "") -> tuple[PlanRecord | None, tuple[str, RunNote] | None]:
         """Returns a plan, or the current one, and the unfinished run or else the last one."""
@@ -149,7 +285,7 @@ class Engine:
                 run = ("", RunNote(self.undoing.preview().run, "", "", "done"))
         return record, run
 
-    def waiting(self) -> tuple[Waits, ...]:
+    def waiting(self) -> "tuple[Waits, ...]":
         """Returns everything that waits for a person, over all sessions."""
         return self._waiting.all()
 

@@ -1,10 +1,14 @@
 """Independence: plans that whoever asked for them may not approve (approve.independent)."""
 
+from typing import TYPE_CHECKING
+
 from assent.core.errors import NotIndependent
-from assent.views.review import Review
+
+if TYPE_CHECKING:
+    from assent.views.review import Review
 
 
-def check_independent(wanted: bool | tuple[str, ...], review: Review, *, same: bool) -> None:
+def check_independent(wanted: bool | tuple[str, ...], review: "Review", *, same: bool) -> None:
     """Refuses a yes by whoever asked for a plan, if its risks are such that it needs another."""
     risks = {*review.risks, *(code for each in review.operations for code in each.risks)}
     unclear = any(each.unclear for each in review.operations)
