@@ -1,8 +1,9 @@
 """In CI nothing is skipped but for a privilege: what can be installed is a failure that says so.
 
-Here, too: in which order several workers share the tests."""
+Here, too: in which order several workers share the tests, and that interrupts arrive."""
 
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -19,6 +20,13 @@ LONG = (
     "tests/doctor/",
     "tests/demo/",
 )  # what takes long, the longest first
+
+
+def pytest_configure() -> None:
+    """Lets programs under test be interrupted, also where the tests run in the background."""
+    for one in (signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(one) is signal.SIG_IGN:
+            signal.signal(one, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -13,7 +13,9 @@ import struct
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -112,22 +114,32 @@ class CommandCuts(CommandSweep):
         self._machine = machine
 
     def cuts(self) -> CommandReport:
-        """Cuts right before every change; how many there are differs with how the command runs."""
+        """Cuts right before every change, and again right after every record.
+
+        How many changes there are differs with how the command runs, so that counting them may
+        miss the last one; the records are always as many.
+        """
         report, ends = CommandReport(), Counter[str]()
-        while self._was_cut(report.killed):
-            self._machine.restart()
-            end = msgspec.structs.replace(in_child(self._recover, CommandEnded), leftovers=[])
-            ends[f"{end.first}, {end.last}"] += 1
-            told = [f"cut at {report.killed}: {law}" for law in self._broken(end)]
-            report.complaints += told
-            report.killed += 1
+        for counts in (decides, _is_recorded):
+            for at in count():
+                if not self._was_cut(counts, at):
+                    break
+                self._machine.restart()
+                end = msgspec.structs.replace(in_child(self._recover, CommandEnded), leftovers=[])
+                ends[f"{end.first}, {end.last}"] += 1
+                report.complaints += [f"cut at {at}: {law}" for law in self._broken(end)]
+                report.killed += 1
         report.ends = dict(ends)
         return report
 
-    def _was_cut(self, at: int) -> bool:
+    def _was_cut(self, counts: Callable[[str], bool], at: int) -> bool:
         self._restore()
         self._machine.sync()
-        return killed(self._verb, Moments(decides, at=at, act=self._machine.cut))
+        return killed(self._verb, Moments(counts, at=at, act=self._machine.cut))
+
+
+def _is_recorded(moment: str) -> bool:
+    return moment == "store.appended"
 
 
 def cuts(machine: Machine, verb: str, story: str) -> Report | CommandReport:

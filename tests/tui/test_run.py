@@ -9,6 +9,7 @@ from tests.tui.stage import Seat, Stage
 
 from assent.core.journal import Doing, Progress, Said, Step
 from assent.core.operation import FileState, RunCommand, WriteFile
+from assent.tui.letters import RunBegan, RunLive, RunOver
 from assent.tui.panels.asking import AskingPanel
 from assent.tui.panels.run import RunPanel
 from assent.tui.panels.undo import UndoPanel
@@ -65,6 +66,21 @@ def test_a_build_shows_what_its_command_says_and_what_became_of_each_operation(
 
     stage.show(act)
     assert (stage.root / "a.txt").read_bytes() == b"a\n"
+
+
+def test_a_panel_that_hears_of_its_run_before_it_is_drawn_shows_it_then(stage: Stage) -> None:
+    plan = approved(stage, "echo first")
+
+    async def act(seat: Seat) -> None:
+        await built(seat, plan)
+        await press(seat, "escape")
+        await seat.until(lambda: not isinstance(seat.app.screen, RunPanel))
+        seat.app.push_screen(panel := RunPanel())
+        for letter in (RunBegan("build"), RunLive(Said(0, b"x")), RunOver("build")):
+            panel.hear(letter)
+        await seat.shows("Build: done")
+
+    stage.show(act)
 
 
 @pytest.mark.parametrize(

@@ -175,11 +175,9 @@ class RunPanel(AskingPanel[str]):
         return not running.at_work and built and report is not None and report.outcome == "done"
 
     def _paint(self) -> None:
-        if not self.is_attached:
-            return
         running = self.terminal.running
         watched = running.watched
-        if watched is None:
+        if watched is None or not self.query("#panel-keys"):  # which comes a moment after the panel
             return
         self._shown = running.report.run if running.report else ""
         state = "at work" if running.at_work else _ended(running.report)
