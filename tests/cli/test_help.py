@@ -59,6 +59,10 @@ def test_every_command_has_examples_and_the_common_options(
         (("approve",), "assent approve --without 2,77d0"),
         (("recover",), "assent recover --resume"),
         (("recover",), "assent recover --accept"),
+        (("build",), "assent build --output-format stream-json"),
+        (("recover",), "assent recover --resume --output-format stream-json"),
+        (("undo",), "assent undo --output-format stream-json"),
+        (("redo",), "assent redo --output-format stream-json"),
         (("stage", "run"), "assent stage run --env CI=1 --env LANG=C -- make test"),
     ],
 )

@@ -1,16 +1,18 @@
 """`assent build` for a plan of prose: a model carries the approved text out in a session."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import closing
+from itertools import chain
 from typing import cast
 
 from assent.app.session import Wanted, Work, open_work
 from assent.cli.asker import asker
 from assent.cli.call import Call
-from assent.cli.forms import Held, Shown, Words
+from assent.cli.forms import Held, Lines, Shown, shown_as
 from assent.cli.interrupts import interruptible
 from assent.cli.output import Output
 from assent.cli.screen import Screen
+from assent.cli.streamed import Streamed
 from assent.core.errors import AssentError, Interrupted, Overflow, UsageError
 from assent.core.event import Recorded
 from assent.core.journal import Said
@@ -62,21 +64,35 @@ def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
         plan = engine.plans.find(record.plan_id)
         name = agent or BUILDER
         asked = _model(work, plan, model, name)
+        shown = Held(_shown(call, asks=person.present), screen)
+        seen = _seen(engine, plan)
         with engine.building.held(plan) as current:
             session = engine.building.start(current, asked, name)
             plan = engine.plans.find(record.plan_id)
+            call.output.session = session.session
             if not engine.building.is_over(plan):
+                shown.begin(session, fresh=True)
+                streams = call.form == "stream-json"
+                before = engine.sessions.events(session, seen) if streams else []
                 events = engine.building.work(plan, work.driver, work.tooling)
-                work_events = cast("Generator[Recorded | Delta, None, None]", events)
-                _show(
-                    call,
-                    session,
-                    work_events,
-                    Held(_Logged(Words(call.output, asks=person.present), call.output), screen),
-                )
+                _show(before, cast("Generator[Recorded | Delta, None, None]", events), shown)
             report, told = _ended(engine, plan)
         call.output.warn(engine.warnings)
     return _answer(call, report, told)
+
+
+def _shown(call: Call, *, asks: bool) -> Shown:
+    """Returns the form that was asked for; the lines of a stream go where its last one will."""
+    if isinstance(call.output, Streamed):
+        return Lines(call.output.write)
+    return _Logged(shown_as(call.form, call.output, asks=asks), call.output)
+
+
+def _seen(engine: Engine, plan: PlanRecord) -> int:
+    """Returns up to where the events of a plan's session are not of this build."""
+    note, sessions = plan.building, engine.sessions
+    session = sessions.load(note.session) if note else sessions.of_plan(plan)
+    return session.seq if session else 0
 
 
 def _model(work: Work, plan: PlanRecord, model: str, agent: str) -> str:
@@ -98,22 +114,17 @@ def _model(work: Work, plan: PlanRecord, model: str, agent: str) -> str:
 
 
 def _show(
-    call: Call,
-    session: SessionRecord,
-    events: Generator[Recorded | Delta, None, None],
-    shown: Shown,
+    before: Iterable[Recorded], events: Generator[Recorded | Delta, None, None], shown: Shown
 ) -> None:
     """Shows what the model says and does; the first interrupt ends the turn in good order."""
-    shown.begin(session, fresh=True)
     try:
-        for heard in events:
-            if not call.output.as_json:
-                shown.hear(heard)
+        for heard in chain(before, events):
+            shown.hear(heard)
     except KeyboardInterrupt:
         try:
-            events.throw(KeyboardInterrupt())
-            for _ in events:
-                pass
+            shown.hear(events.throw(KeyboardInterrupt()))
+            for heard in events:
+                shown.hear(heard)
         except (StopIteration, KeyboardInterrupt, Interrupted):
             pass
         raise Interrupted(f"Interrupted. {KEPT}", AGAIN) from None

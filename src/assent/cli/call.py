@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from assent.cli.failing import EXPECTED, told
+from assent.cli.goal import FORMS, Form
 from assent.cli.output import Output
 from assent.core.errors import UsageError
 from assent.core.lifecycle import State
@@ -23,11 +25,12 @@ LENIENT = (
 class Call:
     """One invocation of a command."""
 
-    def __init__(self, folder: str, plan: str, *, as_json: bool, no_input: bool) -> None:
+    def __init__(self, folder: str, plan: str, *, form: Form, no_input: bool) -> None:
         self.folder = folder
         self.plan = plan
         self.no_input = no_input
-        self.output = Output(as_json=as_json)
+        self.form = form
+        self.output = _output(form)
         self._warnings: tuple[str, ...] = ()
 
     @functools.cached_property
@@ -64,6 +67,12 @@ class Call:
         """Returns the plan that the command is about."""
         return self.engine.plans.find(self.plan)
 
+    def is_about(self, record: PlanRecord) -> None:
+        """Has a stream name the session of a plan in its lines, as the log does."""
+        if self.form == "stream-json":
+            ids = {known.slug: known.session for known in self.engine.sessions.all()}
+            self.output.session = ids.get(record.session, record.session)
+
     def after_undo(self, record: PlanRecord) -> str:
         """Returns what to type once a plan's run is over; empty where its state says it."""
         if record.state is not State.COMPLETED or not record.runs:
@@ -97,16 +106,19 @@ def named(ctx: click.Context, param: click.Parameter, value: str | None) -> str:
 def takes_call(function: Callable[..., int | None]) -> Callable[..., int | None]:
     """Gives a command the common options and hands them over as one Call."""
 
-    @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+    @click.option("--json", "output_format", flag_value="json", help="Print one JSON object.")
     @click.option("-C", "folder", metavar="DIR", default="", help="Work in DIR.")
     @click.option(
         "--plan", metavar="ID", callback=named, help="The plan (default: the current one)."
     )
     @click.option("--no-input", is_flag=True, help="Never ask; what would be asked is a no.")
     @functools.wraps(function)
-    def wrapped(as_json: bool, folder: str, plan: str, no_input: bool, **rest: Any) -> int | None:
+    def wrapped(
+        output_format: Form | None, folder: str, plan: str, no_input: bool, **rest: Any
+    ) -> int | None:
         outer = click.get_current_context().find_root().obj or ""
-        call = Call(os.path.join(outer, folder), plan, as_json=as_json, no_input=no_input)
+        where, form = os.path.join(outer, folder), output_format or "text"
+        call = Call(where, plan, form=form, no_input=no_input)
         answered = False
         try:
             code = function(call, **rest)
@@ -116,6 +128,38 @@ def takes_call(function: Callable[..., int | None]) -> Callable[..., int | None]
         return code
 
     return wrapped
+
+
+def streams(function: Callable[..., int | None]) -> Callable[..., int | None]:
+    """Gives a command that runs something --output-format; of it and --json the last one counts.
+
+    A stream that has begun comes to an end, whatever happens.
+    """
+
+    @click.option(
+        "--output-format",
+        "output_format",
+        type=click.Choice(FORMS),
+        metavar="FORMAT",
+        help="text, json (also --json), or stream-json: a line for all that happens.",
+    )
+    @functools.wraps(function)
+    def wrapped(call: Call, **rest: Any) -> int | None:
+        try:
+            return function(call, **rest)
+        except EXPECTED as error:
+            call.output.break_off(told(error))
+            raise
+
+    return wrapped
+
+
+def _output(form: Form) -> Output:
+    if form != "stream-json":
+        return Output(as_json=form == "json")
+    from assent.cli.streamed import Streamed
+
+    return Streamed()
 
 
 def examples(text: str) -> str:

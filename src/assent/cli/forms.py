@@ -1,12 +1,13 @@
 """The forms in which a turn is shown: text as it comes, one object, or a line for each event."""
 
 import sys
-import time
+from collections.abc import Callable
 from typing import Protocol
 
 import msgspec
 
 from assent.cli.goal import Form
+from assent.cli.moment import now
 from assent.cli.output import Output, colored, reader
 from assent.cli.screen import Screen
 from assent.core.event import Event, Recorded
@@ -92,8 +93,9 @@ class OneObject:
 class Lines:
     """`stream-json`: everything that happens, and the result as the last line."""
 
-    def __init__(self) -> None:
+    def __init__(self, write: Callable[[Row], None] | None = None) -> None:
         self._session = ""
+        self._write = write or _written
         self._speech: dict[str, MaskedSpeech] = {}
 
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
@@ -105,7 +107,7 @@ class Lines:
             self._piece(heard.kind, speech.take(heard.text))
         else:
             self._let_go(void=isinstance(heard.event, StepRetried))
-            self._write(stream_row(heard, self._session, _now()))
+            self._write(stream_row(heard, self._session, now()))
 
     def _let_go(self, *, void: bool) -> None:
         """Shows the ends of what was said before anything else happened, unless they are void."""
@@ -115,15 +117,11 @@ class Lines:
 
     def _piece(self, kind: str, text: str) -> None:
         if text:
-            self._write(stream_row(Delta(kind, text), self._session, _now()))
+            self._write(stream_row(Delta(kind, text), self._session, now()))
 
     def end(self, ending: Ending) -> None:
         self._let_go(void=False)
-        self._write(result_line(result_row(ending), ending.session.session, _now()))
-
-    def _write(self, row: Row) -> None:
-        with reader():
-            sys.stdout.buffer.write(msgspec.json.encode(row) + b"\n")
+        self._write(result_line(result_row(ending), ending.session.session, now()))
 
 
 class Words:
@@ -227,6 +225,11 @@ class Words:
             sys.stderr.flush()
 
 
+def _written(row: Row) -> None:
+    with reader():
+        sys.stdout.buffer.write(msgspec.json.encode(row) + b"\n")
+
+
 def _spared(heard: Recorded) -> Recorded:
     """Returns what was recorded without what a question is going to tell anyway."""
     if not isinstance(heard.event, BatchPlanned):
@@ -237,10 +240,3 @@ def _spared(heard: Recorded) -> Recorded:
 def _is_plan(event: Event) -> bool:
     """Tells whether an event is the execution plan of an answer, which everybody gets to see."""
     return isinstance(event, BatchPlanned)
-
-
-def _now() -> str:
-    """Returns the time of what is shown and never stored."""
-    seconds = time.time()
-    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-    return f"{moment}.{int(seconds % 1 * 1000):03d}Z"

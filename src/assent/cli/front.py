@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from assent.cli import no_screen
+from assent.cli.failing import EXPECTED, told
 from assent.cli.goal import Goal, of_folder, read_goal
 from assent.cli.output import Output
-from assent.core.errors import AssentError, Interrupted
 
 CLOSED = 2
 MACHINE = frozenset({"--json", "--output-format=json", "--output-format=stream-json"})
@@ -28,8 +28,8 @@ def run(arguments: Sequence[str]) -> int:
         if (opened := _screen(goal or of_folder(arguments))) is not None:
             return opened
         return _command(arguments) if goal is None else _goal(goal, output)
-    except (AssentError, OSError, KeyboardInterrupt) as error:
-        return output.fail(_told(error))
+    except EXPECTED as error:
+        return output.fail(told(error))
 
 
 def _for_a_machine(arguments: Sequence[str]) -> bool:
@@ -62,14 +62,3 @@ def _command(arguments: Sequence[str]) -> int:
     from assent.cli.root import command
 
     return command(arguments)
-
-
-def _told(error: BaseException) -> AssentError:
-    """Turns every expected failure into an error with words and a next step."""
-    match error:
-        case AssentError():
-            return error
-        case OSError():
-            return AssentError(f"{error.strerror or error}: {error.filename or ''}")
-        case _:
-            return Interrupted("Interrupted; `assent status` says where things stand.")

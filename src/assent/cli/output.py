@@ -12,7 +12,7 @@ import msgspec
 
 from assent.cli.terminal import silence_stdout
 from assent.core.errors import AssentError
-from assent.core.journal import Doing, Progress, Said
+from assent.core.journal import Doing, Live, Progress, Said
 from assent.views.ansi import ansi
 from assent.views.lines import Line
 from assent.views.visible import fold_long, visible_line
@@ -34,6 +34,7 @@ class Output:
 
     def __init__(self, *, as_json: bool) -> None:
         self.as_json = as_json
+        self.session = ""  # that the answer is about; only a stream tells it
         self._warned: set[str] = set()
         self._spoken: Spoken | None = None  # as long as no command says anything
         self._due = ""  # the line of the command that has not said anything yet
@@ -44,7 +45,7 @@ class Output:
             self.lines(lines)
             return
         with reader():
-            sys.stdout.buffer.write(_encoded(content) + b"\n")
+            sys.stdout.buffer.write(encoded(content) + b"\n")
 
     def lines(self, lines: Iterable[Line]) -> None:
         """Prints lines, in colour on a terminal."""
@@ -76,6 +77,16 @@ class Output:
             return False
         self.lines(found)
         return True
+
+    def live(self, live: Live) -> None:
+        """Shows one more thing that a run does, or that its command says."""
+        match live:
+            case Progress():
+                self.progress(live)
+            case Doing():
+                self.doing(live)
+            case Said():
+                self.said(live)
 
     def progress(self, step: Progress) -> None:
         """Shows how far a run is, on a terminal only."""
@@ -133,21 +144,9 @@ class Output:
             sys.stderr.write("\r\x1b[K" + ("" if logs else text))
             sys.stderr.flush()
         if logs and text:
-            self._log(self._due + text)
+            with listener():
+                sys.stdout.write(self._due + text)
             self._due = ""
-
-    def _log(self, text: str) -> None:
-        """Writes what happens to stdout; a run does not end because nobody takes its words.
-
-        Where they cannot be written for another reason, the answer cannot either, and says so.
-        """
-        try:
-            sys.stdout.write(text)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            silence_stdout()
-        except OSError:
-            pass
 
     def warn(self, warnings: Iterable[str]) -> None:
         """Says each thing once, however many parts of the program know of it."""
@@ -158,18 +157,31 @@ class Output:
 
     def fail(self, error: AssentError) -> int:
         """Says what happened and what to do next, and returns the exit code."""
-        from assent.core.masking import masked
-
-        message, next = _short(masked(error.message)), _short(masked(error.next))
         if self.as_json:
-            told = {"error": error.word, "message": message, "next": next}
-            valid = {key: _valid(text) for key, text in told.items()}
-            sys.stderr.write(msgspec.json.encode(valid).decode() + "\n")
+            sys.stderr.write(msgspec.json.encode(error_row(error)).decode() + "\n")
             return error.exit
+        message, next = _words(error)
         _complain("assent: ", message)
         if next:
             _complain("  next: ", next)
         return error.exit
+
+    def break_off(self, error: AssentError) -> None:
+        """Ends what was begun on stdout because of an error; only a stream has begun anything."""
+
+
+def error_row(error: AssentError) -> dict[str, str]:
+    """Returns an error as JSON has it."""
+    message, next = _words(error)
+    told = {"error": error.word, "message": message, "next": next}
+    return {key: _valid(text) for key, text in told.items()}
+
+
+def _words(error: AssentError) -> tuple[str, str]:
+    """Returns what happened and what to do next, without secrets and not too long to read."""
+    from assent.core.masking import masked
+
+    return _short(masked(error.message)), _short(masked(error.next))
 
 
 def _fits(lines: Iterable[Line]) -> bool:
@@ -224,7 +236,22 @@ def reader() -> Iterator[None]:
             raise AssentError(f"The answer was not printed: {error.strerror}.") from error
 
 
-def _encoded(content: Mapping[str, object]) -> bytes:
+@contextmanager
+def listener() -> Iterator[None]:
+    """Flushes what was written of a run; it does not end because nobody takes its words.
+
+    Where they cannot be written for another reason, the answer cannot either, and says so.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        silence_stdout()
+    except OSError:
+        pass
+
+
+def encoded(content: Mapping[str, object]) -> bytes:
     """Returns an object as JSON, what is no text in it as escapes."""
     try:
         return msgspec.json.encode(content)

@@ -1,17 +1,18 @@
 """`assent build` and `recover`: everything that changes files, through the engine alone."""
 
 from collections.abc import Callable, Generator
+from contextlib import closing
 from typing import TypeVar
 
 import click
 import msgspec
 
 from assent.cli.asking import consent
-from assent.cli.call import Call, examples, takes_call
+from assent.cli.call import Call, examples, streams, takes_call
 from assent.cli.interrupts import INTERRUPTED, interruptible
 from assent.cli.travelling import or_file
 from assent.core.errors import UsageError
-from assent.core.journal import Doing, Live, Outcome, Progress, Way
+from assent.core.journal import Live, Outcome, Way
 from assent.core.masking import masked
 from assent.core.operation import RunCommand
 from assent.core.record import PlanRecord
@@ -28,6 +29,7 @@ ALL_CONFLICT = 5
 @click.command(
     epilog=examples(
         "assent build\nassent build --model ollama/qwen3\nassent build --json\n"
+        "assent build --output-format stream-json\n"
         "assent build plan.json\nassent build plan.json --approval yes.json"
     )
 )
@@ -35,6 +37,7 @@ ALL_CONFLICT = 5
 @click.option("--agent", metavar="NAME", default="", help="As which agent (default: build).")
 @click.option("--approval", metavar="FILE2", multiple=True, help="With FILE: a yes that is apart.")
 @takes_call
+@streams
 @or_file("build_file", "approval")
 def build(call: Call, model: str, agent: str, approval: tuple[str, ...]) -> int:
     """Apply exactly what was approved, once. After a crash, the next start goes on.
@@ -50,7 +53,7 @@ def build(call: Call, model: str, agent: str, approval: tuple[str, ...]) -> int:
 @click.command(
     epilog=examples(
         "assent recover\nassent recover --resume\nassent recover --roll-back\n"
-        "assent recover --accept"
+        "assent recover --accept\nassent recover --resume --output-format stream-json"
     )
 )
 @click.option("--resume", is_flag=True, help="Go on where it stopped.")
@@ -58,6 +61,7 @@ def build(call: Call, model: str, agent: str, approval: tuple[str, ...]) -> int:
 @click.option("--accept", is_flag=True, help="Keep everything as it stands now.")
 @click.option("--digest", default="", help="With --roll-back of a model's build: what you mean.")
 @takes_call
+@streams
 def recover(call: Call, resume: bool, roll_back: bool, accept: bool, digest: str) -> int:
     """Finish or revert an interrupted run; with a way, decide one that waits for you."""
     named: dict[Way, bool] = {"resume": resume, "roll_back": roll_back, "accept": accept}
@@ -74,11 +78,15 @@ def recover(call: Call, resume: bool, roll_back: bool, accept: bool, digest: str
             return answer(call, _given_up(call, held, way, digest))
     if digest:
         raise UsageError("Only what a model built is taken back by a digest.", "assent recover")
-    return answered(call, call.engine.runs.recover(way), answer_recovered)
+    runs = call.engine.runs
+    if (left := runs.unfinished()) and left[0]:
+        call.is_about(runs.ledger().load(left[0]))
+    return answered(call, runs.recover(way), answer_recovered)
 
 
 def build_and_answer(call: Call, record: PlanRecord, model: str = "", agent: str = "") -> int:
     """Builds a plan, says how it went, and lets go what is kept of runs beyond the limits."""
+    call.is_about(record)
     code = _built(call, record, model, agent)
     if not code:
         call.engine.keeping.retain()
@@ -118,14 +126,9 @@ def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
 def watched(call: Call, work: Generator[Live, None, R]) -> R:
     """Shows progress until the work ends, and returns what it ends with."""
     try:
-        while True:
-            match next(work):
-                case Progress() as step:
-                    call.output.progress(step)
-                case Doing() as doing:
-                    call.output.doing(doing)
-                case said:
-                    call.output.said(said)
+        with closing(work):  # an interrupt may come while something is shown; then it ends here
+            while True:
+                call.output.live(next(work))
     except StopIteration as end:
         result: R = end.value
         return result

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from assent.cli.asking import consent
-from assent.cli.call import Call, examples, named, takes_call
+from assent.cli.call import Call, examples, named, streams, takes_call
 from assent.cli.run import ALL_CONFLICT, EXITS, answered, watched
 from assent.core.errors import Declined, UsageError
 from assent.core.masking import masked
@@ -21,7 +21,7 @@ from assent.views.visible import visible_line
 @click.command(
     epilog=examples(
         "assent undo --dry-run\nassent undo\nassent undo 01k9 --digest 3f2a...\n"
-        "assent undo 01k9 --operation 2"
+        "assent undo 01k9 --operation 2\nassent undo --output-format stream-json"
     )
 )
 @click.argument("run", required=False, callback=named)
@@ -29,6 +29,7 @@ from assent.views.visible import visible_line
 @click.option("--dry-run", is_flag=True, help="Only show what would be taken back.")
 @click.option("--digest", default="", help="The digest of the undo plan that you mean.")
 @takes_call
+@streams
 def undo(call: Call, run: str, operation: str, dry_run: bool, digest: str) -> int:
     """Take a run back by its inverse plan. Files that changed since are left alone and listed.
 
@@ -49,12 +50,16 @@ def undo(call: Call, run: str, operation: str, dry_run: bool, digest: str) -> in
 
 
 @click.command(
-    epilog=examples("assent redo --dry-run\nassent redo\nassent redo 01k9 --digest 3f2a...")
+    epilog=examples(
+        "assent redo --dry-run\nassent redo\nassent redo 01k9 --digest 3f2a...\n"
+        "assent redo --output-format stream-json"
+    )
 )
 @click.argument("run", required=False, callback=named)
 @click.option("--dry-run", is_flag=True, help="Only show what would be done again.")
 @click.option("--digest", default="", help="The digest of the plan that you mean.")
 @takes_call
+@streams
 def redo(call: Call, run: str, dry_run: bool, digest: str) -> int:
     """Take an undo back: the newest one, if no other run came after it, or the one of RUN.
 
@@ -102,6 +107,7 @@ def _restore_todos(call: Call, undo: Undo) -> None:
 def _carried_out(
     call: Call, preview: Undo, *, default: bool = False, dry_run: bool, digest: str
 ) -> int:
+    call.is_about(preview.source)
     if dry_run or not preview.plan.operations:
         return _answer_preview(call, preview, default=default, dry_run=dry_run)
     wanted = preview.plan.digest

@@ -4,6 +4,8 @@ from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from assent.core.journal import Doing, Said
 from assent.core.masking import masked
 from assent.views.commands import BRIEF, subject
@@ -19,19 +21,31 @@ _WORDS: Final = {
 
 def doing_line(doing: Doing) -> str:
     """Returns which command a run is at, of how many operations, and what is done with it."""
+    return f"[{doing.index + 1}/{doing.total}] {_WORDS[doing.what]} {doing_brief(doing)}"
+
+
+def doing_brief(doing: Doing) -> str:
+    """Returns the command that a run is at in a few words, without its secrets."""
     line = masked(subject(doing.command))
-    line = line if len(line) <= BRIEF else f"{line[:BRIEF]}…"
-    return f"[{doing.index + 1}/{doing.total}] {_WORDS[doing.what]} {line}"
+    return line if len(line) <= BRIEF else f"{line[:BRIEF]}…"
 
 
-class Spoken:
-    """Takes pieces as they come and gives whole lines, or long ones in parts."""
+class Utterance(msgspec.Struct, frozen=True):
+    """What a command said on one of its two ways, as far as it can be shown."""
+
+    index: int
+    error: bool
+    text: str
+
+
+class Voices:
+    """Takes pieces as they come and gives text without secrets; stdout and stderr stay apart."""
 
     def __init__(self) -> None:
         self._index = -1  # of the command that speaks
         self._voices: dict[bool, tuple[IncrementalDecoder, MaskedSpeech]] = {}
 
-    def take(self, said: Said) -> Iterator[str]:
+    def take(self, said: Said) -> Iterator[Utterance]:
         """Returns what can be shown after one more piece."""
         if said.index != self._index:
             yield from self.rest()
@@ -40,13 +54,31 @@ class Spoken:
             made = getincrementaldecoder("utf-8")("backslashreplace")
             self._voices[said.error] = (made, MaskedSpeech())
         decoder, speech = self._voices[said.error]
-        yield from _lines(speech.take(decoder.decode(said.content)))
+        yield Utterance(said.index, said.error, speech.take(decoder.decode(said.content)))
+
+    def rest(self) -> Iterator[Utterance]:
+        """Returns what is left, because nothing more comes."""
+        voices, self._voices = self._voices, {}
+        for error, (decoder, speech) in voices.items():
+            text = speech.take(decoder.decode(b"", final=True)) + speech.rest()
+            yield Utterance(self._index, error, text)
+
+
+class Spoken:
+    """Takes pieces as they come and gives whole lines, or long ones in parts."""
+
+    def __init__(self) -> None:
+        self._voices = Voices()
+
+    def take(self, said: Said) -> Iterator[str]:
+        """Returns what can be shown after one more piece."""
+        for one in self._voices.take(said):
+            yield from _lines(one.text)
 
     def rest(self) -> Iterator[str]:
         """Returns what is left, because nothing more comes."""
-        for decoder, speech in self._voices.values():
-            yield from _lines(speech.take(decoder.decode(b"", final=True)) + speech.rest())
-        self._voices = {}
+        for one in self._voices.rest():
+            yield from _lines(one.text)
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -32,7 +32,7 @@ def stream_row(heard: Recorded | Delta, session: str, at: str) -> Row:
     """Returns what was stored with its place in the log, and what is being said without one."""
     match heard:
         case Delta(kind, text):
-            return _live("delta", session, at, {"kind": kind, "text": masked(text)})
+            return live_row("delta", session, at, {"kind": kind, "text": masked(text)})
         case Recorded():
             row = event_row(heard, {})
             return {**row, "session": row["session"] or session}
@@ -40,7 +40,12 @@ def stream_row(heard: Recorded | Delta, session: str, at: str) -> Row:
 
 def result_line(result: Row, session: str, at: str) -> Row:
     """Returns the last line of a stream: the same object that `json` prints alone."""
-    return _live("result", session, at, result)
+    return live_row("result", session, at, result)
+
+
+def live_row(kind: str, session: str, at: str, body: Row) -> Row:
+    """Returns what is shown and never stored, in the envelope of what is; so it has no place."""
+    return {"seq": None, "at": at, "kind": kind, "session": session or None, "body": body}
 
 
 def activity_lines(event: Event, kin: Kin | None = None) -> Iterator[Line]:
@@ -136,10 +141,6 @@ def _reasons(call: PlannedCall) -> Iterator[Line]:
         yield from wrapped("risk", f"    refused: {why}"[:SHORT])
     elif call.risk == "high" and why:
         yield from wrapped("risk", f"    high risk{f': {why}' if why else ''}"[:SHORT])
-
-
-def _live(kind: str, session: str, at: str, body: Row) -> Row:
-    return {"seq": None, "at": at, "kind": kind, "session": session, "body": body}
 
 
 def _short(text: str) -> str:

@@ -1,0 +1,10 @@
+"""The moment: the time of what is shown and never stored."""
+
+import time
+
+
+def now() -> str:
+    """Returns the time as events have it, in UTC and to the millisecond."""
+    seconds = time.time()
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{moment}.{int(seconds % 1 * 1000):03d}Z"

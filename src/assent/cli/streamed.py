@@ -1,0 +1,54 @@
+"""Streamed output: a line of JSON for everything that a run does, and the answer as the last."""
+
+import sys
+from collections.abc import Iterable, Mapping
+
+from assent.cli.moment import now
+from assent.cli.output import Output, encoded, error_row, listener, reader
+from assent.core.errors import AssentError
+from assent.core.journal import Live
+from assent.views.lines import Line
+from assent.views.rows import Row
+from assent.views.run_stream import RunStream, Told
+from assent.views.stream import live_row, result_line
+
+
+class Streamed(Output):
+    """`stream-json`: tells what happens as it happens; all else is as with `--json`."""
+
+    def __init__(self) -> None:
+        super().__init__(as_json=True)
+        self._stream = RunStream()
+        self._begun = False
+        self._ended = False
+
+    def live(self, live: Live) -> None:
+        self._tell(self._stream.take(live))
+
+    def progress_over(self) -> None:
+        self._tell(self._stream.rest())
+
+    def answer(self, content: Mapping[str, object], lines: Iterable[Line] = ()) -> None:
+        """Prints the last line: the same object that `--json` prints alone."""
+        self._ended = True
+        with reader():
+            self._line(result_line(dict(content), self.session, now()))
+
+    def break_off(self, error: AssentError) -> None:
+        """Ends the stream with an error; where nothing was told, stderr alone tells of it."""
+        if self._begun and not self._ended:
+            self.answer(error_row(error))
+
+    def write(self, row: Row) -> None:
+        """Writes one line at once; nothing ends because nobody reads it."""
+        self._begun = True
+        with listener():
+            self._line(row)
+
+    def _tell(self, told: Iterable[Told]) -> None:
+        for kind, body in told:
+            self.write(live_row(kind, self.session, now(), body))
+
+    @staticmethod
+    def _line(row: Row) -> None:
+        sys.stdout.buffer.write(encoded(row) + b"\n")
