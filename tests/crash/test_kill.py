@@ -1,14 +1,14 @@
 """G5, F50, laws 3, 5: a process killed at any moment leaves all or nothing and one yes spent."""
 
-import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-import msgspec
 import pytest
+from tests.crash.apart import PATIENT, apart
 from tests.crash.stories import STORIES
 from tests.crash.sweep import Report
+
+pytestmark = PATIENT
 
 NAMES = [story.name for story in STORIES]
 TAKEN_BACK = ("links", "odd_bytes", "file_to_folder", "eight_operations")
@@ -59,7 +59,4 @@ def check(report: Report, ends: Iterable[str], least: int = 21) -> None:
 
 def swept(verb: str, depth: int, story: str, folder: Path) -> Report:
     """Runs a sweep in a process of its own."""
-    command = [sys.executable, "-m", "tests.crash.sweep", verb, str(depth), story, str(folder)]
-    ran = subprocess.run(command, capture_output=True, timeout=110, check=False)
-    assert ran.returncode == 0, ran.stderr.decode()
-    return msgspec.json.decode(ran.stdout, type=Report)
+    return apart(Report, "tests.crash.sweep", verb, depth, story, folder)

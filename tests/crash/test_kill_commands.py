@@ -1,11 +1,9 @@
 """Law 6 on a real disk: a build with a command is killed at every moment, and taken up again."""
 
-import subprocess
-import sys
 from pathlib import Path
 
-import msgspec
 import pytest
+from tests.crash.apart import PATIENT, apart
 from tests.crash.command_sweep import FINISH, START, Report
 from tests.crash.rig import Rig
 from tests.crash.stories import Story, write
@@ -16,6 +14,8 @@ from assent.core.operation import RunCommand
 from assent.core.record import PlanRecord
 from assent.engine.plan.drafts import Drafts
 from assent.testing.watched import Moments
+
+pytestmark = PATIENT
 
 FORWARD = {
     "nothing, nothing, AWAITING_APPROVAL",
@@ -75,7 +75,4 @@ def test_law_6_a_command_that_takes_its_process_down_with_it_is_unknown(tmp_path
 
 def swept(way: str, folder: Path) -> Report:
     """Runs a sweep in a process of its own."""
-    command = [sys.executable, "-m", "tests.crash.command_sweep", way, str(folder)]
-    ran = subprocess.run(command, capture_output=True, timeout=170, check=False)
-    assert ran.returncode == 0, ran.stderr.decode()
-    return msgspec.json.decode(ran.stdout, type=Report)
+    return apart(Report, "tests.crash.command_sweep", way, folder)

@@ -1,14 +1,14 @@
 """G5, laws 3 and 5 for permits: killed at any moment, an edit is done or not, and never twice."""
 
-import subprocess
-import sys
 from pathlib import Path
 
-import msgspec
 import pytest
+from tests.crash.apart import PATIENT, apart
 from tests.crash.stories import STORIES
 from tests.crash.sweep import Report
 from tests.crash.test_kill import check
+
+pytestmark = PATIENT
 
 NAMES = [story.name for story in STORIES]
 
@@ -29,7 +29,4 @@ def test_its_recovery_killed_at_every_moment_ends_the_same_way(
 
 def swept(depth: int, story: str, folder: Path) -> Report:
     """Runs a sweep in a process of its own."""
-    command = [sys.executable, "-m", "tests.crash.permit_sweep", str(depth), story, str(folder)]
-    ran = subprocess.run(command, capture_output=True, timeout=110, check=False)
-    assert ran.returncode == 0, ran.stderr.decode()
-    return msgspec.json.decode(ran.stdout, type=Report)
+    return apart(Report, "tests.crash.permit_sweep", depth, story, folder)

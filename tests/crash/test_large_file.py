@@ -2,12 +2,13 @@
 
 import hashlib
 import subprocess
-import sys
 from pathlib import Path
 
-import msgspec
 import pytest
+from tests.crash.apart import PATIENT, apart
 from tests.crash.large import MEGABYTE, Peak, content
+
+pytestmark = PATIENT
 
 LARGE, SMALL = 300, 1  # megabytes
 ALLOWED = 32 * MEGABYTE
@@ -24,11 +25,10 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 
 def _peak(folder: Path, megabytes: int) -> Peak:
     folder.mkdir()
-    command = [sys.executable, "-m", "tests.crash.large", str(megabytes), str(folder)]
-    ran = subprocess.run(command, capture_output=True, timeout=110, check=False)
-    subprocess.run(["rm", "-rf", folder], check=True)  # more than a gigabyte by now
-    assert ran.returncode == 0, ran.stderr.decode()
-    return msgspec.json.decode(ran.stdout, type=Peak)
+    try:
+        return apart(Peak, "tests.crash.large", megabytes, folder)
+    finally:
+        subprocess.run(["rm", "-rf", folder], check=True)  # more than a gigabyte by now
 
 
 def _digest(seed: int) -> str:

@@ -3,12 +3,13 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
-import msgspec
 import pytest
+from tests.crash.apart import PATIENT, apart
 from tests.crash.sweep import Report
+
+pytestmark = PATIENT
 
 ORDINARY = (
     "setpriv",
@@ -62,13 +63,8 @@ def test_folders_that_may_not_be_changed(tmp_path: Path) -> None:
 
 def limited(limit: str, folder: Path) -> dict[str, int]:
     """Runs the tries under one limit and returns how they ended; each must leave all or nothing."""
-    driver = [sys.executable, "-m", "tests.crash.limits", limit, str(folder)]
-    command = (
-        [*_namespace(), *ORDINARY, *driver] if limit == "no_rights" else [*_namespace(), *driver]
-    )
-    ran = subprocess.run(command, capture_output=True, timeout=110, check=False)
-    assert ran.returncode == 0, ran.stderr.decode()
-    report = msgspec.json.decode(ran.stdout, type=Report)
+    around = (*_namespace(), *(ORDINARY if limit == "no_rights" else ()))
+    report = apart(Report, "tests.crash.limits", limit, folder, around=around)
     assert report.complaints == [], report.moments
     return report.ends
 

@@ -1,18 +1,18 @@
 """G5: a run that cannot be taken back waits for a person; every way out keeps each byte."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
+from tests.crash.apart import PATIENT, apart
 from tests.crash.halting import LEFT, START, STORY, A, Person
 from tests.crash.meddling import MINE
 from tests.crash.rig import STAGE, Answer, Rig
 from tests.crash.sweep import Report
 from tests.crash.trees import file, seen, tree
+
+pytestmark = PATIENT
 
 
 @pytest.fixture
@@ -95,10 +95,7 @@ def test_accept_keeps_the_only_copy_of_a_late_change(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("way", ["resume", "roll_back", "accept"])
 def test_a_way_out_killed_at_every_moment_still_leads_out(way: str, quick_path: Path) -> None:
-    command = [sys.executable, "-m", "tests.crash.ways_out", way, str(quick_path)]
-    ran = subprocess.run(command, capture_output=True, timeout=110, check=False)
-    assert ran.returncode == 0, ran.stderr.decode()
-    report = msgspec.json.decode(ran.stdout, type=Report)
+    report = apart(Report, "tests.crash.ways_out", way, quick_path)
     assert report.complaints == []
     assert len(report.moments) >= 10
     assert abs(report.killed - len(report.moments)) <= 4  # as folders come and go, so do syncs

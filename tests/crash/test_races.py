@@ -1,14 +1,14 @@
 """G4, law 3: of two processes that want the same, one gets it, and the other is told so."""
 
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
-import msgspec
+from tests.crash.apart import PATIENT, apart
 from tests.crash.races import Round
 from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME
+
+pytestmark = PATIENT
 
 ROUNDS = 40
 
@@ -57,9 +57,6 @@ def test_two_programs_at_once_build_once(tmp_path: Path) -> None:
 
 def raced(name: str, folder: Path) -> set[Round]:
     """Runs a race many times in processes of its own, and returns the different ends."""
-    command = [sys.executable, "-m", "tests.crash.races", name, str(ROUNDS), str(folder)]
-    ran = subprocess.run(command, capture_output=True, timeout=110, check=False)
-    assert ran.returncode == 0, ran.stderr.decode()
-    rounds = msgspec.json.decode(ran.stdout, type=list[Round])
+    rounds = apart(list[Round], "tests.crash.races", name, ROUNDS, folder)
     assert len(rounds) == ROUNDS
     return set(rounds)

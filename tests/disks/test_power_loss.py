@@ -4,13 +4,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import msgspec
 import pytest
+from tests.crash.apart import PATIENT, apart
 from tests.crash.stories import STORIES
 from tests.crash.sweep import Report
 from tests.crash.test_kill_commands import DECIDED, FORWARD
 from tests.disks.possible import NAMESPACE, needs_mounts
 from tests.disks.power import TYPES
+
+pytestmark = PATIENT
 
 STORY_NAMES = [story.name for story in STORIES]
 TAKEN_BACK = ("links", "file_to_folder", "eight_operations")
@@ -56,7 +58,4 @@ def test_a_cut_loses_what_was_not_synced(kind: str, tmp_path: Path) -> None:
 def cut(kind: str, verb: str, story: str, folder: Path) -> Report:
     """Runs the cuts of one story and returns what became of them."""
     needs_mounts("unshare", "losetup", TYPES[kind][0][0])
-    driver = [sys.executable, "-m", "tests.disks.power", kind, verb, story, str(folder)]
-    ran = subprocess.run([*NAMESPACE, *driver], capture_output=True, timeout=110, check=False)
-    assert ran.returncode == 0, ran.stderr.decode()
-    return msgspec.json.decode(ran.stdout, type=Report)
+    return apart(Report, "tests.disks.power", kind, verb, story, folder, around=NAMESPACE)
