@@ -191,13 +191,6 @@ def test_a_closed_stdin_is_said(world: World) -> None:
     assert (answer.code, answer.error["error"]) == (2, "usage")
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
-def test_closed_outputs_give_no_traceback(world: World, closed: str) -> None:
-    world.plan()
-    line = f"exec '{PROGRAM[0]}' -c '{PROGRAM[2]}' plan show {closed}"
-    assert world.start(["sh", "-c", line]) == (2, b"", b"")
-
-
 def test_a_terminal_that_knows_only_ascii(world: World) -> None:
     world.plan()
     world.write("ä.txt", "ä\n".encode())

@@ -34,6 +34,8 @@ from assent.views.rows import plan_row
 
 STDOUT = "-"
 APART = b'{"line":"approval.1",'  # how a file with nothing but a yes begins
+PLAN = b'{"line":"bundle.1",'  # how one with a plan does
+NOT_DONE = "Nothing was changed."
 NOTHING = "The plan has no operations, so there is nothing to apply elsewhere; no file was written."
 
 
@@ -138,14 +140,26 @@ def _read(call: Call, file: str) -> tuple[Bundle, bytes]:
     try:
         return bundles_of(call.engine).read(content), content
     except Damaged as error:
-        raise Damaged(f"{_told(file)} cannot be used. {error.message}") from None
+        if content.startswith(APART):
+            told = f"{_told(file)} is an approval and no plan; it goes with one. {NOT_DONE}"
+            raise Damaged(told, f"assent build FILE --approval {_typed(file)}") from None
+        raise _unusable(call, file, error) from None
 
 
 def _approval(call: Call, file: str) -> Approval:
+    content = content_of(call, file)
     try:
-        return read_approval(content_of(call, file))
+        return read_approval(content)
     except Damaged as error:
-        raise Damaged(f"{_told(file)} cannot be used. {error.message}") from None
+        if content.startswith(PLAN):
+            told = f"{_told(file)} is a plan and no approval that is apart. {NOT_DONE}"
+            raise Damaged(told, _command("review", file)) from None
+        raise _unusable(call, file, error) from None
+
+
+def _unusable(call: Call, file: str, error: Damaged) -> Damaged:
+    told = f"{_told(file)} cannot be used. {error.message} {NOT_DONE}"
+    return Damaged(told, f"{call.command} --help")
 
 
 def content_of(call: Call, file: str) -> bytes:

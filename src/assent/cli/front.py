@@ -4,25 +4,29 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from itertools import pairwise
+from shlex import join
 
 from assent.cli import no_screen
 from assent.cli.failing import EXPECTED, told
 from assent.cli.goal import Goal, of_folder, read_goal
 from assent.cli.output import Output
+from assent.cli.terminal import fill_closed, tell
+from assent.core.errors import UsageError
 
-CLOSED = 2
 MACHINE = frozenset({"--json", "--output-format=json", "--output-format=stream-json"})
 
 
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line and returns its exit code."""
-    if sys.stdout is None or sys.stderr is None:
-        return CLOSED  # nobody would learn what became of it
+    fill_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a terminal may know fewer letters
     output = Output(as_json=_for_a_machine(arguments))
+    if sys.stdout is None or sys.stderr is None:
+        return _unheard(arguments, output)
     try:
         goal = read_goal(arguments)
         if (opened := _screen(goal or of_folder(arguments))) is not None:
@@ -30,6 +34,21 @@ def run(arguments: Sequence[str]) -> int:
         return _command(arguments) if goal is None else _goal(goal, output)
     except EXPECTED as error:
         return output.fail(told(error))
+
+
+def _unheard(arguments: Sequence[str], output: Output) -> int:
+    """Refuses to begin where nobody would learn what became of it; says so where that goes."""
+    name, sign = ("stdout", ">") if sys.stdout is None else ("stderr", "2>")
+    error = UsageError(
+        f"{name} is closed, so nobody would learn what became of it. Nothing was changed.",
+        f"{join(['assent', *arguments])} {sign} /dev/null",
+    )
+    heard = sys.stderr or sys.stdout
+    if heard is None:
+        tell(f"assent: {error.message}")
+        return error.exit
+    with redirect_stderr(heard):
+        return output.fail(error)
 
 
 def _for_a_machine(arguments: Sequence[str]) -> bool:

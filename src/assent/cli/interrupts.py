@@ -17,7 +17,10 @@ INTERRUPTED: Final = 130
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Turns the first signal into KeyboardInterrupt, and leaves at once with the second."""
+    """Turns the first signal into KeyboardInterrupt, and leaves at once with the second.
+
+    It holds the signal's name, unless it came from the keyboard.
+    """
     pressed = False
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -27,7 +30,7 @@ def interruptible() -> Iterator[None]:
         if pressed:
             _leave()
         pressed = True
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(*_other_than_keys(number))
 
     # Whoever started us may have said that a signal does not concern us.
     wanted = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
@@ -37,6 +40,10 @@ def interruptible() -> Iterator[None]:
     finally:
         for number, earlier in before.items():
             signal.signal(number, earlier)
+
+
+def _other_than_keys(number: int) -> tuple[str, ...]:
+    return () if number == signal.SIGINT else (signal.Signals(number).name,)
 
 
 def _leave() -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from assent.cli.terminal import silence_stdout
+from assent.cli.failing import unprinted
+from assent.cli.terminal import silence, silence_stdout
 from assent.core.errors import AssentError
 from assent.core.journal import Doing, Live, Progress, Said
 from assent.views.ansi import ansi
@@ -26,6 +27,7 @@ STDIN = 0
 BATCH = 500  # lines written at once
 # Where another face runs a command, what it would print goes there, and to no terminal.
 TAKEN: ContextVar[list[Line] | None] = ContextVar("taken", default=None)
+NOTHING: Mapping[str, object] = {}  # is known of what an answer tells
 LONGEST = 4000  # characters of an error; what was typed may be in it, whatever its length
 
 
@@ -42,20 +44,20 @@ class Output:
     def answer(self, content: Mapping[str, object], lines: Iterable[Line] = ()) -> None:
         """Prints exactly one object, or the lines."""
         if not self.as_json:
-            self.lines(lines)
+            self.lines(lines, content)
             return
-        with reader():
+        with reader(content):
             sys.stdout.buffer.write(encoded(content) + b"\n")
 
-    def lines(self, lines: Iterable[Line]) -> None:
-        """Prints lines, in colour on a terminal."""
+    def lines(self, lines: Iterable[Line], content: Mapping[str, object] = NOTHING) -> None:
+        """Prints lines, in colour on a terminal; `content` is what they tell."""
         if (taken := TAKEN.get()) is not None:
             taken.extend(lines)
             return
-        self._write(ansi(lines, color=colored(sys.stdout)))
+        self._write(ansi(lines, color=colored(sys.stdout)), content)
 
-    def _write(self, texts: Iterator[str]) -> None:
-        with reader():
+    def _write(self, texts: Iterator[str], content: Mapping[str, object] = NOTHING) -> None:
+        with reader(content):
             while batch := list(islice(texts, BATCH)):
                 sys.stdout.write("\n".join([*batch, ""]))
 
@@ -158,7 +160,7 @@ class Output:
     def fail(self, error: AssentError) -> int:
         """Says what happened and what to do next, and returns the exit code."""
         if self.as_json:
-            sys.stderr.write(msgspec.json.encode(error_row(error)).decode() + "\n")
+            _say(msgspec.json.encode(error_row(error)).decode())
             return error.exit
         message, next = _words(error)
         _complain("assent: ", message)
@@ -225,15 +227,18 @@ def patch_lines(patch: str | None) -> Iterable[Line]:
 
 
 @contextmanager
-def reader() -> Iterator[None]:
-    """Flushes what was written; a reader that went away, as `head` does, is no failure."""
+def reader(content: Mapping[str, object] = NOTHING) -> Iterator[None]:
+    """Flushes what was written; a reader that went away, as `head` does, is no failure.
+
+    Where it cannot be written, the error says what is known of what the command did.
+    """
     try:
         yield
         sys.stdout.flush()
     except OSError as error:
         silence_stdout()
         if not isinstance(error, BrokenPipeError):
-            raise AssentError(f"The answer was not printed: {error.strerror}.") from error
+            raise unprinted(error.strerror or str(error), content) from error
 
 
 @contextmanager
@@ -286,4 +291,12 @@ def _complain(sign: str, text: str) -> None:
         if taken is not None:
             taken.append(Line("risk", piece))
             continue
-        sys.stderr.write(f"{sign}{piece}\n")
+        _say(f"{sign}{piece}")
+
+
+def _say(line: str) -> None:
+    """Writes a line to stderr; where it cannot be written, the exit code has to do."""
+    try:
+        sys.stderr.write(f"{line}\n")
+    except OSError:
+        silence(sys.stderr)

@@ -3,13 +3,17 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from shlex import quote
 
 import click
 
 from assent.cli.call import Call, examples, takes_call
-from assent.cli.source import chunks
+from assent.cli.source import chunks, text
 from assent.core.errors import Refused, UsageError
+from assent.core.record import PlanRecord
+from assent.engine.plan.checkouts import Compared
 from assent.engine.plan.drafts import Staged
+from assent.engine.plan.refusals import nothing_staged
 from assent.views.lines import Line, wrapped
 from assent.views.rows import Row, operation_row, path_fields
 from assent.views.status import operation_lines
@@ -67,17 +71,27 @@ def stage_from(call: Call, other: str, paths: tuple[str, ...], delete: bool) -> 
     A copy is another checkout, or the folder that somebody else worked in. What is ignored here,
     git's and Assent's own files and repositories in it are left out, and named.
     """
-    from assent.app.checkout import open_checkout
-
-    checkout = open_checkout(call.folder, other)
-    wanted = [os.fsencode(path) for path in paths]
     record = call.record()
-    with call.output.busy(f"Comparing the files with those in {other} …"):
-        found = call.engine.checkouts.stage(record, checkout, wanted, delete=delete)
+    there = quote(text(other))
+    with (
+        nothing_staged(f"assent stage from {there}", look=f"ls -la {there}"),
+        call.output.busy(f"Comparing the files with those in {other} …"),
+    ):
+        found = _compared(call, record, other, paths, delete=delete)
     rows = _rows(found.staged)
     skipped = [{**path_fields("path", path), "why": why} for path, why in found.skipped]
     answer: Row = {"operations": rows, "alike": found.alike, "skipped": skipped}
     call.output.answer(answer, [*_staged_lines(rows), *_skipped_lines(found.skipped)])
+
+
+def _compared(
+    call: Call, record: PlanRecord, other: str, paths: Sequence[str], *, delete: bool
+) -> Compared:
+    from assent.app.checkout import open_checkout
+
+    checkout = open_checkout(call.folder, other)
+    wanted = [os.fsencode(path) for path in paths]
+    return call.engine.checkouts.stage(record, checkout, wanted, delete=delete)
 
 
 def _read(folder: str, source: str) -> bytes:
@@ -86,7 +100,10 @@ def _read(folder: str, source: str) -> bytes:
         pieces.append(chunk)
         length += len(chunk)
         if length > LARGEST:
-            raise Refused(f"A patch has at most {LARGEST} bytes; this has more.")
+            raise Refused(
+                f"A patch has at most {LARGEST} bytes; this has more. Nothing was staged.",
+                "assent stage patch --help",
+            )
     if not length:
         raise UsageError("The patch is empty. Nothing was staged.", "git diff --binary")
     return b"".join(pieces)

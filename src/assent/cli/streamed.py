@@ -31,7 +31,7 @@ class Streamed(Output):
     def answer(self, content: Mapping[str, object], lines: Iterable[Line] = ()) -> None:
         """Prints the last line: the same object that `--json` prints alone."""
         self._ended = True
-        with reader():
+        with reader(content):
             self._line(result_line(dict(content), self.session, now()))
 
     def break_off(self, error: AssentError) -> None:

@@ -6,6 +6,7 @@ import sys
 import termios
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import TextIO
 
 QUESTION = "Type the first 8 characters of the digest to approve: "
 ASKED = 8
@@ -106,7 +107,24 @@ def reply(text: str, over: Callable[[], str] = _never) -> str | None:
 
 def silence_stdout() -> None:
     """Lets nobody complain at exit about what is left in the buffer of a stdout that is gone."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    silence(sys.stdout)
+
+
+def silence(stream: TextIO) -> None:
+    """Has what is left in the buffer of a stream, and all that follows, go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def fill_closed() -> None:
+    """Opens /dev/null where stdin, stdout or stderr is closed.
+
+    Else the next file that is opened would get its number, and what is printed would go there.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it gets the lowest number
 
 
 def _write(terminal: int, text: str) -> None:

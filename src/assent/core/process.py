@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from enum import StrEnum
-from signal import SIGHUP, Signals
+from signal import SIGHUP, SIGINT, Signals
 from typing import Final
 
 import msgspec
@@ -84,8 +84,10 @@ class Ended(msgspec.Struct, frozen=True):
 
 STOPPED: Final = Ended(130, "interrupted")  # as where a person presses Ctrl+C
 
-# git ends with the code of SIGHUP where its options were wrong.
-_SIGNALS: Final = {128 + signal: signal.name for signal in Signals if signal is not SIGHUP}
+# git ends with the code of SIGHUP where its options were wrong. That of SIGINT is also what is on
+# record of a command that was interrupted, whichever signal told Assent to.
+_UNSURE: Final = (SIGHUP, SIGINT)
+_SIGNALS: Final = {128 + signal: signal.name for signal in Signals if signal not in _UNSURE}
 
 
 def signal_of(code: int) -> str:

@@ -15,6 +15,8 @@ HELD: Final = 200  # characters of a line that is waited for before it is shown 
 KEPT: Final = 100  # characters at its end that may be the beginning of a secret
 AROUND: Final = 400  # characters on both sides of a cut that are looked at
 LONGEST_KEY: Final = 20_000
+SMALL: Final = 4096  # characters that may be searched with every piece
+FULL: Final = 1 << 20  # characters of a line that is cut although it has no blank
 _BEGIN, _END = "-----BEGIN ", "-----END "
 
 
@@ -28,39 +30,54 @@ class MaskedSpeech:
     """Text that comes in pieces, let go without secrets: by lines, and long ones at blanks."""
 
     def __init__(self) -> None:
-        self._held = ""
+        self._pieces: list[str] = []
+        self._size, self._enough = 0, 0
 
     def take(self, piece: str) -> str:
         """Returns what can be shown after one more piece."""
-        self._held += piece
-        at = self._end()
-        if not at:
+        self._pieces.append(piece)
+        self._size += len(piece)
+        # What is long and could not be let go is looked at again when there is twice as much of
+        # it: else every piece of a line without an end would have all of it searched once more.
+        if self._size < self._enough and "\n" not in piece:
             return ""
-        ready, self._held = self._held[:at], self._held[at:]
-        return masked(ready)
+        text = "".join(self._pieces)
+        at = _end(text)
+        self._hold(text[at:])
+        return masked(text[:at]) if at else ""
 
     def rest(self) -> str:
         """Returns what is left, because nothing more comes."""
-        ready, self._held = self._held, ""
+        ready = "".join(self._pieces)
+        self._hold("")
         return masked(ready)
 
-    def _end(self) -> int:
-        text = self._held
-        begin = text.rfind(_BEGIN)
-        end = text.find(_END, max(begin, 0))
-        whole = end >= 0 and "\n" in text[end:]
-        if begin >= 0 and not whole and len(text) - begin < LONGEST_KEY:
-            return begin  # a key goes over many lines
-        line = text.rfind("\n") + 1
-        if len(text) - line <= HELD:
-            return line
-        blank = text.rfind(" ", line, len(text) - KEPT) + 1
-        return blank if blank and _is_between(text, line, blank) else line
+    def _hold(self, text: str) -> None:
+        self._pieces, self._size = [text], len(text)
+        self._enough = 2 * self._size if self._size > SMALL else 0
 
 
-def _is_between(text: str, line: int, blank: int) -> bool:
-    """Tells whether a text can be cut at a blank, and no secret with it."""
-    before, after = text[max(line, blank - AROUND) : blank], text[blank : blank + AROUND]
+def _end(text: str) -> int:
+    """Returns how much of a text can be let go, and no secret is cut by it."""
+    begin = text.rfind(_BEGIN)
+    end = text.find(_END, max(begin, 0))
+    whole = end >= 0 and "\n" in text[end:]
+    if begin >= 0 and not whole and len(text) - begin < LONGEST_KEY:
+        return begin  # a key goes over many lines
+    line = text.rfind("\n") + 1
+    if len(text) - line <= HELD:
+        return line
+    blank = text.rfind(" ", line, len(text) - KEPT) + 1
+    if blank and _is_between(text, line, blank, AROUND):
+        return blank
+    middle = len(text) - LONGEST_KEY
+    full = len(text) - line > FULL and _is_between(text, line, middle, LONGEST_KEY)
+    return middle if full else line
+
+
+def _is_between(text: str, line: int, at: int, around: int) -> bool:
+    """Tells whether a text can be cut at a place, and no secret around it with it."""
+    before, after = text[max(line, at - around) : at], text[at : at + around]
     return masked(before) + masked(after) == masked(before + after)
 
 

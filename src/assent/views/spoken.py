@@ -10,7 +10,7 @@ from assent.core.journal import Doing, Said
 from assent.core.masking import masked
 from assent.views.commands import BRIEF, subject
 from assent.views.masks import MaskedSpeech
-from assent.views.visible import fold_long, visible_line
+from assent.views.visible import fold_long, visible, visible_line
 
 _WORDS: Final = {
     "before": "recording the files before",
@@ -82,5 +82,8 @@ class Spoken:
 
 
 def _lines(text: str) -> Iterator[str]:
-    for line in text.splitlines():
-        yield from fold_long(visible_line(line))
+    lines = text.splitlines()
+    if not text.isascii() or "\t" in text or visible(text) != text:
+        lines = list(map(visible_line, lines))  # line by line takes longer, and is seldom needed
+    for line in lines:
+        yield from fold_long(line)

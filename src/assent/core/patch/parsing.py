@@ -34,6 +34,7 @@ _TITLE = b"diff --git "
 _COMBINED = (b"diff --cc ", b"diff --combined ")
 _MODE = re.compile(rb"10[0-7]{4}|120000|160000")
 _SUBMODULE = 0o160000
+_WITHOUT_SUBMODULES = "git diff --binary --ignore-submodules | assent stage patch -"
 _OLD_NAMES = (b"rename from", b"rename old", b"copy from")
 _NEW_NAMES = (b"rename to", b"rename new", b"copy to")
 _BACKUPS = (b".orig", b".old", b".bak", b"~")
@@ -101,7 +102,8 @@ class _Reader:
         if _LOGGED.match(line):
             raise Refused(
                 f"Line {self._at + 1} of the patch tells of a submodule; a plan is about files. "
-                "Nothing was staged."
+                "Nothing was staged.",
+                _WITHOUT_SUBMODULES,
             )
         if _HUNK.match(line):
             raise self._nonsense("a hunk stands there without the names of a file")
@@ -179,6 +181,7 @@ class _Reader:
             raise Refused(
                 f"The patch changes the submodule {one_line(found.new)}; a plan is about files. "
                 "Nothing was staged.",
+                _WITHOUT_SUBMODULES,
             )
         ids = (index[1].decode(), index[2].decode()) if index else ("", "")
         return msgspec.structs.replace(found, old_mode=modes[0], new_mode=modes[1], ids=ids)

@@ -20,6 +20,7 @@ from assent.engine.doors import Doors, Place
 from assent.engine.plan.contents import Contents
 from assent.engine.plan.drafts import LINK_MODE, Drafts, Staged
 from assent.engine.plan.plans import begun
+from assent.engine.plan.refusals import nothing_staged
 from assent.engine.plan.spelling import Spelling, is_case_alone
 from assent.tools.looking.overlay import Overlay
 
@@ -47,17 +48,22 @@ class Patches:
 
         Where one hunk does not fit, nothing is staged.
         """
-        files = parsed(content, strip)
+        with nothing_staged(ANEW):
+            files = parsed(content, strip)
         begun(record)
         overlay = self._contents.overlay(self._drafts.operations(record))
-        for path in {path for file in files for path in (file.old, file.new)}:
-            refuse_ours(path, self._place.plan_dir, self._place.private)
         tree = _Tree(overlay, Spelling(self._files))
-        for _, group in groupby(files, lambda file: file.group):
-            _Group(tree).apply(list(group))
+        with nothing_staged(ANEW):
+            self._apply(files, tree)
         operations = tree.operations()
         tree.keep(self._contents)
         return Patched(self._drafts.stage(record, operations), tuple(tree.notes))
+
+    def _apply(self, files: Sequence[FilePatch], tree: "_Tree") -> None:
+        for path in {path for file in files for path in (file.old, file.new)}:
+            refuse_ours(path, self._place.plan_dir, self._place.private)
+        for _, group in groupby(files, lambda file: file.group):
+            _Group(tree).apply(list(group))
 
 
 class _Tree:

@@ -6,6 +6,8 @@ import re
 import select
 import signal
 import subprocess
+import time
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from typing import Final
 
@@ -44,11 +46,7 @@ class Running:
             return
         with ExitStack() as stack:
             end = self._end_session if self._status is None else self._end_sandbox
-            ending = end(stack)
-            for one, watched in ending.items():
-                if watched is not None:
-                    _wait(watched)
-                reap(one)
+            _see_off(end(stack))
 
     def _end_session(self, stack: ExitStack) -> dict[int, int | None]:
         """Ends a program and everybody in its session, in whatever group.
@@ -63,10 +61,7 @@ class Running:
             os.killpg(pid, signal.SIGSTOP)
         for _ in range(_ROUNDS):
             found = {*in_session(pid), *children(pid)} - ending.keys() - {pid}
-            for one in found:
-                with suppress(OSError):
-                    os.kill(one, signal.SIGSTOP)
-            ending |= {one: _killed(one, stack) for one in found}
+            ending |= _stopped_and_killed(found, stack)
             if not found:
                 break
         try:
@@ -108,6 +103,42 @@ class Running:
         return [pid for pid in first if name_of(pid) == _BUBBLEWRAP]
 
 
+def end_all(find: Callable[[], Iterable[int]]) -> None:
+    """Ends all processes that are found, again and again until none is; nobody goes on between."""
+    ending: dict[int, int | None] = {}
+    with ExitStack() as stack:
+        for _ in range(_ROUNDS):
+            found = set(find()) - ending.keys()
+            ending |= _stopped_and_killed(found, stack)
+            if not found:
+                break
+        _see_off(ending)
+
+
+def wait_for(pids: Iterable[int], seconds: float) -> None:
+    """Waits until processes have ended, and for so long in all at most."""
+    until = time.monotonic() + seconds
+    with ExitStack() as stack:
+        for watched in [_watched(pid, stack) for pid in pids]:
+            if watched is not None:
+                _wait(watched, max(0, until - time.monotonic()))
+
+
+def _stopped_and_killed(pids: Iterable[int], stack: ExitStack) -> dict[int, int | None]:
+    for one in pids:
+        with suppress(OSError):
+            os.kill(one, signal.SIGSTOP)
+    return {one: _killed(one, stack) for one in pids}
+
+
+def _see_off(ending: Mapping[int, int | None]) -> None:
+    """Waits until processes that were killed are gone."""
+    for one, watched in ending.items():
+        if watched is not None:
+            _wait(watched)
+        reap(one)
+
+
 def _killed(pid: int, stack: ExitStack) -> int | None:
     """Kills a process and returns a descriptor that becomes readable when it has ended."""
     watched = _watched(pid, stack)
@@ -125,11 +156,11 @@ def _killed(pid: int, stack: ExitStack) -> int | None:
     return watched
 
 
-def _wait(watched: int) -> None:
+def _wait(watched: int, seconds: float = _PATIENCE) -> None:
     """Waits until a process has ended; its descriptor may have any number."""
     end = select.poll()
     end.register(watched, select.POLLIN)
-    end.poll(_PATIENCE * 1000)
+    end.poll(seconds * 1000)
 
 
 def _watched(pid: int, stack: ExitStack) -> int | None:

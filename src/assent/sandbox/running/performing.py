@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import Final
 
@@ -11,10 +11,11 @@ import msgspec
 from assent.core.errors import Refused
 from assent.core.process import Chunk, Ended, Errand, Limits, Program
 from assent.core.variables import refuse_variables
+from assent.sandbox.running.ending import wait_for
 from assent.sandbox.running.environment import ALWAYS
 from assent.sandbox.running.pipeline import Command, run
 from assent.sandbox.running.rlimits import capped
-from assent.sandbox.running.tether import Marks, watched
+from assent.sandbox.running.tether import Marks, named, watched
 from assent.sandbox.running.watch import unconfined
 
 SHELLS: Final = ("bash", "sh")
@@ -22,6 +23,7 @@ _QUIET: Final = {b"bash": (b"--noprofile", b"--norc")}
 
 # Ours, the keys of models, and files that a shell would run before the line.
 _WITHHELD: Final = re.compile(r"ASSENT_\w*|\w*_API_KEY|ANTHROPIC_AUTH_TOKEN|BASH_ENV|ENV")
+_GRACE: Final = 0.5  # seconds for what a command left behind to end by itself
 _KEPT: Final = (b"LANG", b"LC_ALL", b"PYTHONDONTWRITEBYTECODE")  # these stay the person's own
 
 
@@ -86,8 +88,20 @@ class Unconfined:
             with closing(run([program], prepare, unconfined, limits)) as parts:
                 for part in parts:
                     cut = not isinstance(part, Ended) or bool(part.cut)
+                    yield from () if cut else self._left(paths)
                     yield part
         finally:
             for path in paths:
                 assert self._marks is not None, "it made them"
+                if cut:
+                    self._marks.end(path)
                 self._marks.over(path, cut=cut)
+
+    def _left(self, paths: Sequence[str]) -> Iterator[Chunk]:
+        """Names what a command that ended by itself leaves behind: it may be meant to stay."""
+        for path in paths:
+            assert self._marks is not None, "it made them"
+            wait_for(self._marks.left(path), _GRACE)
+            if left := self._marks.left(path):
+                told = f"assent: It ended and left running: {named(left)}.\n"
+                yield Chunk(told.encode(), error=True)

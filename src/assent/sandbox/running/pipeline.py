@@ -26,6 +26,7 @@ _KILLED: Final = 128 + SIGKILL
 _READ: Final = 64 << 10
 _FIRST_LOOK: Final = 0.02  # seconds; a program that runs away does so at once
 _LOOKS: Final = 0.05
+_GRACE: Final = 0.5  # seconds for what a program left behind to let go of its output
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -84,6 +85,7 @@ class _Call:
         self._running, self._taken, self._cut = 0, 0, ""
         self._began = time.monotonic()
         self._deadline, self._next_look = self._began + limits.seconds, self._began + _FIRST_LOOK
+        self._last_words = 0.0  # until when is listened after the end of all programs
 
     def start(self, programs: Sequence[Program], prepare: Prepare) -> None:
         """Starts all programs, each reading what the one before it writes."""
@@ -98,10 +100,16 @@ class _Call:
             self._spawn(programs[-1], prepare, (source, output, errors))
 
     def chunks(self) -> Iterator[Chunk]:
-        """Streams the output until everything has ended or a limit is reached."""
-        while not self._cut and self._events.get_map():
+        """Streams the output until everything has ended or a limit is reached.
+
+        Time in which nobody takes what is yielded is not the programs' own.
+        """
+        while not self._cut and self._events.get_map() and not self._is_abandoned():
             for key, _ in self._events.select(self._pause()):
-                yield from key.data(key.fd)
+                for chunk in key.data(key.fd):
+                    given = time.monotonic()
+                    yield chunk
+                    self._deadline += time.monotonic() - given
             self._cut = self._cut or self._over()
 
     def ended(self) -> Ended:
@@ -160,19 +168,27 @@ class _Call:
         self._running -= 1
         if not self._running:
             self.end()
+            self._last_words = time.monotonic() + _GRACE
         return iter(())
 
+    def _is_abandoned(self) -> bool:
+        """Tells whether only somebody who left the session still holds the output open."""
+        return not self._running and time.monotonic() >= self._last_words
+
     def _pause(self) -> float:
-        return max(0, min(self._deadline, self._next_look) - time.monotonic())
+        due = self._next_look if self._running else self._last_words
+        return max(0, min(self._deadline, due) - time.monotonic())
 
     def _over(self) -> str:
         """Returns the limit that is reached, or an empty string."""
         now = time.monotonic()
         if self._limits.stopped():
             return STOPPED.cut
+        if not self._running:
+            return ""
         if now >= self._deadline:
             return "time"
-        if now < self._next_look or not self._running:
+        if now < self._next_look:
             return ""
         cut = self._watch([program.process.pid for program in self._programs], self._limits)
         self._next_look = time.monotonic() + _LOOKS

@@ -7,12 +7,15 @@ keeps watch over it, and it holds a lock by which one can tell whether anything 
 import fcntl
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Final
 
 from assent.core.errors import Refused
+from assent.core.paths import one_line
+from assent.sandbox.running.ending import end_all
+from assent.sandbox.running.watch import below, name_of
 
 _SHELL: Final = "/bin/sh"
 # The first line names a group of processes. A second one says that it has ended; where none comes,
@@ -61,19 +64,34 @@ class Marks:
         else:
             _remove(path)
 
+    def left(self, path: str) -> list[int]:
+        """Returns what a command that has ended left behind; it came to this process."""
+        return sorted(_holders(path, below(os.getpid())))
+
+    def end(self, path: str) -> None:
+        """Ends all that is left of a command, in whatever session, as far as one may."""
+        end_all(lambda: set(_holders(path)) - {os.getpid()})
+
     def outlived(self) -> str:
         """Names what is alive of commands whose starter died, or returns an empty string."""
         alive = [path for path in self._paths() if not _is_let_go(path)]
         pids = sorted({pid for path in alive for pid in _holders(path)})
-        if pids:
-            return ", ".join(f"process {pid}" for pid in pids)
-        return "a process of another user" if alive else ""
+        return named(pids) or ("a process of another user" if alive else "")
 
     def _paths(self) -> list[str]:
         try:
             return [os.path.join(self._folder, name) for name in sorted(os.listdir(self._folder))]
         except OSError:
             return []
+
+
+def named(pids: Sequence[int]) -> str:
+    """Names processes by id and program, with the command that ends them."""
+    if not pids:
+        return ""
+    each = ", ".join(f"process {pid} ({one_line(name_of(pid)) or '?'})" for pid in pids)
+    ends = "ends it" if len(pids) == 1 else "ends them"
+    return f"{each} (`kill {' '.join(map(str, pids))}` {ends})"
 
 
 def watched(stack: ExitStack) -> int | None:
@@ -138,15 +156,19 @@ def _is_let_go(path: str) -> bool:
     return True
 
 
-def _holders(path: str) -> Iterator[int]:
+def _holders(path: str, among: Iterable[int] | None = None) -> Iterator[int]:
     """Yields the processes that have a file open, as far as one may look."""
-    wanted = os.stat(path)
-    for name in os.listdir(_HOST):
-        if name.isdigit() and any(os.path.samestat(wanted, found) for found in _opened(name)):
-            yield int(name)
+    try:
+        wanted = os.stat(path)
+    except OSError:
+        return
+    everybody = (int(name) for name in os.listdir(_HOST) if name.isdigit())
+    for pid in everybody if among is None else among:
+        if any(os.path.samestat(wanted, found) for found in _opened(pid)):
+            yield pid
 
 
-def _opened(pid: str) -> Iterator[os.stat_result]:
+def _opened(pid: int) -> Iterator[os.stat_result]:
     with suppress(OSError):
         for number in os.listdir(f"{_HOST}/{pid}/fd"):
             with suppress(OSError):

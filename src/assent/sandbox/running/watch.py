@@ -69,6 +69,16 @@ def in_session(session: int) -> list[int]:
     return [pid for pid in _pids(_HOST) if _session(pid) == session]
 
 
+def below(pid: int) -> list[int]:
+    """Returns the processes that a process has started or taken in, and those that these have."""
+    stats = {each: _stat(_HOST, each) for each in _pids(_HOST)}
+    parents = {each: int(fields[_PARENT]) for each, fields in stats.items() if fields}
+    found = [pid]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]
+
+
 def name_of(pid: int) -> bytes:
     """Returns the name of a process; nothing if it is gone."""
     try:

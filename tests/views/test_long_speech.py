@@ -1,0 +1,74 @@
+"""Speech without an end: a line of any length costs as much as its length, and tells no secret."""
+
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+import pytest
+
+from assent.core.masking import mask
+from assent.views import masks
+from assent.views.masks import FULL, LONGEST_KEY, SMALL, MaskedSpeech
+
+KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
+PIECE = 64 << 10
+
+
+def told(text: str, size: int) -> list[str]:
+    speech = MaskedSpeech()
+    pieces = [speech.take(text[at : at + size]) for at in range(0, len(text), size)]
+    return [*pieces, speech.rest()]
+
+
+def searches(pieces: Sequence[str]) -> list[int]:
+    """Returns the lengths of the texts in which an end was looked for, one for each search."""
+    found: list[int] = []
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and frame.f_code is masks._end.__code__:
+            found.append(len(frame.f_locals["text"]))
+
+    speech, before = MaskedSpeech(), sys.getprofile()
+    sys.setprofile(note)
+    try:
+        for piece in pieces:
+            speech.take(piece)
+    finally:
+        sys.setprofile(before)
+    return found
+
+
+@pytest.mark.parametrize("size", [16, 1000, PIECE])
+@pytest.mark.parametrize("sign", ["x", "é", "authorization: bearer x4x4x4x4x4x4x4x4x4"])
+def test_f92_a_line_without_an_end_is_searched_a_few_times_and_not_with_each_piece(
+    size: int, sign: str
+) -> None:
+    text = (sign * (8 * FULL))[: min(8 * FULL, 20_000 * size)]
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    assert sum(searches(pieces)) <= 6 * len(text) + SMALL * len(pieces)
+
+
+def test_f92_of_a_line_without_blanks_only_so_much_is_held() -> None:
+    speech, held = MaskedSpeech(), 0
+    for _ in range(8 * FULL // PIECE):
+        held += PIECE - len(speech.take("x" * PIECE))
+        assert held <= 2 * FULL + PIECE
+    assert len(speech.rest()) == held
+
+
+@pytest.mark.parametrize("size", [100, 4093, PIECE, 3 * FULL])
+@pytest.mark.parametrize("before", [50, FULL - LONGEST_KEY - 10, FULL - 10, FULL + LONGEST_KEY])
+def test_f92_a_secret_in_a_line_without_blanks_is_masked_wherever_it_is_cut(
+    before: int, size: int
+) -> None:
+    text = f"{',' * before}{KEY}{',' * FULL}"
+    said = "".join(told(text, size))
+    assert said == text.replace(KEY, mask("AWS access key"))
+
+
+@pytest.mark.parametrize("distance", range(-25, 6, 5))
+def test_f92_a_secret_that_lies_over_the_cut_is_waited_for(distance: int) -> None:
+    """The first piece is so long that it is cut at once, at the secret."""
+    before, after = "," * FULL, "," * (LONGEST_KEY + distance)
+    pieces = told(f"{before}{KEY}{after}", len(before + KEY + after))
+    assert "".join(pieces) == f"{before}{mask('AWS access key')}{after}"
