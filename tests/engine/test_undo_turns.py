@@ -215,7 +215,9 @@ def test_f146_what_cannot_be_collected_is_only_a_warning(world: World) -> None:
     engine = world.engine()
     apply(engine, write("a", None, b"1"))
     engine.keeping.retain()
-    assert engine.warnings == ("No contents were collected: The disk is gone.",)
+    assert engine.warnings == (
+        "Not all contents that nothing needs were removed: The disk is gone.",
+    )
 
 
 def test_f146_giving_up_is_on_record(world: World) -> None:

@@ -88,23 +88,29 @@ class Commanding:
             why = f"{order.named} did not begin: {error.message}"
             return Halted((Conflict(order.about, b"", b"", why),))
         yield msgspec.structs.replace(doing, what="command")
-        self._journal.write(run, Running(order.index, before))
-        said = Output()
+        said, ended = Output(), STOPPED
+        try:
+            self._journal.write(run, Running(order.index, before))
+            ended = yield from self._heard(order, said)
+            yield msgspec.structs.replace(doing, what="after")
+            return self._ran(order.index, before, ended, said)
+        except (KeyboardInterrupt, GeneratorExit):
+            if self._began(run):  # then how it ended must be on record, too
+                self._journal.write(run, self._ran(order.index, before, ended, said))
+            raise
+
+    def _began(self, run: str) -> bool:
+        """Tells whether the intent is durable: an interrupt may come before it, or right after."""
+        return isinstance(self._journal.read(run)[-1], Running)
+
+    def _heard(self, order: Order, said: "Output") -> Generator[Said, None, Ended]:
+        """Hands on what a command says, and returns how it ended, or that it could not begin."""
         try:
             with closing(self._parts(order)) as parts:
-                ended = yield from _heard(order.index, parts, said)
+                return (yield from _heard(order.index, parts, said))
         except AssentError as error:
             said.add(error.message.encode())
-            ended = NOT_RUN if isinstance(error, Refused) else UNSEEN
-        except (KeyboardInterrupt, GeneratorExit):
-            self._journal.write(run, self._ran(order.index, before, STOPPED, said))
-            raise
-        try:
-            yield msgspec.structs.replace(doing, what="after")
-        except (KeyboardInterrupt, GeneratorExit):  # it has ended, and that must be on record
-            self._journal.write(run, self._ran(order.index, before, ended, said))
-            raise
-        return self._ran(order.index, before, ended, said)
+            return NOT_RUN if isinstance(error, Refused) else UNSEEN
 
     def reckon(self, began: Running, order: Order) -> Ran:
         """Records what a command changed whose end nobody saw (law 6), unless it still runs."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from assent.core.errors import AssentError, Busy, IllegalStep, NotFound
+from assent.core.errors import AssentError, Busy, IllegalStep, NotFound, StoreError
 from assent.core.event import RunsDeleted, RunsWeighed
 from assent.core.paths import one_line
 from assent.engine.doors import Doors, Place
@@ -18,6 +18,7 @@ from assent.engine.workspaces import Workspaces
 from assent.ports import Freed
 
 EVERY = 8  # runs after which the sum of all is made anew, and remembered
+COLLECTING = "Not all contents that nothing needs were removed"
 
 Weighed = tuple[Kept, Weights]
 
@@ -69,7 +70,13 @@ class Keeping:
 
     def delete(self, units: Sequence[Kept]) -> GivenUp:
         """Gives up what runs keep for an undo, and removes what nothing else needs."""
-        return self._give_up(units, self._place.user)
+        runs = self._give_up(units, self._place.user)
+        try:
+            return GivenUp(runs, self._collected(units))
+        except StoreError as error:
+            names = ", ".join(kept.unit.name for kept in units)
+            told = f"Can no longer be undone: {names}. {COLLECTING}: {error.message}"
+            raise StoreError(told, error.next) from error
 
     def collect(self) -> Freed:
         """Removes contents that nothing needs any more, of all workspaces."""
@@ -99,13 +106,15 @@ class Keeping:
 
     def _quietly(self, units: Sequence[Kept]) -> GivenUp:
         """Gives up and collects where nobody asked for it: what goes wrong is only told."""
+        runs: tuple[str, ...] = ()
         try:
-            return self._give_up(units, "")
+            runs = self._give_up(units, "")
+            return GivenUp(runs, self._collected(units))
         except AssentError as error:
-            self._projections.warnings.append(f"No contents were collected: {error.message}")
-            return GivenUp()
+            self._projections.warnings.append(f"{COLLECTING}: {error.message}")
+            return GivenUp(runs)
 
-    def _give_up(self, units: Sequence[Kept], user: str) -> GivenUp:
+    def _give_up(self, units: Sequence[Kept], user: str) -> tuple[str, ...]:
         runs = tuple(dict.fromkeys(run for kept in units for run in _runs(kept.unit)))
         if runs:
             workspace = self._workspaces.open().workspace
@@ -115,13 +124,13 @@ class Keeping:
             self._warn_of_late(self._doors.spares.drop(runs))
             for kept in units:
                 self._forget_copies(kept.unit)
-        return GivenUp(runs, self._collected(sum(kept.own for kept in units)))
+        return runs
 
-    def _collected(self, later: int) -> Freed:
+    def _collected(self, units: Sequence[Kept]) -> Freed:
         try:
             return self._collecting.collect()
-        except Busy:
-            return Freed(later=later)  # another process is at it, or needs things to stay
+        except Busy:  # another process is at it, or needs things to stay
+            return Freed(later=sum(kept.own for kept in units))
 
     def _warn_of_late(self, folders: Sequence[str]) -> None:
         for folder in folders:
@@ -135,7 +144,7 @@ class Keeping:
             try:
                 self._doors.projection.remove_state(unit.record.plan_id, f"backups/{run}.json")
             except (OSError, AssentError) as error:
-                self._projections.warnings.append(f"A list of backups stays: {error}")
+                self._projections.warnings.append(_stays(run, error))
 
     def _may_be_too_much(self) -> bool:
         """Tells whether all runs have to be weighed; most often the newest ones show it."""
@@ -173,6 +182,15 @@ def _beyond(
         uses.subtract(each.keys())
         left -= sum(weight for digest, weight in each.items() if not uses[digest])
     return over, left
+
+
+def _stays(run: str, error: Exception) -> str:
+    """Says why a copy stays, and nothing of what was given up with success before it."""
+    why = str(error).replace(" Nothing was changed.", "").rstrip(".")
+    return (
+        f"Run {run} was given up, but its list of backups stays: {why}. Nothing can be restored by "
+        "that list any more; it is safe to remove."
+    )
 
 
 def _runs(unit: Target) -> tuple[str, ...]:

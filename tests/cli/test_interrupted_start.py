@@ -1,0 +1,60 @@
+"""An interrupt at the edges of a command is answered like one in its middle."""
+
+import pytest
+from tests.cli.terminal import PROGRAM, Terminal
+from tests.cli.world import Answer, World
+
+# Presses Ctrl-C where a function of a module returns; of the journal, with the intent on record.
+PRESSED = """
+import os, signal, sys
+def look(frame, event, arg):
+    code = frame.f_code
+    if event == "return" and code.co_filename.endswith("/{module}") and code.co_name == "{name}":
+        if type(frame.f_locals.get("entry")).__name__ in ("NoneType", "Running"):
+            sys.setprofile(None)
+            os.kill(os.getpid(), signal.SIGINT)
+sys.setprofile(look)
+"""
+JOURNAL = ("engine/run/journal.py", "write")
+PROCESS = ("sandbox/running/pipeline.py", "_started")
+CALL = ("sandbox/running/pipeline.py", "_spawn")
+LOOKED = ("engine/run/commanding.py", "changes")
+
+
+def pressed(world: World, place: tuple[str, str]) -> Answer:
+    """Builds the plan, and presses Ctrl-C in this place."""
+    module, name = place
+    program = PRESSED.format(module=module, name=name) + PROGRAM
+    terminal = Terminal(world, "build", "--json", program=program)
+    answer = terminal.end()
+    assert answer.code == 130, (answer, terminal.screen)
+    return answer
+
+
+@pytest.mark.parametrize("place", [JOURNAL, PROCESS, CALL])
+@pytest.mark.parametrize("options", [(), ("--no-sandbox",)], ids=["confined", "unconfined"])
+def test_an_interrupt_while_a_command_is_started_is_answered(
+    planned: World, options: tuple[str, ...], place: tuple[str, str]
+) -> None:
+    planned.write("a", b"a\n")
+    planned.ok("stage", "run", *options, "--script", "sleep 5; touch never")
+    planned.approve()
+    answer = pressed(planned, place)
+    assert [row["result"] for row in answer.json["operations"]] == ["done", "failed"]
+    assert "the command was interrupted" in answer.json["notes"][0]
+    assert len(answer.json["next"]) == 3
+    assert planned.ok("status")["run"]["outcome"] == "needs_you"
+    assert planned.run("recover", "--roll-back", "--json").json["outcome"] == "rolled_back"
+    assert planned.files() == {}
+
+
+def test_an_interrupt_while_it_is_looked_what_changed_leaves_nothing_unknown(
+    planned: World,
+) -> None:
+    planned.ok("stage", "run", "--script", "touch made")
+    planned.approve()
+    pressed(planned, LOOKED)
+    (row,) = planned.ok("recover")["operations"]
+    assert (row["result"], row["exit"]) == ("done", 0)
+    assert planned.undo().code == 0
+    assert planned.files() == {}
