@@ -116,7 +116,7 @@ def test_a_closed_terminal_ends_a_command_in_good_order(world: World) -> None:
         pass
     told = world.run("recover").out.decode()
     assert "the command was interrupted" in told
-    assert "taken for its work" not in told
+    assert "Changed since that command began, and taken for its work: f1." in told
 
 
 @pytest.mark.parametrize("verb", ["undo", "undo --dry-run", "recover", "runs list"])

@@ -11,7 +11,7 @@ from tests.engine.recorded import Folder, changed, state
 from assent.core.changes import Bounds, Changes, Coverage, Skipped
 from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile
 from assent.engine.doors import Place
-from assent.engine.run.recording import Recorder
+from assent.engine.run.recording import ASKED, Recorder
 from assent.store.memory import MemoryBlobs
 from assent.workspace.local import LocalFiles
 
@@ -222,6 +222,31 @@ def test_a_path_too_long_for_the_system_is_named_and_not_new(folder: Folder) -> 
     assert found == Changes((DeleteFile(b"a", state(b"1")),))
     coverage = folder.recorder().coverage()
     assert [len(path) > 3800 for path in coverage.closed] == [True]
+
+
+def test_f145_coverage_names_files_that_cannot_be_read(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    folder = Folder(root, MemoryBlobs(), closed=b"closed")
+    folder.put({"a/closed": b"1", "b/closed": b"1", "mine": b"1", "open": b"1"})
+    for name, mode in {"a/closed": 0, "b/closed": 0o600, "mine": 0o600}.items():
+        (root / name).chmod(mode)
+    unread = (b"a/closed", b"b/closed")
+    assert folder.recorder().coverage() == Coverage(2, unread=unread)
+    planned = WriteFile(b"mine", state(b"1", 0o600), state(b"2", 0))
+    assert folder.recorder().coverage((planned,)) == Coverage(2, unread=unread)
+
+
+def test_f145_of_files_that_only_their_owner_may_read_some_are_tried(tmp_path: Path) -> None:
+    root = tmp_path / "work"
+    root.mkdir()
+    folder = Folder(root, MemoryBlobs(), closed=b"closed")
+    folder.put({f"{number:05}": b"" for number in range(ASKED)} | {"last/closed": b"1"})
+    for path in (*root.iterdir(), root / "last/closed"):
+        path.chmod(0o700)
+    assert folder.recorder().coverage() == Coverage(ASKED + 1)
+    (root / "last/closed").chmod(0o044)
+    assert folder.recorder().coverage() == Coverage(ASKED, unread=(b"last/closed",))
 
 
 def test_folders_that_were_there_are_not_made_by_a_command(folder: Folder) -> None:

@@ -39,8 +39,9 @@ def test_how_a_command_is_confined_is_said_in_words(op: RunCommand, words: str) 
 
 
 COVERED = (
-    "Undo puts back the files of the workspace that it changed. Files that git ignores, files over "
-    "16 MB, and anything outside are not put back."
+    "Undo puts back contents and modes of the files, and the links, that it changed in the "
+    "workspace. Files that git ignores, files over 16 MB, owners, extended attributes, empty "
+    "folders, and anything outside are not put back."
 )
 MASKED = "the sandbox masks files with secrets."
 OWN = "Undo runs its undo command, and leaves to that whatever this one changed."

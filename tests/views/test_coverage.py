@@ -35,6 +35,13 @@ BOUNDS = Bounds(total=4 << 20, files=100)
                 "in them is not put back."
             ],
         ),
+        (
+            Coverage(7, unread=(b"a\n", b"b")),
+            [
+                "Files that cannot be read are not recorded (a<U+000A> and 1 more): what it does "
+                "to them is not put back."
+            ],
+        ),
     ],
 )
 def test_f145_what_would_not_be_recorded_is_said(coverage: Coverage, words: list[str]) -> None:
@@ -45,4 +52,6 @@ def test_f145_what_would_not_be_recorded_is_said(coverage: Coverage, words: list
     "op", [RunCommand((b"x",), undo=(b"y",)), RunCommand((b"git",), profile="commit")]
 )
 def test_where_files_are_not_put_back_anyway_nothing_is_said(op: RunCommand) -> None:
-    assert [*uncovered(op, BOUNDS, Coverage(1, 1, whole=False, closed=(b"a",)))] == []
+    assert [
+        *uncovered(op, BOUNDS, Coverage(1, 1, whole=False, closed=(b"a",), unread=(b"b",)))
+    ] == []

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
-from assent.core.course import Back
-from assent.core.journal import Conflict
+from assent.core.course import Back, Backs, spans
+from assent.core.journal import Conflict, Entry, Swept, Turned
 from assent.core.motion import Seen
 from assent.core.operation import (
     DeleteFile,
@@ -69,6 +69,21 @@ def commands_back(commands: Sequence[tuple[int, RunCommand]]) -> Back:
     backs = [(index, inverse(op)) for index, op in reversed(commands)]
     operations = tuple(op for _, op in backs if op is not None)
     return Back(operations, tuple((index,) for index, op in backs if op is not None))
+
+
+def done_back(entries: Iterable[Entry], backs: Backs) -> tuple[FileOperation, ...]:
+    """Returns what a run has put back so far, by the segments of its ways back that are done."""
+    found: list[FileOperation] = []
+    back = Back()
+    for entry in entries:
+        match entry:
+            case Turned(blob):
+                back = backs[blob]
+            case Swept(segment, "done") if back.operations:
+                found += spans(back.operations)[segment].files
+            case _:
+                continue
+    return tuple(found)
 
 
 def files_back(

@@ -59,6 +59,7 @@ class Coverage(msgspec.Struct, frozen=True):
     beyond: int = 0  # files that do not fit into undo.total_mb
     whole: bool = True  # not: there are more files than undo.files
     closed: tuple[bytes, ...] = ()  # folders that cannot be read
+    unread: tuple[bytes, ...] = ()  # files that cannot be read
 
 
 def left_by(operations: Iterable[FileOperation]) -> Left:

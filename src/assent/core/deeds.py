@@ -11,11 +11,13 @@ from assent.core.errors import Impossible
 from assent.core.operation import (
     FileOperation,
     FileState,
+    MoveFile,
     Operation,
     RunCommand,
     footprint,
 )
 from assent.core.paths import one_line
+from assent.core.quoting import shell_line
 
 _WHYS: Final[dict[Why, str]] = {
     "ignored": "git ignores it, so its old content was not kept",
@@ -27,6 +29,7 @@ _WHYS: Final[dict[Why, str]] = {
 }
 
 NAMED: Final = 20  # files that are told
+PUT_BACK: Final = "Put back as before"  # how the note begins that names files
 NOBODY_SAW: Final = "Nobody saw its end, so some of that may be your own work."
 BETWEEN: Final = "somebody else changed it between two steps; what was done before that stays"
 
@@ -101,14 +104,47 @@ def gaps(deeds: Sequence[Deed]) -> tuple[Gap, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def taken_for_its_work(paths: Iterable[bytes], command: str) -> str:
-    """Names what changed since a command began whose end nobody saw, by whomever."""
-    every = sorted(set(paths))
-    if not every:
+def taken_for_its_work(paths: Iterable[bytes], command: str, run: str = "") -> str:
+    """Names what changed since a command began, by whomever; `run` has the names of all."""
+    named = _some(paths, run)
+    return f"Changed since {command} began, and taken for its work: {named}." if named else ""
+
+
+def changed_since(deed: Deed, paths: Iterable[bytes]) -> str:
+    """Names what is not as a command left it, and its own undo may overwrite."""
+    assert deed.ordered is not None, "only a command has an undo of its own"
+    assert deed.undo is not None, "only a command has an undo of its own"
+    undo = shell_line(deed.undo.argv)
+    return (
+        f"Changed since $ {deed.ordered.words}, and its undo may overwrite that: "
+        f"{_some(paths, deed.run)} ($ {undo})."
+    )
+
+
+def put_back(operations: Iterable[FileOperation], run: str) -> str:
+    """Names what a roll-back put back, and where the bytes went that stood there."""
+    every = tuple(operations)
+    named = _some((path for op in every for path, *_ in footprint(op)), run)
+    if not named:
         return ""
+    told = f"{PUT_BACK}, also what you may have changed yourself: {named}."
+    aside = f"What stood there may still lie in Assent's state folder, in spares/{run}.*."
+    return f"{told} {aside}" if any(map(_displaces, every)) else told
+
+
+def _displaces(op: FileOperation) -> bool:
+    """Tells whether a file gives way to what comes; one that is moved is still there."""
+    return not isinstance(op, MoveFile) and any(before for _, before, _ in footprint(op))
+
+
+def _some(paths: Iterable[bytes], run: str) -> str:
+    """Returns the first names, and how many more there are."""
+    every = sorted(set(paths))
     named = ", ".join(one_line(path) for path in every[:NAMED])
-    more = f", and {len(every) - NAMED} more" if len(every) > NAMED else ""
-    return f"Changed since {command} began, and taken for its work: {named}{more}."
+    if len(every) <= NAMED:
+        return named
+    where = f" (assent runs show {run} names all)" if run else ""
+    return f"{named}, and {len(every) - NAMED} more{where}"
 
 
 def guessed(deeds: Iterable[Deed]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ BACK: Final = {
 OUTCOMES: Final[dict[Outcome, tuple[Style, str]]] = {
     "done": ("heading", "done."),
     "nothing": ("heading", "there was nothing to do."),
-    "rolled_back": ("risk", "rolled back; every file is as it was before."),
+    "rolled_back": ("risk", "rolled back; every file is as it was before, in content and mode."),
     "needs_you": ("risk", "needs you, because only a person can decide how to go on: /recover."),
 }
 STANDS: Final = {  # by what came of its last run; of a plan that waits the conversation tells

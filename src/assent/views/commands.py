@@ -146,8 +146,9 @@ def _of_undo(op: RunCommand, most_mb: int) -> Iterator[str]:
         return
     large = f", files over {most_mb} MB" if most_mb else ""
     yield (
-        "Undo puts back the files of the workspace that it changed. Files that git ignores"
-        f"{large}, and anything outside are not put back."
+        "Undo puts back contents and modes of the files, and the links, that it changed in the "
+        f"workspace. Files that git ignores{large}, owners, extended attributes, empty folders, "
+        "and anything outside are not put back."
     )
 
 

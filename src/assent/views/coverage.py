@@ -1,6 +1,6 @@
 """Coverage in words: what no undo will put back of a command here, said before anybody agrees."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from assent.core.changes import Bounds, Coverage
 from assent.core.operation import RunCommand
@@ -23,9 +23,17 @@ def uncovered(op: RunCommand, bounds: Bounds, coverage: Coverage) -> Iterator[st
             "is not put back."
         )
     if coverage.closed:
-        more = len(coverage.closed) - 1
-        rest = f" and {more} more" if more else ""
         yield (
-            f"Folders that cannot be read are not recorded ({visible_path(coverage.closed[0])}"
-            f"{rest}): what it does in them is not put back."
+            f"Folders that cannot be read are not recorded ({_first(coverage.closed)}): "
+            "what it does in them is not put back."
         )
+    if coverage.unread:
+        yield (
+            f"Files that cannot be read are not recorded ({_first(coverage.unread)}): "
+            "what it does to them is not put back."
+        )
+
+
+def _first(paths: Sequence[bytes]) -> str:
+    more = len(paths) - 1
+    return f"{visible_path(paths[0])}{f' and {more} more' if more else ''}"

@@ -5,6 +5,7 @@ from itertools import zip_longest
 from shlex import quote
 from typing import Final
 
+from assent.core.deeds import PUT_BACK
 from assent.core.event import CommandStarted
 from assent.core.journal import Outcome, Result
 from assent.core.lifecycle import State
@@ -35,7 +36,12 @@ _ENDINGS: Final[dict[Outcome, tuple[Style, str, str]]] = {
         "assent recover --resume, or --roll-back, or --accept",
     ),
 }
-_WORDS: Final[dict[Result, str]] = {"done": "applied", "undone": "taken back"}
+_WORDS: Final[dict[Result, str]] = {
+    "done": "everything was applied",
+    "undone": "everything was taken back",
+}
+# A record has contents, modes and links; owners, attributes and empty folders are not in it.
+_RECORDED: Final[dict[Result, str]] = {**_WORDS, "undone": "everything recorded was taken back"}
 _GOOD: Final[frozenset[Result]] = frozenset({"done", "undone", "not_started"})
 
 
@@ -93,7 +99,8 @@ def status_lines(
         state = "needs you" if run["outcome"] else "was interrupted"
         yield Line("risk", f"A run {state}: {_text(run['run'])}")
     elif run is not None:
-        since = ", and was undone" if run.get("undone") else ""
+        partly = ", and was partly undone" if run.get("partly_undone") else ""
+        since = ", and was undone" if run.get("undone") else partly
         how = "was accepted as it stood" if run.get("accepted") else ""
         ended = (how or f"ended as {_text(run['outcome'])}") + since
         yield Line("plain", f"Last run: {_text(run['run'])} {ended}.")
@@ -138,9 +145,9 @@ def run_lines(
     rows = list(results)
     told = list(notes)
     if outcome == "done":
-        sentence = _done({result for result, _ in rows}, told)
-    elif outcome == "rolled_back" and told and any(isinstance(op, RunCommand) for _, op in rows):
-        sentence = "Rolled back, except for what is named below. The approval is spent."
+        sentence = done_words([result for result, _ in rows], told)
+    elif outcome == "rolled_back" and any(isinstance(op, RunCommand) for _, op in rows):
+        sentence = _back(told)
     elif outcome == "needs_you" and not any(note.startswith(NOT_COVERED) for note in told):
         sentence = f"{sentence} No content is lost."
     yield Line(style, sentence)
@@ -167,15 +174,28 @@ def _told(op: Operation) -> str:
     return masked(subject(op)) if isinstance(op, RunCommand) else subject(op)
 
 
-def _done(results: set[Result], notes: Sequence[str]) -> str:
-    """Says what done means: applied, taken back, or as much of it as was possible."""
+def _back(notes: Sequence[str]) -> str:
+    """Says what rolled back means where commands ran: a record does not have all of a file."""
+    if any(not note.startswith(PUT_BACK) for note in notes):
+        return "Rolled back, except for what is named below. The approval is spent."
+    return (
+        "Rolled back: every file is as it was before, in content and mode. The approval is spent."
+    )
+
+
+def done_words(results: Iterable[Result], notes: Sequence[str], *, recorded: bool = True) -> str:
+    """Says what done means: applied, taken back, or as much of it as was possible.
+
+    `recorded`: there may be something that commands did, of which only a record can be taken back.
+    """
+    found = set(results)
     if any(note.startswith(STILL_OTHER) for note in notes):
         return "Done, but not everything is as it was before:"
-    if len(results) > 1 or not results <= _WORDS.keys():
+    if len(found) > 1 or not found <= _WORDS.keys():
         return "Done, as far as the list says."
-    words = _WORDS[next(iter(results), "done")]
+    words = (_RECORDED if recorded else _WORDS)[next(iter(found), "done")]
     left = any(note.startswith(NOT_COVERED) for note in notes)
-    return f"Done: everything was {words}{', except for what is named below' if left else ''}."
+    return f"Done: {words}{', except for what is named below' if left else ''}."
 
 
 def _next(row: Row) -> str:

@@ -1,13 +1,14 @@
 """What a run's journal says to a person: each operation, why it stopped, and the ways on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import msgspec
 
+from assent.core.back import done_back
 from assent.core.changes import Changes, Why
 from assent.core.course import UNKNOWN, Course, course, ran, turned_at, well
-from assent.core.deeds import Deed, Ordered, gaps, taken_for_its_work
+from assent.core.deeds import Deed, Ordered, gaps, put_back, taken_for_its_work
 from assent.core.errors import AssentError
 from assent.core.journal import (
     Aborted,
@@ -20,6 +21,7 @@ from assent.core.journal import (
     Recovering,
     Result,
     Running,
+    started,
 )
 from assent.core.masking import masked
 from assent.core.operation import Operation, RunCommand
@@ -64,8 +66,9 @@ def account(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Account:
     notes = _once(*told, *_stops(plan.operations, entries, now))
     if any(isinstance(op, RunCommand) for op in plan.operations):
         said = _said(entries, blobs)
-        taken = (*_taken_for_its_work(entries, blobs), *_not_obeyed(entries))
-        notes = (*notes, *said, *taken, *_uncovered(plan, entries, blobs), *_ways(now))
+        taken = (*_waiting(plan, entries, now, blobs), *_not_obeyed(entries))
+        back = (*_put_back(entries, blobs), *_uncovered(plan, entries, blobs))
+        notes = (*notes, *said, *taken, *back, *_ways(now))
     return Account("needs_you", found, notes, _exits(plan, entries))
 
 
@@ -75,9 +78,10 @@ def _at_the_end(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[
     if not any(isinstance(op, RunCommand) for op in plan.operations):
         return
     if not isinstance(last, Finished) or last.outcome != "rolled_back":
-        yield from _taken_for_its_work(entries, blobs)
+        yield from _unseen(entries, blobs)
         yield from _unrecorded(plan, entries, blobs)
         return
+    yield from _put_back(entries, blobs)
     yield from _uncovered(plan, entries, blobs)
 
 
@@ -121,19 +125,50 @@ def _said(entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
             yield f"It said: {masked(line.strip())[:WIDTH]}"
 
 
-def _taken_for_its_work(entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
-    """Names what a roll-back would put back of a command whose end nobody saw.
+def _waiting(plan: Plan, entries: Sequence[Entry], now: Course, blobs: Blobs) -> Iterator[str]:
+    """Names what a roll-back would put back of what changed while commands ran.
 
-    Whoever changed a file before the run was taken up again cannot be told from the command.
+    Whoever changed a file meanwhile, or before a cut-off run was taken up again, cannot be told
+    from the command.
     """
+    if now.back is not None and not any(span.command for span in now.spans):
+        return  # files are put back already, as far as nobody changed them since
+    ends = ran(entries)
+    found = False
+    for index, each in ends.items():
+        op = plan.operations[index]
+        assert isinstance(op, RunCommand), "only commands run"
+        if op.undo and well(each[-1]):
+            continue  # what it changed is left to its own undo
+        last = index == max(ends) and not well(each[-1])
+        named = "that command" if last else f"$ {command_words(op)}"
+        if told := taken_for_its_work(_paths(each, blobs), named, started(entries).layout.run):
+            found = True
+            yield told
+    if found:
+        yield MOVE_ASIDE
+
+
+def _unseen(entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
+    """Names what an undo would put back of a command whose end nobody saw."""
     unseen = [end for ends in ran(entries).values() for end in ends if end.cut == UNKNOWN]
-    paths = {op.path for end in unseen for op in _changes(end, blobs).operations}
-    if told := taken_for_its_work(paths, "that command"):
+    if told := taken_for_its_work(_paths(unseen, blobs), "that command"):
         yield told
-        if isinstance(entries[-1], Finished):
-            yield MOVE_ASIDE.replace("A roll-back", "An undo")
-        elif turned_at(entries) == len(entries):
-            yield MOVE_ASIDE
+        yield MOVE_ASIDE.replace("A roll-back", "An undo")
+
+
+def _put_back(entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
+    """Names what a roll-back has put back so far; of a run that was given up nobody knows."""
+    try:
+        done = done_back(entries, read_backs(entries, blobs))
+    except AssentError:
+        return
+    if told := put_back(done, started(entries).layout.run):
+        yield told
+
+
+def _paths(ends: Iterable[Ran], blobs: Blobs) -> set[bytes]:
+    return {op.path for end in ends for op in _changes(end, blobs).operations}
 
 
 def _not_obeyed(entries: Sequence[Entry]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
-from stat import S_ISLNK, S_ISREG
+from stat import S_IRGRP, S_IROTH, S_IRUSR, S_ISLNK, S_ISREG
 from typing import Final
 
 from assent.core.changes import Bounds, Changes, Coverage, How, Skipped, Why
@@ -25,7 +25,9 @@ SETTLED_NS: Final = 2_000_000_000  # some file systems keep times in steps of tw
 
 Change = FileOperation | Skipped
 
-_SIZE, _MODE, _WHOLE = 2, 4, 5
+_SIZE, _INODE, _MODE, _WHOLE = 2, 3, 4, 5
+ASKED: Final = 2000  # files that only some may read, and that a review tries to open
+_FOR_ALL: Final = S_IRUSR | S_IRGRP | S_IROTH
 
 
 class Recorder:
@@ -64,10 +66,12 @@ class Recorder:
         walk = Walk(self._files, self._blobs, self._place, before)
         found = walk.go(lambda stamp: False)
         room = _Room(self._bounds)
-        whys = [self._why(path, stamp, found, room) for path, stamp in sorted(found.files.items())]
-        return Coverage(
-            whys.count(None), whys.count("too many"), found.known, tuple(sorted(found.closed))
-        )
+        rows = sorted(found.files.items())
+        whys = [self._why(path, stamp, found, room) for path, stamp in rows]
+        fit = [row for row, why in zip(rows, whys, strict=True) if why is None]
+        unread = tuple(sorted(filter(self._is_unread, _doubtful(fit))))
+        beyond, closed = whys.count("too many"), tuple(sorted(found.closed))
+        return Coverage(len(fit) - len(unread), beyond, found.known, closed, unread)
 
     def take(self) -> Snapshot:
         """Keeps what stands in the workspace now; all contents are durable when it returns."""
@@ -152,6 +156,13 @@ class Recorder:
             self._digests[path] = (stamp, digest)
         return Row(path, stamp, digest, None, sure)
 
+    def _is_unread(self, path: bytes) -> bool:
+        try:
+            self._files.open(path).close()
+        except (AssentError, OSError):
+            return True
+        return False
+
     def _why(self, path: bytes, stamp: Stamp, found: Found, room: "_Room") -> Why | None:
         """Says why a file is not kept."""
         return _why(stamp, ignored=path in found.ignored) or room.why(stamp[_SIZE])
@@ -181,6 +192,20 @@ def _why(stamp: Stamp, *, ignored: bool) -> Why | None:
     if not S_ISREG(stamp[_MODE]) and not S_ISLNK(stamp[_MODE]):
         return "odd"
     return "ignored" if ignored else None
+
+
+def _doubtful(files: Iterable[tuple[bytes, Stamp]]) -> Iterator[bytes]:
+    """Yields the files that are there and may not let themselves be read, as their modes say."""
+    some = ASKED
+    for path, stamp in files:
+        mode = stamp[_MODE]
+        if not stamp[_INODE] or S_ISLNK(mode) or mode & _FOR_ALL == _FOR_ALL:
+            continue
+        if not mode & S_IRUSR:
+            yield path
+        elif some:  # who shares nothing has many of these, and can read them
+            some -= 1
+            yield path
 
 
 def _suspects(rows: Mapping[bytes, Row], found: Found) -> Iterable[bytes]:

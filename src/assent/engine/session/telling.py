@@ -20,7 +20,7 @@ NOTED = "They approved with a note, which becomes an item of the next plan."
 _OUTCOMES: dict[Outcome, str] = {
     "done": "Everything in it was applied",
     "nothing": "There was nothing to do",
-    "rolled_back": "It failed and was rolled back: every file is as it was before",
+    "rolled_back": "It was rolled back: every file is as it was before, in content and mode",
     "needs_you": "It stopped halfway and waits for the person's decision",
 }
 
