@@ -6,6 +6,8 @@ import pytest
 from tests.cli.scripts import Talker
 from tests.cli.world import World
 
+from assent.sandbox.running.bubblewrap import lacking
+
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
@@ -28,3 +30,13 @@ def repo(tmp_path: Path) -> World:
 def talker(world: World) -> Talker:
     """A world in which a scripted model can be talked to."""
     return Talker(world)
+
+
+@pytest.fixture
+def planned(world: World) -> World:
+    """A world with an empty plan, where commands of plans can run."""
+    lack = lacking()
+    if lack is not None:
+        pytest.skip(lack.reason)
+    world.plan()
+    return world

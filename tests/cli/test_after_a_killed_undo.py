@@ -151,5 +151,5 @@ def test_a_killed_undo_that_waits_for_a_person_names_what_it_takes_back(built: W
         row["id"] for row in built.ok("runs", "show", run_of(built))["operations"]
     ]
     accepted = built.ok("recover", "--accept")
-    assert accepted["outcome"] == "done"
+    assert accepted["outcome"] == "nothing"
     assert "undone" not in results(accepted)

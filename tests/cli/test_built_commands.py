@@ -8,24 +8,13 @@ import pytest
 from tests.cli.terminal import PATIENCE, Terminal
 from tests.cli.world import World
 
-from assent.sandbox.running.bubblewrap import lacking
-
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
 WAYS = ("resume", "roll-back", "accept")
 UPPER = "tr a-z A-Z < in.txt > out.txt && echo written"
 
 
-@pytest.fixture
-def planned(world: World) -> World:
-    """A plan that writes a file, runs something on it, and writes another file."""
-    lack = lacking()
-    if lack is not None:
-        pytest.skip(lack.reason)
-    world.plan()
-    return world
-
-
 def stage(world: World, script: str, *options: str) -> str:
+    """Stages the writing of a file, something that runs on it, and the writing of another file."""
     world.write("in.txt", b"one\n")
     name = world.ok("stage", "run", *options, "--script", script)["operation"]["id"]
     world.write("more.txt", b"more\n")
@@ -43,7 +32,7 @@ def test_a_plan_with_a_command_is_reviewed_approved_and_built(planned: World) ->
     assert (row["id"], row["kind"], row["script"]) == (name, "run", UPPER)
     assert (row["reversible"], row["risks"], row["diff"]) == ("compensated", [], None)
     [covered] = row["remarks"]
-    assert "Files that git ignores, files over 16 MB, and anything outside" in covered
+    assert "Files that git ignores, files over 16 MB, owners, extended attributes" in covered
     assert b"out.txt" not in planned.files()
     answer = planned.build()
     assert (answer["outcome"], results(answer)) == (

@@ -3,25 +3,13 @@
 import os
 import subprocess
 
-import pytest
 from tests.cli.scripts import MODEL, PRESENT, Talker, turn
 from tests.cli.terminal import Terminal
 from tests.cli.world import PROGRAM, World
 
-from assent.sandbox.running.bubblewrap import lacking
-
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
 TEXT = '---\nscope:\n  files: ["*"]\n  commands: [mkdir]\n---\n# Make it\n\nMake a folder.\n'
 MAKES = ("shell", {"command": "mkdir -v made"})
-
-
-@pytest.fixture
-def planned(world: World) -> World:
-    lack = lacking()
-    if lack is not None:
-        pytest.skip(lack.reason)
-    world.plan()
-    return world
 
 
 def approved(world: World, *scripts: str) -> None:

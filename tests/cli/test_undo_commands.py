@@ -209,7 +209,7 @@ def test_f144_the_first_line_says_if_something_is_not_covered(world: World) -> N
     world.build()
     digest = world.ok("undo", "--dry-run")["digest"]
     lines = world.run("undo", "--digest", digest).out.decode().splitlines()
-    assert lines[0] == "Done: everything was taken back, except for what is named below."
+    assert lines[0] == "Done: everything recorded was taken back, except for what is named below."
     (gap,) = [line for line in lines if line.startswith("Not covered: ")]
     assert gap.endswith("""($ sh -c 'echo '"'"'v 2'"'"' > f').""")
 
@@ -247,7 +247,7 @@ def test_law_6_an_undo_command_that_fails_waits_for_the_person(world: World) -> 
     answer = world.undo()
     assert (answer.code, answer.json["outcome"]) == (6, "needs_you")
     assert world.files() == {b"a": text(b"1\n"), b"b": text(b"2\n")}
-    assert world.ok("recover", "--accept")["outcome"] == "done"
+    assert world.ok("recover", "--accept")["outcome"] == "nothing"
 
 
 def test_f144_what_a_failed_command_changed_is_taken_back_too(world: World) -> None:

@@ -6,10 +6,20 @@ import pytest
 from tests.engine.waiting import CALL, Booth, on_disk
 from tests.engine.world import World
 
+from assent.testing.engines import Site
+
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return World(tmp_path)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """An empty workspace on a real disk, for real programs."""
+    site = Site(tmp_path / "work", tmp_path / "state" / "assent")
+    site.root.mkdir()
+    return site
 
 
 @pytest.fixture

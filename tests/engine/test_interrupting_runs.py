@@ -1,23 +1,26 @@
 """F113 for builds: a command of a run is ended from another thread, and a person decides."""
 
-from pathlib import Path
-
-import pytest
 from tests.engine.test_runs_with_commands import WAYS, approved, files, results, script, write
 from tests.engine.threads import Worker
 from tests.sandbox.cell import left_over, long_time
 
 from assent.core.journal import Ran, Said, finished
 from assent.core.lifecycle import State
+from assent.core.record import PlanRecord
+from assent.engine.engine import Engine
 from assent.engine.run.journal import StoreJournal
+from assent.engine.run.runs import RunReport
 from assent.testing.engines import Site, open_site
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Site:
-    site = Site(tmp_path / "work", tmp_path / "state" / "assent")
-    site.root.mkdir()
-    return site
+def interrupted(engine: Engine, record: PlanRecord) -> RunReport:
+    """Builds a plan in a thread, and ends its command once that says that it has begun."""
+    worker = Worker(engine.runs.build(record.plan_id))
+    worker.until(lambda live: isinstance(live, Said) and b"begun" in live.content)
+    assert engine.runs.interrupt()
+    worker.ended()
+    report: RunReport = worker.result
+    return report
 
 
 def waits(mark: str) -> str:
@@ -28,11 +31,7 @@ def test_f113_the_command_of_a_build_is_ended_and_the_run_waits_for_a_person(sit
     engine, mark = open_site(site), long_time()
     record = approved(engine, write("a.txt", "a\n"), script(waits(mark)), write("b.txt", "b\n"))
     assert not engine.runs.interrupt()
-    worker = Worker(engine.runs.build(record.plan_id))
-    worker.until(lambda live: isinstance(live, Said) and b"begun" in live.content)
-    assert engine.runs.interrupt()
-    worker.ended()
-    report = worker.result
+    report = interrupted(engine, record)
     assert left_over(mark) == []
     assert (report.outcome, results(report)) == ("needs_you", ["done", "failed", "not_started"])
     assert [way for way in WAYS if any(way in note for note in report.notes)] == [*WAYS]
@@ -46,10 +45,7 @@ def test_f113_the_command_of_a_build_is_ended_and_the_run_waits_for_a_person(sit
 def test_f113_after_it_a_run_goes_on_or_back(site: Site) -> None:
     engine, mark = open_site(site), long_time()
     record = approved(engine, write("a.txt", "a\n"), script(waits(mark)), write("b.txt", "b\n"))
-    worker = Worker(engine.runs.build(record.plan_id))
-    worker.until(lambda live: isinstance(live, Said))
-    engine.runs.interrupt()
-    worker.ended()
+    interrupted(engine, record)
     report = finished(engine.runs.recover("roll_back"))
     assert (report.outcome, files(site)) == ("rolled_back", {})
 

@@ -14,11 +14,15 @@ from tests.engine.test_undo_kinds import world as laid_out
 from tests.engine.test_undo_turns import command, put
 from tests.engine.world import World
 
+from assent.core.deeds import Deed
+from assent.core.event import PlanCreated
 from assent.core.journal import finished
+from assent.core.operation import RunCommand
 from assent.engine.engine import Engine
 from assent.engine.run.recalled import left_alone
 from assent.engine.run.runs import NOTHING, RunReport
 from assent.engine.run.undoing import Undo
+from assent.store.codec import recorded
 from assent.testing.engines import Site, open_site
 from assent.testing.fuse import Crash
 from assent.workspace.disk import Disk
@@ -130,7 +134,7 @@ def test_law_8_what_was_cut_is_told_in_terms_of_what_it_takes_back(
         )
         return
     undone, report = recalled(engine, finished(engine.runs.recover()))
-    assert (undone.run, engine.undoing.way_back(undone, report.run)) == (run, "assent redo")
+    assert (undone.run, engine.undoing.way_back(undone, report)) == (run, "assent redo")
     assert [result for _, result in report.operations] == ["undone", "undone"]
     assert [op.path for op in undone.originals] == [b"a", b"b"]
     assert world.files() == {"a": b"1", "b": b"1"}
@@ -142,16 +146,40 @@ def test_no_undo_is_recalled_of_a_run_that_is_none(world: World) -> None:
     assert engine.undoing.recalled(world.build(world.approve({"a": b"2"}))) is None
 
 
-def test_reasons_are_read_from_the_one_section_that_gives_them() -> None:
-    text = (
-        b"# Undo x\n\n## Goal\n\nTake back run 1.\n\n## Changes\n\n"
-        b"- a, as before operation 1 (0123456789ab)\n\n## Left alone\n\n"
-        b"- b: operation (x) changed after the run: operation 2 (ba9876543210)\n"
-        b"- c changed after the run: operation (aaaaaaaaaaaa)\n\n"
-        b"## Not covered\n\n- d: operation (d)\n"
+def half_undone(world: World) -> tuple[Engine, RunReport]:
+    """Takes back a run of two operations, one of which has to be left alone."""
+    world.put({"a": b"1", "b": b"1"})
+    world.build(world.approve({"a": b"2", "b": b"2"}))
+    world.put({"a": b"mine"})
+    engine = world.engine()
+    return engine, finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+
+
+def test_law_8_why_an_undo_leaves_something_alone_is_on_record(world: World) -> None:
+    engine, report = half_undone(world)
+    (record,) = [one for one in engine.plans.ledger().all() if one.undoes]
+    assert record.left_alone == ((report.operations[0][0], "a changed after the run"),)
+
+
+def test_an_old_record_still_tells_what_was_left_alone_but_not_why(world: World) -> None:
+    engine, _ = half_undone(world)
+    ledger = engine.plans.ledger()
+    undo, done = sorted(ledger.all(), key=lambda one: not one.undoes)
+    (note,), plan = done.runs, ledger.plan(done)
+    files = [op for op in plan.operations if not isinstance(op, RunCommand)]
+    deeds = [Deed(note.run, at, str(at), (op,)) for at, op in enumerate(files)]
+    old = msgspec.structs.replace(undo, left_alone=())
+    known = left_alone(undo, deeds, files, plan.ids)
+    assert known == {0: "a changed after the run"}
+    left = left_alone(old, deeds, files, plan.ids)
+    assert left == {0: "a, for a reason that is not on record"}
+    assert left_alone(done, deeds, files, plan.ids) == {}
+
+
+def test_an_event_of_an_old_log_still_reads() -> None:
+    body = (
+        '{"type":"plan_created","plan_id":"p","workspace":"w","session":"s","name":"n","path":""}'
     )
-    assert left_alone(text) == {
-        "ba9876543210": "b: operation (x) changed after the run",
-        "aaaaaaaaaaaa": "c changed after the run",
-    }
-    assert left_alone(b"# Undo x\n") == {}
+    assert recorded((1, "plan/w/p", 1, "now", "plan_created", body)).event == PlanCreated(
+        "p", "w", "s", "n", b""
+    )

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 from tests.views.values import DIGEST, delete, move, write
 
+from assent.core.deeds import PUT_BACK
 from assent.core.event import (
     JournalWritten,
     PlanCreated,
@@ -321,7 +322,11 @@ def test_what_a_roll_back_did_not_cover_is_not_called_rolled_back_whole() -> Non
     command: list[tuple[Result, Operation]] = [("undone", RunCommand((b"make",)))]
     plain, *_ = run_lines("r", "rolled_back", command)
     less, *_ = run_lines("r", "rolled_back", command, ("A roll-back does not cover x.",))
-    assert plain.text.startswith("Rolled back: every file is as it was before.")
+    named, *_ = run_lines("r", "rolled_back", command, (f"{PUT_BACK}: x.",))
+    assert named == plain
+    assert plain.text.startswith(
+        "Rolled back: every file is as it was before, in content and mode."
+    )
     assert less.text.startswith("Rolled back, except for what is named below.")
 
 

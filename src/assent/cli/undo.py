@@ -9,12 +9,13 @@ from assent.cli.call import Call, examples, named, streams, takes_call
 from assent.cli.run import ALL_CONFLICT, EXITS, answered, watched
 from assent.core.errors import Declined, UsageError
 from assent.core.masking import masked
+from assent.core.undo import MISSED
 from assent.engine.run.runs import RunReport
 from assent.engine.run.undoing import Undo
 from assent.views.lines import Line
 from assent.views.rows import operation_row, run_row
 from assent.views.status import next_instead, run_lines
-from assent.views.undo import preview_row, undo_command, undo_lines
+from assent.views.undo import end_lines, preview_row, undo_lines
 from assent.views.visible import visible_line
 
 
@@ -35,7 +36,8 @@ def undo(call: Call, run: str, operation: str, dry_run: bool, digest: str) -> in
 
     RUN is a run, a turn (SESSION.N) or a command of a session, by its id or the start of it; by
     default the newest that still counts. What commands changed is taken back as far as it was
-    recorded; what is not covered is listed before you agree.
+    recorded. What is not covered, and what a command's own undo may overwrite, is listed before
+    you agree.
     """
     settled = _check(call, dry_run=dry_run, digest=digest)
     if settled and not (operation or call.plan) and (found := _meant(call, settled, run, digest)):
@@ -114,8 +116,7 @@ def _carried_out(
     try:
         channel = consent(call, wanted, digest, lambda: call.engine.reviews.undo_review(preview))
     except Declined as no:
-        again = undo_command(preview.run, preview.extent)
-        raise Declined(no.message, f"{again} --digest {wanted}") from None
+        raise Declined(no.message, f"{preview.command} --digest {wanted}") from None
 
     def tell(call: Call, report: RunReport) -> int:
         code = _answer(call, preview, report)
@@ -133,6 +134,7 @@ def _answer(call: Call, preview: Undo, report: RunReport) -> int:
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]
     good = "done" if preview.extent.again else "undone"
+    found = [result for result, _ in results]
     names = [name for name, _ in report.operations]
     told = _row(preview)
     more = {
@@ -147,34 +149,30 @@ def _answer(call: Call, preview: Undo, report: RunReport) -> int:
     }
     lines = run_lines(report.run, report.outcome, results, notes, report.exits)
     if report.outcome == "done":
-        lines = next_instead(lines, _after(call, preview, report.run))
+        lines = end_lines(lines, found, notes, preview.extent)
+        lines = next_instead(lines, call.engine.undoing.way_back(preview, report))
+        row |= {} if good in found else {"outcome": "nothing"}
     elif report.outcome == "rolled_back":
-        lines = _not_done(lines, preview)
+        lines = _not_done(lines, preview, call.engine.undoing.way_back(preview, report))
     call.output.answer({**row, **more}, lines)
     return EXITS[report.outcome]
 
 
 def answer_taken_up(call: Call, undo: Undo, report: RunReport) -> int:
     """Says how an undo ended that was interrupted; what it had left to do besides is done, too."""
-    if report.outcome == "done" and not undo.extent.again:
+    whole = MISSED.isdisjoint(result for _, result in report.operations)
+    if report.outcome == "done" and not undo.extent.again and whole:
         _restore_todos(call, undo)
     return _answer(call, undo, report)
 
 
-def _not_done(lines: Iterable[Line], undo: Undo) -> Iterator[Line]:
+def _not_done(lines: Iterable[Line], undo: Undo, onward: str) -> Iterator[Line]:
     """Passes lines on, and says what stands: every file is as it was, but before the undo."""
     *before, _ = lines
     yield from before
     verb = "redone" if undo.extent.again else "undone"
     yield Line("plain", f"Not {verb}: run {visible_line(undo.run)}")
-    yield Line("plain", f"Next: {undo_command(undo.run, undo.extent)}")
-
-
-def _after(call: Call, preview: Undo, run: str) -> str:
-    """Returns what to type next: to see what was left alone, else to go back."""
-    if preview.inversion.conflicts:
-        return f"assent runs show {preview.target.runs[0]}"
-    return call.engine.undoing.way_back(preview, run)
+    yield Line("plain", f"Next: {visible_line(onward)}")
 
 
 def _answer_preview(call: Call, preview: Undo, *, default: bool, dry_run: bool) -> int:
@@ -188,16 +186,19 @@ def _answer_preview(call: Call, preview: Undo, *, default: bool, dry_run: bool) 
         left = [preview.ids[index] for index, _ in conflicts]
         content["operations"] = [{"id": name, "result": "conflict"} for name in left]
     lines = [*undo_lines(preview.run, preview.plan, preview.ids, preview.inversion, preview.extent)]
-    nothing = default and not preview.plan.operations and not conflicts
-    if nothing and (earlier := _earlier(call, preview)):
-        content["next"] = [earlier]
-        lines.append(Line("plain", f"Next: {visible_line(earlier)}"))
+    if not preview.plan.operations and (after := _instead(call, preview, default=default)):
+        content["next"] = [after]
+        lines.append(Line("plain", f"Next: {visible_line(after)}"))
     call.output.answer(content, lines)
     return ALL_CONFLICT if not preview.plan.operations and conflicts else 0
 
 
-def _earlier(call: Call, preview: Undo) -> str:
-    return call.engine.undoing.earlier(preview, call.record().plan_id if call.plan else "")
+def _instead(call: Call, preview: Undo, *, default: bool) -> str:
+    """Returns what to type where nothing can be taken back: for a run before, or to see why."""
+    plan_id = call.record().plan_id if call.plan else ""
+    earlier = call.engine.undoing.earlier(preview, plan_id) if default else ""
+    why = f"assent runs show {preview.target.runs[0]}" if preview.inversion.conflicts else ""
+    return earlier or why
 
 
 def _row(preview: Undo) -> dict[str, object]:

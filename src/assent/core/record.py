@@ -83,6 +83,7 @@ class PlanRecord(msgspec.Struct, frozen=True):
     imported: str = ""  # the digest of the file that it came in, if it was made elsewhere
     spared: tuple[str, ...] = ()  # of an undo: deeds of that run that it leaves alone
     left: str = ""  # of a plan that was given up: the digest of the text that stays in its file
+    left_alone: tuple[tuple[str, str], ...] = ()  # of an undo: ids of operations, and why it does
 
     @property
     def content_hash(self) -> str:
@@ -125,6 +126,7 @@ def fold(record: PlanRecord | None, recorded: Recorded) -> PlanRecord:
             event.plan_id, event.workspace, event.session, event.name, event.path,
             event.goal, event.undoes, recorded.at, recorded.seq,
             user=event.user, imported=event.imported, spared=event.spared,
+            left_alone=event.left_alone,
         )  # fmt: skip
     assert record is not None, "a plan's first event creates it"
     changes = _changes(record, event, recorded.at)

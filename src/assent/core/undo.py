@@ -1,11 +1,12 @@
 """Undo is a plan (law 7): which operations of a run can be taken back, and what it says."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import msgspec
 
-from assent.core.deeds import Gap
+from assent.core.deeds import Deed, Gap, changed_since
+from assent.core.journal import Result
 from assent.core.motion import Seen
 from assent.core.operation import (
     FileOperation,
@@ -36,12 +37,22 @@ class Extent(msgspec.Struct, frozen=True):
     again: bool = False  # it takes back an undo, so that what was done is done again
     only: str = ""  # the start of the id of the one operation that it takes back
     guessed: tuple[str, ...] = ()  # what it takes back that may be a person's own work
+    overwrites: tuple[str, ...] = ()  # what changed since, and its commands may overwrite
+    recorded: bool = False  # commands did some of it: only what was recorded of that goes back
 
 
 FILES_ONLY = Extent()
+# What an undo did not get to that was accepted as it stood.
+MISSED: Final[frozenset[Result]] = frozenset({"failed", "unknown", "not_started"})
 NOT_COVERED = "Not covered"  # how notes begin that say so
 ODD = FileState("", 0, 0)  # what no run leaves: a pipe, say, or what may not be read
 STILL_OTHER = "Still other than before the command"
+
+
+def undo_command(run: str, extent: Extent) -> str:
+    """Returns what a person types to take back just that."""
+    only = f" --operation {extent.only}" if extent.only else ""
+    return f"assent {'redo' if extent.again else 'undo'} {run}{only}"
 
 
 class Ground(msgspec.Struct, frozen=True):
@@ -97,12 +108,28 @@ def undo_text(
     if inversion.conflicts:
         lines += ["", "## Left alone", ""]
         lines += [f"- {reason}: operation {names[index]}" for index, reason in inversion.conflicts]
+    if extent.overwrites:
+        lines += ["", "## May be overwritten", "", *[f"- {told}" for told in extent.overwrites]]
     if extent.guessed:
         lines += ["", "## Maybe your own", "", *[f"- {told}" for told in extent.guessed]]
     if extent.gaps:
         lines += ["", "## Not covered", ""]
         lines += [f"- {gap.line}" for gap in extent.gaps]
     return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
+
+
+def may_overwrite(
+    ran: Iterable[Deed], every: Iterable[Deed], seen: Mapping[bytes, Seen]
+) -> tuple[str, ...]:
+    """Names what changed since, and the undo of a command may overwrite: nobody knows what it does.
+
+    `ran` are commands with an undo of their own, `every` is all that was done there and stands: a
+    file should be as the last of it left it.
+    """
+    steps = [step for deed in every for op in deed.operations for step in footprint(op)]
+    last = {path: after for path, _, after in steps}
+    found = [(deed, [p for p in deed.paths if not is_as(seen[p], last[p])]) for deed in ran]
+    return tuple(changed_since(deed, paths) for deed, paths in found if paths)
 
 
 def is_as(seen: Seen, state: FileState | None) -> bool:

@@ -3,14 +3,15 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from assent.core.deeds import Gap
+from assent.core.journal import Result
 from assent.core.operation import Operation
 from assent.core.plan import Plan
-from assent.core.undo import FILES_ONLY, Extent, Inversion
+from assent.core.undo import FILES_ONLY, MISSED, Extent, Inversion, undo_command
 from assent.views.commands import subject
 from assent.views.lines import BLANK, Line, wrapped
 from assent.views.masks import masked_row
 from assent.views.rows import Row, kind, operation_row, path_fields
-from assent.views.status import SHORT
+from assent.views.status import SHORT, done_words
 from assent.views.visible import visible_line
 
 
@@ -27,7 +28,7 @@ def undo_lines(
         yield from wrapped("plain", f"{ids[index][:SHORT]}  {kind(op):<6}  {subject(op)}")
     for index, reason in inversion.conflicts:
         yield from wrapped("risk", f"{ids[index][:SHORT]}  left alone: {visible_line(reason)}")
-    for told in extent.guessed:
+    for told in (*extent.overwrites, *extent.guessed):
         yield from wrapped("risk", visible_line(told))
     yield from gap_lines(extent.gaps)
     yield BLANK
@@ -36,13 +37,26 @@ def undo_lines(
         return
     yield Line("heading", "Digest")
     yield Line("digest", plan.digest)
-    yield Line("plain", f"Next: {undo_command(run, extent)} --digest {plan.digest}")
+    again = visible_line(undo_command(run, extent))
+    yield Line("plain", f"Next: {again} --digest {plan.digest}")
 
 
-def undo_command(run: str, extent: Extent) -> str:
-    """Returns the command that carries out what was shown, but for its digest."""
-    only = f" --operation {extent.only}" if extent.only else ""
-    return f"assent {'redo' if extent.again else 'undo'} {visible_line(run)}{only}"
+def end_lines(
+    lines: Iterable[Line], results: Sequence[Result], notes: Sequence[str], extent: Extent
+) -> Iterator[Line]:
+    """Passes on how an undo ended, under a sentence that says how much of it was done.
+
+    One that a person accepted as it stood may have taken nothing back.
+    """
+    first, *rest = lines
+    good, verb = ("done", "done again") if extent.again else ("undone", "taken back")
+    if good not in results:
+        yield Line("risk", f"Accepted as it stands: nothing was {verb}.")
+    elif MISSED.isdisjoint(results):
+        yield Line(first.style, done_words(results, notes, recorded=extent.recorded))
+    else:
+        yield Line("risk", f"Accepted as it stands: not everything was {verb}.")
+    yield from rest
 
 
 def gap_lines(gaps: Iterable[Gap]) -> Iterator[Line]:
@@ -69,12 +83,13 @@ def preview_row(
     rows = [operation_row(name, op) for name, op in zip(*undone, strict=True)]
     pairs = zip(plan.ids, extent.commands, strict=False)
     commands = [operation_row(name, command) for name, command in pairs]
+    told = (*extent.overwrites, *extent.guessed)
     found: Row = {
         "run": run,
         "digest": plan.digest if plan.operations else None,
         "operations": [*commands, *[rows[index] for index, _ in inversion.operations]],
         "conflicts": [{**rows[index], "reason": reason} for index, reason in inversion.conflicts],
         "not_covered": gap_rows(extent.gaps),
-        **({"notes": masked_row(list(extent.guessed))} if extent.guessed else {}),
+        **({"notes": masked_row(list(told))} if told else {}),
     }
     return found if plan.operations else {**found, "outcome": "nothing"}

@@ -1,6 +1,7 @@
 """Consent: proposing a frozen plan, and recording a person's yes or no to its digest."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -33,10 +34,13 @@ from assent.engine.plan.notes import check_note
 from assent.engine.plan.plans import Plans
 from assent.engine.plan.spelling import refuse_twins
 from assent.engine.projections import Projections
+from assent.engine.run.onward import standing
 from assent.engine.run.takeback import Takeback
 from assent.execute.check import check_disk, first_files
 from assent.ports import Batch
-from assent.views.review import Review
+
+if TYPE_CHECKING:
+    from assent.views.review import Review
 
 COVERS_NOTHING = (
     "It is a plan of prose whose front matter declares no `scope.files`, so whoever builds it is "
@@ -52,7 +56,7 @@ def check_digest(record: PlanRecord, digest: str) -> None:
         raise OtherDigest(told, "assent review")
 
 
-def _unread(record: PlanRecord) -> Review:
+def _unread(record: PlanRecord) -> "Review":
     raise AssertionError("the engine says who reads plans")
 
 
@@ -208,7 +212,7 @@ class Consents:
         again = f"assent approve --digest {record.digest}"
         if record.state is State.COMPLETED:
             back = Takeback(self._doors, self._plans.ledger())
-            again = back.again(record.runs[-1].run) or "assent undo"
+            _, again = standing(back, record.runs[-1].run)
         if fitting[-1].run:
             raise Spent(f"The approval was used by run {fitting[-1].run}.", again)
         raise Expired(f"The approval expired at {fitting[-1].approval.expires_at}.", again)

@@ -25,6 +25,7 @@ from assent.engine.doors import Doors, Place
 from assent.engine.plan.drifting import drifted, drifted_if_cheap
 from assent.engine.plan.held import held_to
 from assent.engine.plan.plans import Plans
+from assent.engine.run.onward import standing
 from assent.engine.run.recording import Recorder
 from assent.engine.run.takeback import Takeback
 from assent.engine.run.undoing import Undo
@@ -127,7 +128,8 @@ class Reviews:
             return f"assent build --plan {record.plan_id}"
         if record.state is not State.COMPLETED or not record.runs:
             return ""
-        return Takeback(self._doors, self._plans.ledger()).again(record.runs[-1].run)
+        back = Takeback(self._doors, self._plans.ledger())
+        return standing(back, record.runs[-1].run)[1]
 
 
 class _Around:

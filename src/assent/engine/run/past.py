@@ -18,7 +18,8 @@ from assent.engine.doors import Doors
 from assent.engine.run.account import account
 from assent.engine.run.deeds import COMMAND_COUNTS, Command
 from assent.engine.run.runs import Runs
-from assent.engine.run.takeback import Takeback, Taken, Target, started
+from assent.engine.run.takeback import Takeback, Target, started
+from assent.engine.run.undone import Taken
 
 Weights = dict[str, int]  # contents by digest, with their sizes
 How = Literal["run", "undo", "redo", "turn", "build", "command"]
@@ -100,8 +101,7 @@ class Past:
 
     def undone(self, run: str) -> Taken:
         """Says how much of a run was taken back."""
-        back = self._back()
-        return next((back.undone_of(unit) for unit in back.units() if run in unit.runs), "")
+        return self._back().taken_of(run)
 
     def find(self, reference: str) -> Kept:
         """Finds one by its id or the start of it."""

@@ -1,16 +1,18 @@
-"""Which undo a run carried out, read back from its plan, so that its end is told as an undo's."""
+"""Which undo a run carried out, read back from the record, so that its end is told as an undo's."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from assent.core.deeds import Deed
 from assent.core.operation import FileOperation, FileState, Operation, RunCommand, footprint
+from assent.core.paths import one_line
 from assent.core.plan import Plan
+from assent.core.record import PlanRecord
 from assent.core.undo import Inversion
 
 SHORT = 12  # characters of an operation's id that people type, and that an undo's text names
+UNTOLD = "for a reason that is not on record"
 
 Marks = tuple[tuple[bytes, FileState | None, FileState | None], ...]
 
@@ -22,10 +24,11 @@ class Recalled(msgspec.Struct, frozen=True):
     inversion: Inversion
 
 
-def recalled(plan: Plan, done: Sequence[FileOperation], ids: Sequence[str]) -> Recalled | None:
+def recalled(plan: Plan, done: Sequence[FileOperation], left: Mapping[int, str]) -> Recalled | None:
     """Finds what an undo plan takes back among all that was done; None if it is about other things.
 
-    What is neither taken back nor left alone was back already when the plan was made.
+    `left` tells what it leaves alone, by the place among what was done, and why. What is neither
+    taken back nor left alone was back already when the plan was made.
     """
     by_marks = {_marks(op): at for at, op in enumerate(done)}
     back = [op for op in plan.operations if not isinstance(op, RunCommand)]
@@ -33,21 +36,27 @@ def recalled(plan: Plan, done: Sequence[FileOperation], ids: Sequence[str]) -> R
     taken = [at for at in found if at is not None]
     if len(taken) < len(back):
         return None
-    reasons = left_alone(plan.text)
-    left = {at: reasons[name[:SHORT]] for at, name in enumerate(ids) if name[:SHORT] in reasons}
-    kept = sorted({*taken, *left})
+    alone = {at: reason for at, reason in left.items() if at not in taken}
+    kept = sorted({*taken, *alone})
     place = {at: index for index, at in enumerate(kept)}
     inverses = tuple((place[at], op) for at, op in zip(taken, back, strict=True))
-    conflicts = tuple((place[at], reason) for at, reason in sorted(left.items()))
+    conflicts = tuple((place[at], reason) for at, reason in sorted(alone.items()))
     return Recalled(tuple(done[at] for at in kept), Inversion(inverses, conflicts))
 
 
-def left_alone(text: bytes) -> dict[str, str]:
-    """Returns why an undo plan leaves operations alone, by the starts of ids in its text."""
-    lines = text.decode("utf-8", "replace").split("\n")
-    start = lines.index("## Left alone") + 2 if "## Left alone" in lines else len(lines)
-    rows = [row[2:].rpartition(": operation ") for row in takewhile(bool, lines[start:])]
-    return {name.rpartition("(")[2].removesuffix(")"): reason for reason, _, name in rows}
+def left_alone(
+    record: PlanRecord, deeds: Sequence[Deed], done: Sequence[FileOperation], ids: Sequence[str]
+) -> dict[int, str]:
+    """Returns what an undo leaves alone, by the place among what was done, and why.
+
+    An old record names only the deeds.
+    """
+    reasons = dict(record.left_alone)
+    if reasons or not record.spared:
+        return {at: reasons[name] for at, name in enumerate(ids) if name in reasons}
+    spared = {path for deed in deeds if deed.token in record.spared for path in deed.paths}
+    steps = [(at, path) for at, op in enumerate(done) for path, *_ in footprint(op)]
+    return {at: f"{one_line(path)}, {UNTOLD}" for at, path in steps if path in spared}
 
 
 def left_to(operations: Sequence[Operation], deeds: Iterable[Deed]) -> Iterator[str]:

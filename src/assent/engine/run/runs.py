@@ -44,10 +44,12 @@ from assent.engine.plan.ledger import Ledger
 from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
 from assent.engine.run.account import account
+from assent.engine.run.chosen import refuse_twice
 from assent.engine.run.ends import reckon
 from assent.engine.run.journal import StoreJournal
 from assent.engine.run.leftover import leftovers
 from assent.engine.run.spares import left_by
+from assent.engine.run.takeback import Takeback
 from assent.engine.run.underway import UnderWay
 from assent.execute.check import check_disk, first_files
 from assent.execute.executor import Executor
@@ -109,6 +111,7 @@ class Runs:
                 )
             if not fitting.plan.operations:
                 return NOTHING
+            refuse_twice(Takeback(self._doors, ledger), record, fitting.plan)
             run = self._doors.clock.new_id()
             try:
                 spares = left_by(self._doors, ledger, record.undoes)

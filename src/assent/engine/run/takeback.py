@@ -1,8 +1,7 @@
 """What an undo can be about: one run or one operation of it, a build, or a session's turn."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Literal
 
 import msgspec
 
@@ -14,9 +13,8 @@ from assent.core.record import PlanRecord, RunNote
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
 from assent.engine.run.deeds import Command, Deeds, can_be_undone
-from assent.engine.run.recalled import left_to
-
-Taken = Literal["", "some", "all"]
+from assent.engine.run.undone import Taken as Taken
+from assent.engine.run.undone import Undone
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -53,11 +51,11 @@ class Takeback:
                 return target
         raise NotFound("There is no run to undo here.", "assent status")
 
-    def earlier(self, target: Target, plan_id: str = "") -> Target | None:
-        """Returns the newest one before another of which anything can be taken back."""
+    def earlier(self, target: Target, plan_id: str = "") -> Iterator[Target]:
+        """Yields what came before another and left something to take back, newest first."""
         wanted = self._newest_first(plan_id)
         older = [t for t in wanted if self.began[t.runs[-1]] < self.began[target.runs[-1]]]
-        return next((t for t in older if can_be_undone(self.done(t))), None)
+        return (t for t in older if can_be_undone(self.done(t)))
 
     def taken_by(self, record: PlanRecord) -> Target:
         """Returns what an undo was to take back, as its own record names it."""
@@ -75,7 +73,7 @@ class Takeback:
 
     def _newest_first(self, plan_id: str) -> list[Target]:
         """Returns what is over and was not taken back yet."""
-        left = [self._without(target, self.undone) for target in self.targets()]
+        left = [self._without(target) for target in self.targets()]
         fitting = [t for t in left if t.runs and plan_id in ("", t.record.plan_id)]
         wanted = [target for target in fitting if target.whole not in self._going_on]
         if fitting and not wanted:
@@ -103,15 +101,16 @@ class Takeback:
     def again(self, token: str) -> str:
         """Returns the command that brings back a run or a deed; empty if no undo of it counts."""
         counting = self._standing_undos()
-        if not (fitting := [one for one in counting if token in one[0].undoes.split()]):
+        if not (fitting := [one for one in counting if _is_of(token, one[0].undoes.split())]):
             return ""
         newest = fitting[-1] == self._last_undo(counting)
         return "assent redo" if newest else f"assent redo {fitting[-1][1].run}"
 
     def _standing_undos(self) -> list[tuple[PlanRecord, RunNote]]:
         """Returns the undos that a redo could take back, oldest first."""
-        counting = [note for note in self._undos(odd=True) if note[1].run not in self.undone]
-        return [note for note in counting if note[1].run not in self.given_up]
+        gone = {*self.given_up, *self.undone.idle}
+        counting = [one for one in self._undos(odd=True) if not self.undone.is_over(one[1].run)]
+        return [one for one in counting if one[1].run not in gone]
 
     def _last_undo(
         self, counting: list[tuple[PlanRecord, RunNote]]
@@ -126,9 +125,15 @@ class Takeback:
         return counting[-1] if self.began[counting[-1][1].run] > newest else None
 
     def done(self, target: Target) -> tuple[Deed, ...]:
-        """Returns what the runs of a target did and nobody took back one by one, in order."""
+        """Returns what the runs of a target did and nobody took back, in order.
+
+        If all of it was taken back as one, it is all of that: somebody may have put files there
+        again. But no command's own undo is run a second time.
+        """
         deeds = [deed for run in target.runs for deed in self.deeds.of(run)]
-        return tuple(deed for deed in deeds if deed.token not in self.undone)
+        left = [deed for deed in deeds if not self.is_undone(deed.token, target.whole)]
+        again = [d for d in deeds if d.token not in self.undone.names and d.undo is None]
+        return tuple(self.undone.rest(deed) for deed in left or again)
 
     def built(self, build: str) -> tuple[Deed, ...]:
         """Returns what was done in a build by a model, in order."""
@@ -162,59 +167,24 @@ class Takeback:
         return [self._grouped(name, group) for name, group in groups.items()]
 
     @cached_property
-    def undone(self) -> set[str]:
-        """The runs and deeds that were taken back; an undo that was undone counts no more."""
-        return self._taken[0]
-
-    @cached_property
-    def _taken(self) -> tuple[set[str], set[str]]:
+    def undone(self) -> Undone:
         """What was taken back, and what was left alone then and not taken back later."""
-        undone: set[str] = set()
-        spared: set[str] = set()
-        for record, note in reversed(self._undos()):
-            if note.run not in undone:
-                left = {*record.spared, *(missed := self._missed(record, note, undone))}
-                spared |= {t for t in left if undone.isdisjoint((t, t.partition(":")[0]))}
-                undone.update(self._tokens(record, missed))
-        return undone, spared
-
-    def _tokens(self, record: PlanRecord, missed: set[str]) -> set[str]:
-        """Returns what an undo took back: whole runs, or what it did not miss of them."""
-        named = set(record.undoes.split())
-        return {deed.token for deed in self._about(record)} - missed if missed else named
-
-    def _about(self, record: PlanRecord) -> list[Deed]:
-        """Returns the deeds that an undo was to take back."""
-        named = dict.fromkeys(token.partition(":") for token in record.undoes.split())
-        every = [(deed, index) for run, _, index in named for deed in self.deeds.of(run)]
-        return [deed for deed, index in every if index in ("", str(deed.index))]
-
-    def _missed(self, record: PlanRecord, note: RunNote, undone: set[str]) -> set[str]:
-        """Returns the deeds that an undo did not take back, because it was accepted halfway.
-
-        Nor did it where that was taken back again.
-        """
-        end = self.deeds.end(note.run)
-        rows = list(enumerate(end.results)) if end else []
-        open_ones = [at for at, found in rows if found != "done" or f"{note.run}:{at}" in undone]
-        if not open_ones:
-            return set()
-        operations = [self.deeds.operations(note.run)[at] for at in open_ones]
-        return set(left_to(operations, self._about(record)))
+        return Undone(self.deeds, self._undos())
 
     def is_undone(self, token: str, whole: str = "") -> bool:
         """Tells whether one deed was taken back, alone or with its run or build."""
-        undone, spared = self._taken
-        names = {token, token.partition(":")[0], whole}
-        return token not in spared and not undone.isdisjoint(names)
+        return self.undone.has(token, whole)
 
     def undone_of(self, unit: Target) -> Taken:
         """Says how much of a unit was taken back."""
-        tokens = [deed.token for run in unit.runs for deed in self.deeds.of(run)]
-        undone = [token for token in tokens if self.is_undone(token, unit.whole)]
-        if not self.undone.isdisjoint({*unit.runs, *tokens, unit.whole}):
-            return "all" if len(undone) == len(tokens) else "some"
-        return ""
+        return self.undone.of(unit.runs, unit.whole)
+
+    def taken_of(self, run: str) -> Taken:
+        """Says how much of a run was taken back; the run of a build has others for its work."""
+        if not self.undone.names:
+            return ""
+        units = [one for one in self.units() if run == one.whole or run in one.runs]
+        return self.undone_of(units[0]) if units else self.undone.of((run,))
 
     @cached_property
     def given_up(self) -> dict[str, str]:
@@ -258,7 +228,7 @@ class Takeback:
             many = f"{reference!a} names {len(found)} runs; it must name one."
             none = f"No run that was done here is called {reference!a}."
             raise NotFound(many if found else none, "assent runs list")
-        return found[0] if found[0].name in self.undone else self._fresh(found[0])
+        return self._fresh(found[0])
 
     def _refuse_given_up(self, reference: str) -> None:
         for run, when in self.given_up.items():
@@ -284,7 +254,7 @@ class Takeback:
 
     def _fresh(self, target: Target) -> Target:
         """Leaves out what was undone already, unless that is all there is."""
-        left = self._without(target, self.undone)
+        left = self._without(target)
         return left if left.runs else target
 
     def _by_calls(self) -> list[PermitRun | Command]:
@@ -332,11 +302,10 @@ class Takeback:
                 return True
         return False
 
-    def _without(self, target: Target, undone: set[str]) -> Target:
-        if target.whole in undone:
-            return msgspec.structs.replace(target, runs=())
-        left = tuple(run for run in target.runs if run not in undone)
-        return msgspec.structs.replace(target, runs=left)
+    def _without(self, target: Target) -> Target:
+        """Leaves out the runs that were taken back as one."""
+        left = [run for run in target.runs if not self.undone.is_over(run, target.whole)]
+        return msgspec.structs.replace(target, runs=tuple(left))
 
     def _undos(self, *, odd: bool = False) -> list[tuple[PlanRecord, RunNote]]:
         """Returns the runs that took others back, oldest first; `odd`: none that did so again."""
@@ -374,6 +343,11 @@ def started(events: Iterable[Recorded]) -> dict[str, Recorded]:
             case _:
                 pass
     return found
+
+
+def _is_of(token: str, undone: Sequence[str]) -> bool:
+    """Tells whether a run or a deed, or a deed of that run, is among what was undone."""
+    return any(one == token or one.startswith(f"{token}:") for one in undone)
 
 
 def _id(one: PermitRun | Command) -> str:

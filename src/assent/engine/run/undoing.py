@@ -1,23 +1,23 @@
 """Undoing: makes the inverse plan of a run, shows it, and applies it on the same road."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from assent.core.deeds import Deed, Gap, barred, gaps, guessed, together
-from assent.core.digest import operation_ids
-from assent.core.errors import AssentError, NotFound
+from assent.core.deeds import Deed, barred, together
+from assent.core.errors import AssentError, Drift
 from assent.core.event import PlanApproved, PlanCreated, PlanDiscarded, TextRevised
 from assent.core.journal import Result
 from assent.core.lifecycle import State
-from assent.core.meant import meant
 from assent.core.motion import Seen
 from assent.core.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.paths import ancestors, one_line
 from assent.core.plan import Plan
+from assent.core.quoting import shell_line
 from assent.core.record import PlanRecord, RunNote
 from assent.core.undo import (
     FILES_ONLY,
+    MISSED,
     NOT_COVERED,
     ODD,
     STILL_OTHER,
@@ -28,12 +28,26 @@ from assent.core.undo import (
     invert,
     is_as,
     is_behind_a_link,
+    may_overwrite,
+    undo_command,
     undo_text,
 )
 from assent.engine.doors import Doors
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.contents import Contents
-from assent.engine.run.recalled import SHORT, recalled
+from assent.engine.run.chosen import (
+    again,
+    chosen,
+    compensated,
+    extent,
+    ids_of,
+    names_of,
+    spared,
+    taken,
+    without_failing,
+)
+from assent.engine.run.onward import standing
+from assent.engine.run.recalled import left_alone, recalled
 from assent.engine.run.runs import RunReport, Runs, Working
 from assent.engine.run.takeback import Takeback, Target
 
@@ -58,11 +72,14 @@ class Undo(msgspec.Struct, frozen=True):
     def source(self) -> PlanRecord:
         return self.target.record
 
-
-NOT_AGAIN = "it is not run again; the files that it had changed are restored"
+    @property
+    def command(self) -> str:
+        """What a person types for it."""
+        return undo_command(self.run, self.extent)
 
 
 _CONFLICT: Result = "conflict"
+_FAILED: frozenset[Result] = MISSED - {"not_started"}
 
 
 class Undoing:
@@ -83,13 +100,16 @@ class Undoing:
         """Makes the plan that takes back an undo; a command is not run again by it."""
         back = Takeback(self._doors, self._runs.ledger())
         target = back.undone_by(reference)
-        return self._inverse(back, target, _again(back, target))
+        return self._inverse(back, target, again(back, target))
 
     def apply(self, undo: Undo, channel: str, note: str = "") -> Working:
         """Records the yes to an undo plan and builds it; a file that changed since stops it."""
         record = self._record(undo, channel, note)
         try:
             report = yield from self._runs.build(record.plan_id)
+        except Drift as drift:
+            self._discard(record)
+            raise Drift(drift.message, f"{undo.command} --dry-run") from None
         except AssentError:
             self._discard(record)
             raise
@@ -110,61 +130,74 @@ class Undoing:
 
     def earlier(self, undo: Undo, plan_id: str = "") -> str:
         """Returns what to type for the newest run before one that leaves nothing to take back."""
-        found = Takeback(self._doors, self._runs.ledger()).earlier(undo.target, plan_id)
-        return f"assent undo {found.name}" if found else ""
+        back = Takeback(self._doors, self._runs.ledger())
+        found = (self._inverse(back, target) for target in back.earlier(undo.target, plan_id))
+        return next((one.command for one in found if one.plan.operations), "")
 
     def standing(self, run: str) -> tuple[bool, str]:
         """Tells whether a run was undone, and returns what to type to go back from there."""
-        back = Takeback(self._doors, self._runs.ledger())
-        undone = run in back.undone
-        if not undone:
-            return undone, "assent undo" if back.deeds.leave(run) else f"assent runs show {run}"
-        return undone, back.again(run) or "assent plan new NAME"
+        return standing(Takeback(self._doors, self._runs.ledger()), run)
 
-    def way_back(self, undo: Undo, run: str) -> str:
-        """Returns what to type to go back from an undo or a redo that was applied by a run."""
+    def way_back(self, undo: Undo, report: RunReport) -> str:
+        """Returns what to type once an undo or a redo ended: to undo the rest, or to go back."""
         target, back = undo.target, Takeback(self._doors, self._runs.ledger())
-        token = target.only or target.whole or target.runs[0]
-        if again := back.again(token):
-            return again
+        results = [result for _, result in report.operations]
+        failed = not _FAILED.isdisjoint(results[: len(undo.compensated)])
+        if failed and (without := without_failing(back, target)):
+            return without
+        if report.outcome == "rolled_back":
+            return undo.command
+        if undo.inversion.conflicts or not MISSED.isdisjoint(results):
+            return f"assent runs show {target.runs[0]}"
+        if redo := back.again(target.only or target.whole or target.runs[0]):
+            return redo
         redone = {token.partition(":")[0] for token in target.record.undoes.split()}
         # Of what was given up nothing is known any more; what redid it can be taken back.
-        return "assent undo" if back.given_up.keys().isdisjoint(redone) else f"assent undo {run}"
+        known = back.given_up.keys().isdisjoint(redone)
+        return "assent undo" if known else f"assent undo {report.run}"
 
     def _recalled(self, record: PlanRecord, note: RunNote) -> Undo | None:
         ledger = self._runs.ledger()
         plan, back = ledger.plan(note), Takeback(self._doors, ledger, before=note.run)
         target = back.taken_by(record)
-        taken = _taken(back, target)
-        plain = [deed for deed in taken if deed.undo is None]
+        deeds = taken(back, target)
+        plain = [deed for deed in deeds if deed.undo is None]
         done = together(plain)
-        found = recalled(plan, done, _ids(plain, done))
-        compensated = _compensated(taken)
+        found = recalled(plan, done, left_alone(record, plain, done, ids_of(plain, done)))
+        ran = compensated(deeds)
         commands = tuple(op for op in plan.operations if isinstance(op, RunCommand))
-        if found is None or commands != tuple(deed.undo for deed in compensated):
+        if found is None or commands != tuple(deed.undo for deed in ran):
             return None
         redo = back.is_redo(Target(note.run, (note.run,), record))
-        extent = _extent(target, taken, _again(back, target) if redo else FILES_ONLY)
-        ids = _ids(plain, found.originals)
-        return Undo(target, plan, found.originals, ids, found.inversion, extent, compensated)
+        reach = extent(target, deeds, again(back, target) if redo else FILES_ONLY)
+        ids = ids_of(plain, found.originals)
+        return Undo(target, plan, found.originals, ids, found.inversion, reach, ran)
 
-    def _inverse(self, back: Takeback, target: Target, extent: Extent = FILES_ONLY) -> Undo:
+    def _inverse(self, back: Takeback, target: Target, more: Extent = FILES_ONLY) -> Undo:
         """Inverts what was done: only that, and of each path what all of it came to."""
-        deeds, taken = back.done(target), _taken(back, target)
-        plain = [deed for deed in taken if deed.undo is None]
+        every, deeds = back.done(target), taken(back, target)
+        plain = [deed for deed in deeds if deed.undo is None]
         operations = self._other_by_now(plain)
-        ids = _ids(plain, operations)
+        ids = ids_of(plain, operations)
         made = {folder for run in target.runs for folder in back.deeds.made(run)}
-        made.update(folder for deed in taken for folder in deed.made)
-        inversion = invert(operations, made, self._ground(operations, deeds, taken))
-        extent = _extent(target, taken, extent)
-        named = " ".join(target.runs)
-        names = _names(back, target, ids)
-        text = undo_text(named, target.record.name, inversion, names, extent)
+        made.update(folder for deed in deeds for folder in deed.made)
+        inversion = invert(operations, made, self._ground(operations, every, deeds))
+        reach = self._reach(target, every, deeds, more)
+        names = names_of(back, target, ids)
+        text = undo_text(" ".join(target.runs), target.record.name, inversion, names, reach)
         files = [op for _, op in inversion.operations]
-        inverses: tuple[Operation, ...] = (*extent.commands, *files)
+        inverses: tuple[Operation, ...] = (*reach.commands, *files)
         plan = Plan(text, inverses, workspace=self._runs.ledger().workspace)
-        return Undo(target, plan, operations, ids, inversion, extent, _compensated(taken))
+        return Undo(target, plan, operations, ids, inversion, reach, compensated(deeds))
+
+    def _reach(
+        self, target: Target, every: Sequence[Deed], deeds: Sequence[Deed], more: Extent
+    ) -> Extent:
+        """Returns how far an undo goes, and which files its commands may overwrite."""
+        ran = compensated(deeds)
+        seen = self._seen([op for deed in ran for op in deed.operations]) if ran else {}
+        told = may_overwrite(ran, every, seen)
+        return msgspec.structs.replace(extent(target, deeds, more), overwrites=told)
 
     def _other_by_now(self, deeds: Sequence[Deed]) -> tuple[FileOperation, ...]:
         """Returns what all of it came to; what a command did may be back already, by whomever."""
@@ -224,6 +257,7 @@ class Undoing:
         text, size = blobs.keep([undo.plan.text])
         target = undo.target
         runs = target.only or " ".join(filter(None, (target.whole, *target.runs)))
+        left = [undo.originals[index] for index, _ in undo.inversion.conflicts]
         created = PlanCreated(
             plan_id,
             ledger.workspace,
@@ -231,7 +265,8 @@ class Undoing:
             source.name,
             b"",
             undoes=runs,
-            spared=_spared(Takeback(self._doors, ledger), undo),
+            spared=spared(Takeback(self._doors, ledger), target, left),
+            left_alone=tuple((undo.ids[at], reason) for at, reason in undo.inversion.conflicts),
         )
         # One transaction: an undo plan without its yes would wait for nobody.
         return ledger.append(
@@ -248,7 +283,7 @@ class Undoing:
 
         A redo names its own: to take back an undo is to do it again.
         """
-        notes = (*report.notes, *_told(undo), *self._still_other(undo))
+        notes = (*report.notes, *self._told(undo, report))
         if undo.extent.again:
             left = [index for index, _ in undo.inversion.conflicts]
             rows = (*report.operations, *[(undo.ids[i], _CONFLICT) for i in left])
@@ -269,7 +304,27 @@ class Undoing:
         about = (*[_command(deed) for deed, _ in commands], *undo.originals)
         return _report(report, rows, notes, about)
 
-    def _still_other(self, undo: Undo) -> Iterable[str]:
+    def _told(self, undo: Undo, report: RunReport) -> Iterator[str]:
+        """Says what an undo left, and what it does not cover; one that was put back left nothing.
+
+        Whoever decides about a command that failed to undo another is told how to do without it.
+        """
+        if report.outcome == "rolled_back":
+            return
+        yield from _left(undo)
+        if report.outcome == "done":
+            yield from self._still_other(undo)
+        ran = zip(undo.compensated, report.operations, strict=False)
+        failed = [deed.undo for deed, (_, result) in ran if result in _FAILED]
+        command = without_failing(Takeback(self._doors, self._runs.ledger()), undo.target)
+        if failed and failed[0] and command:
+            first = "" if report.outcome == "done" else "assent recover --roll-back, and then "
+            yield (
+                f"An undo of the whole run runs $ {shell_line(failed[0].argv)} again. "
+                f"Without it: {first}{command}."
+            )
+
+    def _still_other(self, undo: Undo) -> Iterator[str]:
         """Names the files that a command changed, and that its own undo did not put back."""
         operations = [op for deed in undo.compensated for op in deed.operations]
         seen = self._seen(operations)
@@ -291,92 +346,15 @@ def _report(
     return msgspec.structs.replace(report, operations=rows, notes=notes, about=about)
 
 
-def chosen(back: Takeback, target: Target, operation: str) -> Target:
-    """Returns the target that is one operation of another, by its number or the start of its id."""
-    deeds = [deed for run in target.runs for deed in back.deeds.of(run)]
-    every = _every(back, target)
-    found = [every[index] for index in meant([name for *_, name in every], operation)]
-    if len(found) != 1:
-        raise NotFound(
-            f"{operation!a} names {len(found)} operations of run {target.name}.",
-            f"assent runs show {target.name}",
-        )
-    run, index, name = found[0]
-    token = f"{run}:{index}"
-    if token not in [deed.token for deed in deeds]:
-        raise NotFound(
-            f"Operation {name[:12]} of run {target.name} was not done, or is put back already.",
-            f"assent runs show {target.name}",
-        )
-    return msgspec.structs.replace(target, only=token)
-
-
-def _every(back: Takeback, target: Target) -> list[tuple[str, int, str]]:
-    """Returns all operations of a target in the order in which people count them."""
-    return [
-        (run, index, name) for run in target.runs for index, name in enumerate(back.deeds.ids(run))
-    ]
-
-
-def _names(back: Takeback, target: Target, ids: Sequence[str]) -> list[str]:
-    """Returns what people call operations: number and short id; a composed one has no number."""
-    numbers = {name: f"{n} " for n, (*_, name) in enumerate(_every(back, target), 1)}
-    return [f"{numbers.get(name, '')}({name[:SHORT]})" for name in ids]
-
-
-def _taken(back: Takeback, target: Target) -> list[Deed]:
-    """Returns what of a target is to be taken back, in order."""
-    return [deed for deed in back.done(target) if target.only in ("", deed.token)]
-
-
-def _compensated(taken: Sequence[Deed]) -> tuple[Deed, ...]:
-    """Returns the commands that have an undo of their own, in the order in which it is run."""
-    return tuple(deed for deed in reversed(taken) if deed.undo)
-
-
-def _extent(target: Target, taken: Sequence[Deed], more: Extent) -> Extent:
-    commands = tuple(deed.undo for deed in _compensated(taken) if deed.undo)
-    only = taken[0].id[:SHORT] if target.only and taken else ""
-    return Extent(commands, (*gaps(taken), *more.gaps), more.again, only, guessed(taken))
-
-
-def _again(back: Takeback, target: Target) -> Extent:
-    """Returns what it means to take back an undo: the commands that it undid are not run again."""
-    tokens = dict.fromkeys(target.record.undoes.split())
-    every = [deed for token in tokens for deed in back.deeds.of(token.partition(":")[0])]
-    undone = [deed for deed in every if deed.token in tokens or deed.run in tokens]
-    ran = [deed.ordered for deed in undone if deed.ordered]
-    not_again = tuple(Gap(ordered.words, NOT_AGAIN) for ordered in ran)
-    return Extent(gaps=tuple(dict.fromkeys(not_again)), again=True)
-
-
-def _spared(back: Takeback, undo: Undo) -> tuple[str, ...]:
-    """Returns the tokens of what was done and an undo leaves alone, wholly or in part."""
-    left = [undo.originals[index] for index, _ in undo.inversion.conflicts]
-    if not left:
-        return ()
-    paths = {path for op in left for path, *_ in footprint(op)}
-    taken = _taken(back, undo.target)
-    return tuple(deed.token for deed in taken if not paths.isdisjoint(deed.paths))
-
-
-def _ids(deeds: Sequence[Deed], operations: Sequence[FileOperation]) -> tuple[str, ...]:
-    """Returns the ids of the originals; what was composed of several has one of its own."""
-    if tuple(op for deed in deeds for op in deed.operations) != tuple(operations) or any(
-        deed.ordered for deed in deeds
-    ):
-        return operation_ids(operations)
-    return tuple(deed.id for deed in deeds)
-
-
 def _command(deed: Deed) -> Operation:
     assert deed.ordered is not None
     assert deed.ordered.command is not None, "only a plan's command has an undo of its own"
     return deed.ordered.command
 
 
-def _told(undo: Undo) -> Iterable[str]:
+def _left(undo: Undo) -> Iterator[str]:
     for _, reason in undo.inversion.conflicts:
         yield f"Left alone: {reason}."
+    yield from undo.extent.overwrites
     for gap in undo.extent.gaps:
         yield f"{NOT_COVERED}: {gap.line}."

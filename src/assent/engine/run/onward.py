@@ -1,0 +1,14 @@
+"""Where a run stands once it is over: whether it was undone, and what to type from there."""
+
+from assent.engine.run.takeback import Takeback
+
+
+def standing(back: Takeback, run: str) -> tuple[bool, str]:
+    """Tells whether all of a run was undone, and returns what to type to go back from there.
+
+    Where it left nothing to take back, that is what shows what it did.
+    """
+    if back.taken_of(run) == "all":
+        return True, back.again(run) or "assent plan new NAME"
+    left = run not in back.given_up and back.deeds.leave(run)
+    return False, "assent undo" if left else f"assent runs show {run}"

@@ -1,0 +1,49 @@
+"""How an undo's end is told: no more than was taken back, and how much of a run that was."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from assent.core.journal import Result
+from assent.core.undo import FILES_ONLY, STILL_OTHER, Extent
+from assent.views.lines import Line
+from assent.views.status import status_lines
+from assent.views.undo import end_lines
+
+COMMANDS = Extent(recorded=True)
+REDO = Extent(again=True)
+
+ENDS: dict[str, tuple[Sequence[Result], Sequence[str], Extent]] = {
+    "Done: everything was taken back.": (["undone", "undone"], [], FILES_ONLY),
+    "Done: everything recorded was taken back.": (["undone"], [], COMMANDS),
+    "Done: everything was applied.": (["done"], [], REDO),
+    "Done, as far as the list says.": (["undone", "conflict"], [], FILES_ONLY),
+    "Done, but not everything is as it was before:": (["undone"], [f"{STILL_OTHER}: a."], COMMANDS),
+    "Accepted as it stands: nothing was taken back.": (["failed", "not_started"], [], COMMANDS),
+    "Accepted as it stands: not everything was taken back.": (["undone", "failed"], [], COMMANDS),
+    "Accepted as it stands: nothing was done again.": (["conflict"], [], REDO),
+}
+
+
+@pytest.mark.parametrize("sentence", ENDS)
+def test_law_8_the_first_line_says_how_much_was_taken_back(sentence: str) -> None:
+    results, notes, extent = ENDS[sentence]
+    lines = [Line("heading", "Done."), Line("plain", "Next: assent undo")]
+    first, last = end_lines(lines, results, notes, extent)
+    assert (first.text, last) == (sentence, lines[1])
+    assert first.style == ("risk" if sentence.startswith("Accepted") else "heading")
+
+
+@pytest.mark.parametrize(
+    ("undone", "words"),
+    [
+        ({}, ""),
+        ({"partly_undone": True}, ", and was partly undone"),
+        ({"undone": True}, ", and was undone"),
+    ],
+)
+def test_law_8_status_says_how_much_of_a_run_was_undone(
+    undone: dict[str, object], words: str
+) -> None:
+    first, *_ = status_lines(None, {"run": "r", "outcome": "done", **undone})
+    assert first.text == f"Last run: r ended as done{words}."
