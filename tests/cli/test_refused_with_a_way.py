@@ -1,12 +1,11 @@
 """What others made and cannot be taken: the refusal says what is safe, and what to type next."""
 
-import os
 from pathlib import Path
 from shlex import quote
 
 import pytest
 from tests.cli.machines import Machines
-from tests.cli.world import World
+from tests.cli.world import PROGRAM, UNPRIVILEGED, World
 
 HUNK = "@@ -1 +1 @@\n-a\n+b\n"
 BINARY = (
@@ -68,10 +67,10 @@ def test_a_folder_that_is_no_copy(world: World, copy: Path, other: str) -> None:
     assert answer.error["next"] == "assent stage from --help"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_a_copy_that_cannot_be_read(world: World, copy: Path) -> None:
     (copy / "closed").mkdir(mode=0)
-    answer = world.run("stage", "from", str(copy), "--json")
+    line = ["stage", "from", str(copy), "--json"]
+    answer = world.start([*UNPRIVILEGED, *PROGRAM, *line])
     assert answer.error["message"].endswith(" Nothing was changed."), answer
     assert answer.error["next"] == f"ls -la {quote(str(copy))}"
 

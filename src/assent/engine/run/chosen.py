@@ -20,7 +20,7 @@ NOT_AGAIN = "it is not run again; the files that it had changed are restored"
 
 def chosen(back: Takeback, target: Target, operation: str) -> Target:
     """Returns the target that is one operation of another, by its number or the start of its id."""
-    deeds = [deed for run in target.runs for deed in back.deeds.of(run)]
+    deeds = {deed.token for run in target.runs for deed in back.deeds.of(run)}
     numbered = every(back, target)
     found = [numbered[index] for index in meant([name for *_, name in numbered], operation)]
     if len(found) != 1:
@@ -30,7 +30,7 @@ def chosen(back: Takeback, target: Target, operation: str) -> Target:
         )
     run, index, name = found[0]
     token = f"{run}:{index}"
-    if token not in [deed.token for deed in deeds]:
+    if token not in deeds:
         raise NotFound(
             f"Operation {name[:SHORT]} of run {target.name} was not done, or is put back already.",
             f"assent runs show {target.name}",
@@ -61,7 +61,7 @@ def without_failing(back: Takeback, target: Target) -> str:
 
     The undo of a whole run begins with the commands that its plan names for that.
     """
-    plain = [deed.token for deed in taken(back, target) if deed.undo is None and deed.operations]
+    plain = {deed.token for deed in taken(back, target) if deed.undo is None and deed.operations}
     numbers = [n for n, (run, at, _) in enumerate(every(back, target), 1) if f"{run}:{at}" in plain]
     return f"assent undo {target.name} --operation {numbers[-1]}" if numbers else ""
 

@@ -315,9 +315,10 @@ class Undoing:
         if report.outcome == "done":
             yield from self._still_other(undo)
         ran = zip(undo.compensated, report.operations, strict=False)
-        failed = [deed.undo for deed, (_, result) in ran if result in _FAILED]
-        command = without_failing(Takeback(self._doors, self._runs.ledger()), undo.target)
-        if failed and failed[0] and command:
+        failed = [deed.undo for deed, (_, result) in ran if deed.undo and result in _FAILED]
+        if not failed:
+            return
+        if command := without_failing(Takeback(self._doors, self._runs.ledger()), undo.target):
             first = "" if report.outcome == "done" else "assent recover --roll-back, and then "
             yield (
                 f"An undo of the whole run runs $ {shell_line(failed[0].argv)} again. "

@@ -73,7 +73,7 @@ class Undone:
         stand = [at for at, found in rows if found == "done" and not self.has(f"{note.run}:{at}")]
         if rows and not stand and not can_be_undone(self._deeds.of(note.run)):
             self.idle.add(note.run)
-        missed = self._missed(record, note, [at for at, _ in rows if at not in stand])
+        missed = self._missed(record, note, sorted({at for at, _ in rows}.difference(stand)))
         back = self._paths(note, stand) if missed or record.spared else frozenset()
         left = {*record.spared, *[deed.token for deed in missed if deed.paths & back]}
         names = set(record.undoes.split())
