@@ -20,8 +20,6 @@ from tests.cli.world import PROGRAM, Answer, World
 from tests.models.server import Turn, serving
 from tests.models.speech import Reply
 
-from assent.sandbox.running.bubblewrap import lacking
-
 STREAM = ("--output-format", "stream-json")
 ENVELOPE = ["seq", "at", "kind", "session", "body"]
 KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
@@ -30,15 +28,6 @@ TEXT = '---\nscope:\n  files: ["*"]\n  commands: [mkdir]\n---\n# Make it\n\nMake
 MAKES = ("shell", {"command": "mkdir -v made"})
 
 Rows = list[dict[str, Any]]
-
-
-@pytest.fixture
-def planned(world: World) -> World:
-    lack = lacking()
-    if lack is not None:
-        pytest.skip(lack.reason)
-    world.plan()
-    return world
 
 
 def approved(world: World, *scripts: str) -> None:
