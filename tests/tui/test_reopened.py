@@ -8,11 +8,13 @@ from tests.cli.scripts import PLANS
 from tests.tui.stage import Seat, Stage
 
 from assent.cli.host import LocalHost
+from assent.core.errors import AssentError
 from assent.core.session_event import TurnStarted
 from assent.tui.acts import APPROVED, STANDS
 from assent.tui.app import TerminalApp
 from assent.tui.host import Start
 from assent.tui.postman import CUT_OFF
+from assent.tui.prompt import Prompt
 
 GOING_ON = Start(going_on=True)
 WORDS = {words.strip() for words in (*STANDS.values(), APPROVED, CUT_OFF)}
@@ -98,3 +100,52 @@ def test_a_workspace_that_is_not_the_folder_is_named_once(stage: Stage, below: s
     with stage.here():
         named = asyncio.run(shown())
     assert named == ([f"The workspace is {stage.root.resolve()}."] if below else [])
+
+
+class Hasty(TerminalApp):
+    """A screen that is typed at before anybody has looked which session it goes on with."""
+
+    def _begin(self) -> None:
+        begin = self.sitting.begin
+
+        def late(start: Start) -> None:
+            self.sitting.join(5.0)  # as long as any turn that did not wait for this
+            begin(start)
+
+        self.sitting.begin = late  # type: ignore[method-assign]
+        self.on_prompt_slash(Prompt.Slash("/mode ask"))
+        self.on_prompt_said(Prompt.Said("Say it again"))
+        super()._begin()
+
+
+def test_what_is_typed_before_the_session_is_found_goes_to_that_session(stage: Stage) -> None:
+    stage.script({"text": "Hello."}, {"text": "Again."})
+    assert stage.run("-p", "--model", stage.model, "Say hello").code == 0
+
+    async def act(seat: Seat) -> None:
+        await seat.shows("Again.")
+        await seat.rest()
+        assert seat.text().index("> Say hello") < seat.text().index("> Say it again")
+        assert seat.app.standing.mode == "ask"
+
+    stage.show(act, GOING_ON, app=Hasty)
+    (session,) = stage.ok("sessions", "list")["sessions"]
+    assert session["turns"] == 2
+
+
+def test_a_session_that_cannot_be_read_keeps_nothing_of_what_is_typed_waiting(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.script({"text": "Hello."}, {"text": "Again."})
+    assert stage.run("-p", "--model", stage.model, "Say hello").code == 0
+
+    def damaged(*_: object) -> None:
+        raise AssentError("The log is damaged.")
+
+    async def act(seat: Seat) -> None:
+        await seat.shows("The log is damaged.")
+        await seat.shows("Again.")
+        await seat.rest()
+
+    monkeypatch.setattr("assent.tui.app.session_events", damaged)
+    stage.show(act, GOING_ON, app=Hasty)

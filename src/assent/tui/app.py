@@ -5,6 +5,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
@@ -18,8 +19,10 @@ from assent.tui.completion import Choice
 from assent.tui.conversation import opened, session_events
 from assent.tui.errands import Errands
 from assent.tui.frame import Frame
+from assent.tui.held import Held
 from assent.tui.hints import in_place, next_step
 from assent.tui.host import Host, Start
+from assent.tui.letters import Unread
 from assent.tui.lookout import Lookout, Stood
 from assent.tui.mailbox import Mailbox
 from assent.tui.postman import Postman
@@ -59,11 +62,11 @@ class TerminalApp(Frame):
         self.shelling = Shelling(host, self.sitting, self.mailbox)
         self.errands = Errands(self.mailbox)
         self.lookout = Lookout(self)
+        self.held = Held(self)
         self.standing = Standing(mode=self.beginning.mode or "plan", model=self.beginning.model)
         self.theme_name = fitting(self.beginning.theme, host.environment)
         self.own_commands: tuple[Choice, ...] = ()  # of the person, besides ours
         self.wants_demo = False  # whether the demo comes after this screen
-        self._held_back: list[Line | str] = []  # to be told once a session is on the screen
         self.ready = False  # whether what the person wanted to go on with is on the screen
         self._busy_since = 0.0
         self._due = False  # whether a question opens as soon as the person types nothing else
@@ -239,30 +242,22 @@ class TerminalApp(Frame):
         told = f"Plan {plan.name} is chosen. The model is told of it with what you say next."
         if self.sitting.record is None and session is not None:
             self.open_session(session)
-            self.after_load(told)
+            self.held.tell(told)
         else:
             self.tell(told)
         self.sitting.chosen_plan = plan.plan_id
         self.refresh_standing()
-
-    def after_load(self, *told: Line | str) -> None:
-        """Puts a note into the conversation once the session that is being read is there."""
-        self._held_back += told
-        if self.ready:
-            self.tell_held_back()
-
-    def tell_held_back(self) -> None:
-        """Tells what waited for a session to be on the screen."""
-        told, self._held_back = self._held_back, []
-        if told:
-            self.tell(*told)
 
     def load(self, record: SessionRecord) -> None:
         """Reads and folds a session, in a thread; it is shown when that is done."""
         self.ready = False
 
         def act() -> None:
-            self.mailbox.post(opened(record.session, session_events(self.engine, record)))
+            try:
+                self.mailbox.post(opened(record.session, session_events(self.engine, record)))
+            except Exception:
+                self.mailbox.post(Unread())
+                raise
 
         self.mailbox.work(act)
 
@@ -380,16 +375,16 @@ class TerminalApp(Frame):
     # What the prompt says.
 
     def on_prompt_said(self, event: Prompt.Said) -> None:
-        self.say(event.words)
+        self.held.do(partial(self.say, event.words))
 
     def on_prompt_slash(self, event: Prompt.Slash) -> None:
         from assent.tui.acts import echo
 
-        self.tell(echo(event.text))
-        self.run_slash(event.text)
+        self.held.do(partial(self.tell, echo(event.text)))
+        self.held.do(partial(self.run_slash, event.text))
 
     def on_prompt_shell(self, event: Prompt.Shell) -> None:
-        self.run_shell(event.line)
+        self.held.do(partial(self.run_shell, event.line))
 
     def on_paste_cut(self) -> None:
         self.tell(Line("risk", PASTE_CUT))

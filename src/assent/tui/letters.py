@@ -82,6 +82,10 @@ class Unopened(msgspec.Struct, frozen=True):
     error: AssentError
 
 
+class Unread(msgspec.Struct, frozen=True):
+    """The session that the person wanted could not be read; why is told besides."""
+
+
 class NoModel(msgspec.Struct, frozen=True):
     """No model can be used here; `found` says what was looked for."""
 

@@ -29,6 +29,7 @@ from assent.tui.letters import (
     TurnBegan,
     TurnOver,
     Unopened,
+    Unread,
 )
 from assent.tui.lookout import Stood
 from assent.tui.mailbox import PAUSE_S
@@ -148,11 +149,10 @@ class Postman:
                 app.exit(error.exit)
             case Ready():
                 self._ready(letter)
-            case Opened():
-                app.conversation.open(letter)
-                self._open()
+            case Opened() | Unread():
+                self._open(letter)
             case NoModel(found):
-                app.after_load(*first_start_lines(found))
+                app.held.tell(*first_start_lines(found))
             case Done():
                 with app.failing():
                     app.errands.take(letter)
@@ -196,9 +196,9 @@ class Postman:
     def _ready(self, letter: Ready) -> None:
         app = self._app
         if letter.elsewhere:
-            app.after_load(Line("dim", f"The workspace is {visible_line(letter.elsewhere)}."))
+            app.held.tell(Line("dim", f"The workspace is {visible_line(letter.elsewhere)}."))
         for words in letter.warnings:
-            app.after_load(Line("risk", visible_line(words)))
+            app.held.tell(Line("risk", visible_line(words)))
         app.mailbox.work(self._settle)
         if app.sitting.record is not None:
             app.load(app.sitting.record)
@@ -214,11 +214,13 @@ class Postman:
             app.mailbox.post(NoModel(app.host.findings()))
         app.mailbox.post(Stood(read_standing(app.sitting, app.conversation.feed.seq)))
 
-    def _open(self) -> None:
-        """Goes on once the session that the person wanted is on the screen."""
+    def _open(self, read: Opened | Unread | None = None) -> None:
+        """Goes on with the session that the person wanted, as far as it could be read."""
         app = self._app
+        if isinstance(read, Opened):
+            app.conversation.open(read)
         app.ready = self._fresh = True
-        app.tell_held_back()
+        app.held.release_told()
         app.refresh_standing()
         app.prompt.recollect(partial(said_before, app.engine, app.sitting.record))
         start, app.beginning = app.beginning, Start()
@@ -228,6 +230,7 @@ class Postman:
             app.prompt.load(start.draft)
         if start.words:
             app.say(start.words)
+        app.held.release_acts()
 
     def _look_for_questions(self, standing: Standing | None) -> None:
         """Asks what the session that was just opened waits for; what others wait for is told."""

@@ -78,6 +78,8 @@ class Sitting:
                 self.record = engine.sessions.set_mode(self.record, start.mode)
         except AssentError as error:
             self._mailbox.post(Trouble(error))
+        except Exception as error:  # the screen waits for what comes below
+            self._mailbox.post(Trouble(self._mailbox.mishap(error)))
         root = self.host.root
         self._mailbox.post(Ready(self._warnings(), root if root != self.host.folder else ""))
 

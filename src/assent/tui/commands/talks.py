@@ -43,7 +43,7 @@ def fork(app: "TerminalApp", rest: str) -> None:
 
     def shown(record: SessionRecord) -> None:
         app.open_session(record)
-        app.after_load(f"{record.slug} is a fork: words and todos, no plan and no approval.")
+        app.held.tell(f"{record.slug} is a fork: words and todos, no plan and no approval.")
 
     app.errands.run("Forking", copied, shown)
 

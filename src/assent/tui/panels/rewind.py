@@ -73,7 +73,7 @@ class RewindPanel(Picker):
             self.dismiss(row.key)
             app.open_session(left)
             app.prompt.load(spoken.text)
-            app.after_load(Line("heading", "You went back."), *since_lines(since))
+            app.held.tell(Line("heading", "You went back."), *since_lines(since))
 
         self.in_thread("Going back", back, went)
 
