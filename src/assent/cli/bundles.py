@@ -199,7 +199,7 @@ def _typed(file: str) -> str:
 
 
 def _told(file: str) -> str:
-    return shown(os.fsencode(file))
+    return "stdin" if file == STDOUT else shown(os.fsencode(file))
 
 
 def _command(verb: str, file: str) -> str:

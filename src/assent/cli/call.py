@@ -11,6 +11,7 @@ from assent.cli.failing import EXPECTED, told
 from assent.cli.goal import FORMS, Form
 from assent.cli.output import Output
 from assent.core.errors import UsageError
+from assent.core.journal import Live
 from assent.core.lifecycle import State
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
@@ -31,6 +32,7 @@ class Call:
         self.no_input = no_input
         self.form = form
         self.output = _output(form)
+        self.seen: Live | None = None  # what a run told last
         self._warnings: tuple[str, ...] = ()
 
     @functools.cached_property

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from assent.cli.asking import TERMINAL, Manner, consent
-from assent.cli.call import Call, examples, takes_call
+from assent.cli.call import Call, examples, streams, takes_call
 from assent.cli.run import build_and_answer
 from assent.cli.source import text
 from assent.cli.terminal import reply
@@ -52,6 +52,7 @@ def propose(call: Call, portable: bool, out: str) -> None:
     epilog=examples(
         "assent approve\nassent approve --digest 3f2a... --note 'Checked with Ada' --build\n"
         "assent approve --without 2 --dry-run\nassent approve --without 2,77d0\n"
+        "assent approve --build --output-format stream-json\n"
         "assent approve --expires 2h\nassent approve plan.json\n"
         "assent approve plan.json --out yes.json --expires 3d"
     )
@@ -69,6 +70,7 @@ def propose(call: Call, portable: bool, out: str) -> None:
 )  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="With --without: only show what would be left.")
 @takes_call
+@streams
 @or_file("approve_file", "digest", "note", "expires", "out")
 def approve(
     call: Call, digest: str, note: str, then_build: bool, expires: int | None, **rest: Any
@@ -81,6 +83,7 @@ def approve(
     if rest["out"]:
         raise UsageError("--out goes with FILE.", "assent approve --help")
     record, words = call.record(), check_note(text(note))
+    call.is_about(record)
     if rest["without"] or rest["dry_run"]:
         from assent.cli.partial import Part, approve_part
 

@@ -9,7 +9,7 @@ from assent.cli.bundles import content_of, write_file
 from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.source import text
 from assent.core.digest import sha256
-from assent.core.errors import UsageError
+from assent.core.errors import AssentError, UsageError
 from assent.core.keyring import public_key
 from assent.views.evidence import statement_lines, statement_row
 from assent.views.lines import Line
@@ -47,5 +47,9 @@ def export(call: Call, run: str, out: str) -> None:
 def verify(call: Call, file: str, key: str) -> None:
     """Check evidence of a run, offline. Without --key, trusted keys and this machine's count."""
     wanted = public_key(key) if key else ""
-    statement = evidences_of(call.engine).verify(content_of(call, file), wanted)
+    try:
+        statement = evidences_of(call.engine).verify(content_of(call, file), wanted)
+    except AssentError as error:
+        error.next = error.next or f"{call.command} --help"
+        raise
     call.output.answer(statement_row(statement), statement_lines(statement))

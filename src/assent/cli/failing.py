@@ -7,6 +7,7 @@ from assent.core.errors import AssentError, Interrupted, Unsettled
 
 EXPECTED = (AssentError, OSError, KeyboardInterrupt)
 LOOK = "assent status"
+RECOVER = "assent recover"
 
 
 def told(error: BaseException) -> AssentError:
@@ -19,8 +20,32 @@ def told(error: BaseException) -> AssentError:
             words = (error.strerror or str(error), os.fsdecode(named))
             return AssentError(": ".join(filter(None, words)), LOOK)
         case _:
-            by = f" by {error.args[0]}" if error.args else ""  # as interrupts.py raises it
-            return Interrupted(f"Interrupted{by}; `{LOOK}` says where things stand.", LOOK)
+            return Interrupted(f"{_stopped(error)}; `{LOOK}` says where things stand.", LOOK)
+
+
+def cut_short(error: KeyboardInterrupt, run: str, due: str = "") -> Interrupted:
+    """Returns that a run was interrupted where no command ran, and what ends it.
+
+    `due` is the command that was to begin next, if it is known.
+    """
+    begins = f"$ {due} has not begun, and what came before it" if due else "what it did so far"
+    return Interrupted(
+        f"{_stopped(error)}. Run {run} is not over: {begins} stands and is on record. "
+        f"`{RECOVER}` finishes it or takes it back.",
+        RECOVER,
+    )
+
+
+def not_begun(error: KeyboardInterrupt, command: str) -> Interrupted:
+    """Returns that a build was interrupted before its run began, and what begins it."""
+    return Interrupted(
+        f"{_stopped(error)} before the run began. The approval is kept; nothing was changed.",
+        command,
+    )
+
+
+def _stopped(error: BaseException) -> str:
+    return f"Interrupted by {error.args[0]}" if error.args else "Interrupted"  # see interrupts.py
 
 
 def unprinted(why: str, content: Mapping[str, object]) -> AssentError:
@@ -32,6 +57,6 @@ def unprinted(why: str, content: Mapping[str, object]) -> AssentError:
         case "rolled_back":
             return AssentError(f"{message} Run {run} was rolled back.", f"assent runs show {run}")
         case "needs_you":
-            return Unsettled(f"{message} Run {run} waits for you.", "assent recover")
+            return Unsettled(f"{message} Run {run} waits for you.", RECOVER)
         case _:
             return AssentError(f"{message} What the command did stands.", LOOK)

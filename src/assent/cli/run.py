@@ -9,15 +9,17 @@ import msgspec
 
 from assent.cli.asking import consent
 from assent.cli.call import Call, examples, streams, takes_call
+from assent.cli.failing import cut_short, not_begun
 from assent.cli.interrupts import INTERRUPTED, interruptible
 from assent.cli.travelling import or_file
-from assent.core.errors import UsageError
-from assent.core.journal import Live, Outcome, Way
+from assent.core.errors import Interrupted, UsageError
+from assent.core.journal import Doing, Live, Outcome, Way
 from assent.core.masking import masked
 from assent.core.operation import RunCommand
 from assent.core.record import PlanRecord
 from assent.engine.run.runs import RunReport
-from assent.views.rows import run_row
+from assent.views.rows import left_running, run_row
+from assent.views.spoken import doing_brief
 from assent.views.status import next_instead, run_lines
 
 R = TypeVar("R")
@@ -100,7 +102,13 @@ def _built(call: Call, record: PlanRecord, model: str, agent: str) -> int:
         return build_prose(call, record, model, agent)
     if model or agent:
         raise UsageError("A plan with operations is applied without a model.", "assent build")
-    return answered(call, call.engine.runs.build(record.plan_id))
+    try:
+        return answered(call, call.engine.runs.build(record.plan_id))
+    except KeyboardInterrupt as interrupt:
+        now = call.engine.runs.ledger().load(record.plan_id)
+        if not call.engine.consents.is_approved(now):
+            raise
+        raise not_begun(interrupt, f"assent build --plan {record.plan_id}") from None
 
 
 def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
@@ -125,21 +133,37 @@ def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
 
 def watched(call: Call, work: Generator[Live, None, R]) -> R:
     """Shows progress until the work ends, and returns what it ends with."""
+    call.seen = None
     try:
         with closing(work):  # an interrupt may come while something is shown; then it ends here
             while True:
-                call.output.live(next(work))
+                call.seen = next(work)
+                call.output.live(call.seen)
     except StopIteration as end:
         result: R = end.value
         return result
+    except KeyboardInterrupt as interrupt:
+        raise _cut_short(call, interrupt) or interrupt from None
     finally:
         call.output.progress_over()
+
+
+def _cut_short(call: Call, interrupt: KeyboardInterrupt) -> Interrupted | None:
+    """Returns what to say of a run that is not over and that no person has to decide about."""
+    runs = call.engine.runs
+    left = runs.unfinished()
+    if left is None or left[1].halted or runs.stands_still():
+        return None
+    # Once more was told than that files are recorded before it, a command may have begun and ended.
+    due = call.seen if isinstance(call.seen, Doing) and call.seen.what == "before" else None
+    return cut_short(interrupt, left[1].run, doing_brief(due) if due else "")
 
 
 def answer(call: Call, report: RunReport) -> int:
     """Says how a run went, and returns the exit code that says it."""
     notes = tuple(map(masked, report.notes))
     row = run_row(report.run, report.outcome, report.operations, report.exits, notes)
+    row |= left_running(report.running)
     results = [
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]

@@ -5,10 +5,11 @@ import click
 from assent.cli.call import Call, examples, named, takes_call
 from assent.cli.terminal import reply
 from assent.core.errors import Declined, UsageError
+from assent.core.operation import RunCommand
 from assent.core.quoting import script_line
 from assent.engine.run.keeping import GivenUp
-from assent.engine.run.past import Item, Kept, total
-from assent.views.commands import subject
+from assent.engine.run.past import Item, Kept, Told, total
+from assent.views.commands import subject, words
 from assent.views.masks import masked_row
 from assent.views.past import command_row, freed_lines, item_row, past_lines, past_list_lines
 from assent.views.rows import Row
@@ -125,13 +126,18 @@ def _item(item: Item) -> Row:
     line = visible_line(script_line(item.line))
     about = line if item.operation is None else subject(item.operation)
     row |= masked_row({"result": item.result, "run": item.run, "about": about})
-    if item.told is None:
+    row |= {} if item.told is None else {"command": _told(item.told)}
+    if item.back is None or not isinstance(item.operation, RunCommand):
         return row
-    told = item.told
+    undo = masked_row({"line": words(item.operation.undo)})
+    return {**row, "roll_back": {**undo, **_told(item.back)}}
+
+
+def _told(told: Told) -> Row:
     when: dict[str, object] = {
         "began": told.began or None,
         "ended": told.ended or None,
         "code": told.code,
         "cut": told.cut,
     }
-    return {**row, "command": command_row(when, told.changes, told.output)}
+    return command_row(when, told.changes, told.output)

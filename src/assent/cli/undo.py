@@ -1,6 +1,7 @@
 """`assent undo` and `assent redo`: taking back, by a plan that is shown and agreed to."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import click
 
@@ -13,7 +14,7 @@ from assent.core.undo import MISSED
 from assent.engine.run.runs import RunReport
 from assent.engine.run.undoing import Undo
 from assent.views.lines import Line
-from assent.views.rows import operation_row, run_row
+from assent.views.rows import left_running, operation_row, run_row
 from assent.views.status import next_instead, run_lines
 from assent.views.undo import end_lines, preview_row, undo_lines
 from assent.views.visible import visible_line
@@ -45,10 +46,7 @@ def undo(call: Call, run: str, operation: str, dry_run: bool, digest: str) -> in
     plan_id = call.record().plan_id if call.plan else ""
     preview = call.engine.undoing.preview(run, plan_id, operation)
     default = not run and not operation
-    code = _carried_out(call, preview, default=default, dry_run=dry_run, digest=digest)
-    if not dry_run and not code:
-        _restore_todos(call, preview)
-    return code
+    return _carried_out(call, preview, default=default, dry_run=dry_run, digest=digest)
 
 
 @click.command(
@@ -100,10 +98,17 @@ def _meant(
     return found if fits and any(name.startswith(run) for name in names) else None
 
 
-def _restore_todos(call: Call, undo: Undo) -> None:
-    """Sets the todos of a session back with a whole run of its plan (F128)."""
-    if undo.source.plan_id and not undo.target.only:
-        call.engine.sessions.restore_todos(undo.source, undo.target.runs[0])
+def _with_todos(call: Call, undo: Undo, tell: Callable[[], int], *, whole: bool) -> int:
+    """Sets the todos of a session back with a whole run of its plan (F128), and then answers.
+
+    An answer that nobody hears leaves nothing undone; what fails here keeps no answer back.
+    """
+    try:
+        if whole and undo.source.plan_id and not undo.target.only and not undo.extent.again:
+            call.engine.sessions.restore_todos(undo.source, undo.target.runs[0])
+    finally:
+        code = tell()
+    return code
 
 
 def _carried_out(
@@ -111,7 +116,9 @@ def _carried_out(
 ) -> int:
     call.is_about(preview.source)
     if dry_run or not preview.plan.operations:
-        return _answer_preview(call, preview, default=default, dry_run=dry_run)
+        back = not dry_run and not preview.inversion.conflicts  # others took it back, all of it
+        shown = partial(_answer_preview, call, preview, default=default, dry_run=dry_run)
+        return _with_todos(call, preview, shown, whole=back)
     wanted = preview.plan.digest
     try:
         channel = consent(call, wanted, digest, lambda: call.engine.reviews.undo_review(preview))
@@ -119,7 +126,9 @@ def _carried_out(
         raise Declined(no.message, f"{preview.command} --digest {wanted}") from None
 
     def tell(call: Call, report: RunReport) -> int:
-        code = _answer(call, preview, report)
+        done = report.outcome == "done"
+        answer = partial(_answer, call, preview, report)
+        code = _with_todos(call, preview, answer, whole=done)
         call.engine.keeping.retain(daily=True)
         return code
 
@@ -130,6 +139,7 @@ def _answer(call: Call, preview: Undo, report: RunReport) -> int:
     """Says what was restored, what was left alone, and what is not covered."""
     notes = tuple(map(masked, report.notes))
     row = run_row(report.run, report.outcome, report.operations, report.exits, notes)
+    row |= left_running(report.running)
     results = [
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]
@@ -160,10 +170,9 @@ def _answer(call: Call, preview: Undo, report: RunReport) -> int:
 
 def answer_taken_up(call: Call, undo: Undo, report: RunReport) -> int:
     """Says how an undo ended that was interrupted; what it had left to do besides is done, too."""
-    whole = MISSED.isdisjoint(result for _, result in report.operations)
-    if report.outcome == "done" and not undo.extent.again and whole:
-        _restore_todos(call, undo)
-    return _answer(call, undo, report)
+    missed = not MISSED.isdisjoint(result for _, result in report.operations)
+    whole = report.outcome == "done" and not missed
+    return _with_todos(call, undo, partial(_answer, call, undo, report), whole=whole)
 
 
 def _not_done(lines: Iterable[Line], undo: Undo, onward: str) -> Iterator[Line]:

@@ -107,6 +107,7 @@ class Ran(msgspec.Struct, frozen=True, tag="ran"):
     cut: str = ""
     changes: str = ""
     output: str = ""
+    running: str = ""  # what it left running, in words
 
 
 class Turned(msgspec.Struct, frozen=True, tag="turned"):

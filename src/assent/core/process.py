@@ -80,6 +80,7 @@ class Ended(msgspec.Struct, frozen=True):
     cut: str = ""
     seconds: float = 0.0
     closed: tuple[str, ...] = ()  # where a confined command could not write, in words
+    running: str = ""  # what it left running, in words
 
 
 STOPPED: Final = Ended(130, "interrupted")  # as where a person presses Ctrl+C

@@ -5,13 +5,13 @@ most of the time that a short command takes.
 """
 
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from assent.core.errors import AssentError
 from assent.core.event import Recorded
 from assent.core.record import PlanRecord, RunNote
 from assent.engine.doors import Doors, Place
+from assent.engine.noun import noun
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.drafts import Drafts
 from assent.engine.plan.plans import Plans
@@ -69,35 +69,35 @@ class Engine:
         self.runs = Runs(doors, self.plans, self.consents, self._projections)
         self.undoing = Undoing(doors, self.runs, self.consents)
 
-    @cached_property
+    @noun
     def patches(self) -> "Patches":
         """Patches that become operations."""
         from assent.engine.plan.patches import Patches
 
         return Patches(self._doors, self._place, self.drafts)
 
-    @cached_property
+    @noun
     def checkouts(self) -> "Checkouts":
         """Folders whose difference becomes operations."""
         from assent.engine.plan.checkouts import Checkouts
 
         return Checkouts(self._doors, self._place, self.drafts)
 
-    @cached_property
+    @noun
     def reviews(self) -> "Reviews":
         """What a person reads before they decide."""
         from assent.engine.plan.reviews import Reviews
 
         return Reviews(self._doors, self.plans, self._place)
 
-    @cached_property
+    @noun
     def partials(self) -> "Partials":
         """Approvals of a part of a plan."""
         from assent.engine.plan.partials import Partials
 
         return Partials(self._doors, self._place, self.plans, self.consents, self._projections)
 
-    @cached_property
+    @noun
     def readings(self) -> "Readings":
         """What people have read."""
         from assent.engine.plan.readings import Readings
@@ -108,63 +108,63 @@ class Engine:
         readings.commented = lambda record, review: self.comments.shown(record, review)
         return readings
 
-    @cached_property
+    @noun
     def comments(self) -> "Comments":
         """What people say about plans."""
         from assent.engine.plan.comments import Comments
 
         return Comments(self._doors, self._place, self.plans, self.reviews, self.consents)
 
-    @cached_property
+    @noun
     def rebasing(self) -> "Rebasing":
         """New plans from those whose files changed."""
         from assent.engine.plan.rebasing import Rebasing
 
         return Rebasing(self._doors, self.plans, self.consents, self._projections)
 
-    @cached_property
+    @noun
     def parts(self) -> "Parts":
         """What `app` makes further nouns of."""
         from assent.engine.parts import Parts
 
         return Parts(self._doors, self._place, self.plans, self.consents, self.reviews)
 
-    @cached_property
+    @noun
     def key_log(self) -> "KeyLog":
         """Which keys were trusted, and since when."""
         from assent.engine.key_log import KeyLog
 
         return KeyLog(self._doors, self._place)
 
-    @cached_property
+    @noun
     def trusts(self) -> "Trusts":
         """What was trusted by its content."""
         from assent.engine.trusts import Trusts
 
         return Trusts(self._doors, self._place, self._workspaces)
 
-    @cached_property
+    @noun
     def permits(self) -> "Permits":
         """Steps that were allowed outside plans."""
         from assent.engine.run.permits import Permits
 
         return Permits(self._doors, self._place, self.runs)
 
-    @cached_property
+    @noun
     def past(self) -> "Past":
         """The runs that were."""
         from assent.engine.run.past import Past
 
         return Past(self._doors, self.runs)
 
-    @cached_property
+    @noun
     def keeping(self) -> "Keeping":
         """What is kept of runs for an undo."""
         from assent.engine.run.keeping import Keeping
 
         return Keeping(self._doors, self._place, self._workspaces, self.past, self._projections)
 
-    @cached_property
+    @noun
     def commands(self) -> "Commands":
         """Command lines outside plans."""
         from assent.engine.run.commands import Commands
@@ -173,42 +173,42 @@ class Engine:
         commands.told = lambda record, words: self.sessions.overhear(record, words)
         return commands
 
-    @cached_property
+    @noun
     def facts(self) -> "Facts":
         """What is remembered of a workspace."""
         from assent.engine.session.facts import Facts
 
         return Facts(self._doors, self._workspaces)
 
-    @cached_property
+    @noun
     def grants(self) -> "Grants":
         """Answers that are remembered."""
         from assent.engine.session.grants import Grants
 
         return Grants(self._doors, self._workspaces, self._place)
 
-    @cached_property
+    @noun
     def questions(self) -> "Questions":
         """What waits for an answer."""
         from assent.engine.session.questions import Questions
 
         return Questions(self._doors, self._workspaces, self._place, self.grants)
 
-    @cached_property
+    @noun
     def sessions(self) -> "Sessions":
         """Conversations with a model."""
         from assent.engine.session.sessions import Sessions
 
         return Sessions(self._desk)
 
-    @cached_property
+    @noun
     def building(self) -> "Building":
         """Plans of prose that a model carries out."""
         from assent.engine.session.building import Building
 
         return Building(self._desk, self.sessions)
 
-    @cached_property
+    @noun
     def _desk(self) -> "Desk":
         from assent.engine.session.desk import Desk
 
@@ -228,7 +228,7 @@ class Engine:
             self.commands,
         )
 
-    @cached_property
+    @noun
     def _waiting(self) -> "Waiting":
         from assent.engine.waiting import Waiting
 

@@ -134,7 +134,7 @@ class Commanding:
             cut = cut or "disk"
         except AssentError:
             cut, changes = cut or "record", ""
-        return Ran(index, ended.code, cut, changes, output)
+        return Ran(index, ended.code, cut, changes, output, ended.running)
 
 
 class Output:

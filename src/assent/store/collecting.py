@@ -8,15 +8,16 @@ mark that came meanwhile brings it back. Whoever comes later finds it missing, a
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from hashlib import sha256
+from itertools import chain
 
 from assent.core.errors import StoreError
 from assent.ports import Freed
 from assent.store.blob_disk import BlobDisk
 from assent.store.blob_writer import BlobWriter
-from assent.store.faults import system_fault
+from assent.store.faults import SAFE, system_fault
 from assent.store.packs import Packs, packed
 
 GRACE = 3600.0  # seconds between keeping a content and naming it, at the very most
@@ -49,11 +50,15 @@ class BlobCollector:
 
     def collect(self, needed: Callable[[str], bool]) -> Freed:
         """Removes what is not needed and not young; the caller keeps other collections away."""
+        freed: list[tuple[int, bool]] = []
         try:
             self._return_aside()
-            freed = [*self._alone(needed), *self._packed(needed)]
+            for one in chain(self._alone(needed), self._packed(needed)):
+                freed.append(one)  # one by one: what fails later takes back none of it
         except OSError as error:
-            raise system_fault("collect contents in", self._root, error) from error
+            raise _halfway(system_fault("collect contents in", self._root, error), freed) from error
+        except StoreError as error:
+            raise _halfway(error, freed) from error
         self._stamp()
         return Freed(
             sum(1 for size, gone in freed if gone),
@@ -143,3 +148,12 @@ class BlobCollector:
             stamp = f"{self._root}/{_STAMP}"
             self._disk.close(self._disk.open(stamp, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
             self._disk.utime(stamp)
+
+
+def _halfway(error: StoreError, freed: Iterable[tuple[int, bool]]) -> StoreError:
+    """Says of a collection that failed what it had done by then, and that nobody misses that."""
+    gone = sum(size for size, taken in freed if taken)
+    some = f"{gone} bytes that nothing needs were removed before that."
+    before = some if gone else "None was removed."
+    told = error.message.removesuffix(SAFE).rstrip()
+    return StoreError(f"{told} Every content that is needed is there. {before}", error.next)

@@ -149,6 +149,12 @@ def _operation(row: Row) -> Iterator[Line]:
             yield from _command(command)
         case _:
             pass
+    match row.get("roll_back"):
+        case dict() as undo:
+            yield from wrapped("plain", f"     a roll-back ran to take it back: {undo['line']}")
+            yield from _command(undo)
+        case _:
+            pass
 
 
 def _command(row: Row) -> Iterator[Line]:

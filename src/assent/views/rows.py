@@ -8,6 +8,7 @@ from assent.core.journal import Outcome, Result
 from assent.core.operation import MoveFile, Operation, RunCommand
 from assent.core.paths import shown
 from assent.core.record import PlanRecord
+from assent.views.masks import masked_row
 from assent.views.visible import visible_path
 
 Row: TypeAlias = dict[str, object]
@@ -92,6 +93,12 @@ def run_row(
         **({"notes": told} if told else {}),
         **({"next": list(WAYS)} if outcome == "needs_you" else {}),
     }
+
+
+def left_running(found: Iterable[tuple[str, str]]) -> Row:
+    """Returns what commands left running when they ended, each with its command; else nothing."""
+    rows = [{"command": line, "processes": alive} for line, alive in found]
+    return {"left_running": masked_row(rows)} if rows else {}
 
 
 def path_fields(field: str, path: bytes | None) -> Row:

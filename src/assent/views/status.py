@@ -140,12 +140,15 @@ def run_lines(
     notes: Iterable[str] = (),
     exits: Sequence[int | None] = (),
 ) -> Iterator[Line]:
-    """Renders what came of a run and of each operation, and what to type next."""
+    """Renders what came of a run and of each operation, and what to type next.
+
+    `exits` are empty where no command was involved, and hold None for what is none.
+    """
     style, sentence, command = _ENDINGS[outcome]
     rows = list(results)
     told = list(notes)
     if outcome == "done":
-        sentence = done_words([result for result, _ in rows], told)
+        sentence = done_words([result for result, _ in rows], told, recorded=bool(exits))
     elif outcome == "rolled_back" and any(isinstance(op, RunCommand) for _, op in rows):
         sentence = _back(told)
     elif outcome == "needs_you" and not any(note.startswith(NOT_COVERED) for note in told):
@@ -183,7 +186,7 @@ def _back(notes: Sequence[str]) -> str:
     )
 
 
-def done_words(results: Iterable[Result], notes: Sequence[str], *, recorded: bool = True) -> str:
+def done_words(results: Iterable[Result], notes: Sequence[str], *, recorded: bool) -> str:
     """Says what done means: applied, taken back, or as much of it as was possible.
 
     `recorded`: there may be something that commands did, of which only a record can be taken back.

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Literal
 
 import msgspec
@@ -9,9 +10,9 @@ import msgspec
 from assent.core.changes import Changes
 from assent.core.course import UNKNOWN
 from assent.core.deeds import Deed, merged
-from assent.core.errors import NotFound
+from assent.core.errors import AssentError, NotFound
 from assent.core.event import JournalWritten, RunsWeighed
-from assent.core.journal import Outcome, Ran, Result, Running
+from assent.core.journal import Entry, Outcome, Ran, Result, Running, Turned
 from assent.core.operation import MoveFile, Operation, RunCommand, footprint
 from assent.core.plan import Plan
 from assent.engine.doors import Doors
@@ -20,6 +21,7 @@ from assent.engine.run.deeds import COMMAND_COUNTS, Command
 from assent.engine.run.runs import Runs
 from assent.engine.run.takeback import Takeback, Target, started
 from assent.engine.run.undone import Taken
+from assent.execute.turning import read_backs
 
 Weights = dict[str, int]  # contents by digest, with their sizes
 How = Literal["run", "undo", "redo", "turn", "build", "command"]
@@ -63,6 +65,7 @@ class Item(msgspec.Struct, frozen=True):
     operation: Operation | None  # None: a session's command, which is a line of text
     line: str = ""
     told: Told | None = None
+    back: Told | None = None  # of a command: what a roll-back ran to take it back
 
 
 class Past:
@@ -129,29 +132,57 @@ class Past:
     def _items(self, back: Takeback, unit: Target, run: str, before: int) -> Iterable[Item]:
         operations = back.deeds.operations(run)
         commands = any(isinstance(op, RunCommand) for op in operations)
-        told = self._told(back, run) if commands else {}
+        told, way_back = self._told(back, run) if commands else ({}, {})
         results = account(Plan(b"", operations), back.deeds.entries(run), self._doors.blobs).results
         rows = zip(back.deeds.ids(run), operations, results, strict=True)
         for index, (name, op, result) in enumerate(rows):
             taken = back.is_undone(f"{run}:{index}", unit.whole) and result in COMMAND_COUNTS
             now: Result = "undone" if taken else result
-            yield Item(before + index + 1, name, run, now, op, "", told.get(index))
+            number, undo = before + index + 1, way_back.get(index)
+            yield Item(number, name, run, now, op, "", told.get(index), undo)
 
-    def _told(self, back: Takeback, run: str) -> dict[int, Told]:
-        """Returns of each command of a run what its journal says."""
+    def _told(self, back: Takeback, run: str) -> tuple[dict[int, Told], dict[int, Told]]:
+        """Returns what the journal says of each command of a run, and of what took it back.
+
+        From a turn on, entries count the operations of the way back, and not those of the plan.
+        """
+        stream = self._doors.store.read(f"run/{self._runs.ledger().workspace}/{run}")
+        rows = [(one.at, e.entry) for one in stream if isinstance(e := one.event, JournalWritten)]
+        turns = [at for at, (_, entry) in enumerate(rows) if isinstance(entry, Turned)]
+        edges = [*turns, len(rows)]
+        found: dict[int, Told] = {}
+        for first, end in pairwise(edges):
+            about = self._about(rows[first][1])
+            for index, told in self._ends(back, rows[first:end]).items():
+                for at in about[index] if about else ():
+                    tries = [found[at].changes] if at in found else []
+                    changes = merged([*tries, told.changes])
+                    found[at] = msgspec.structs.replace(told, changes=changes)
+        return self._ends(back, rows[: edges[0]]), found
+
+    def _about(self, turned: Entry) -> tuple[tuple[int, ...], ...]:
+        """Returns which operations of the plan those of a way back are about, if that is kept."""
+        try:
+            (way,) = read_backs([turned], self._doors.blobs).values()
+        except (AssentError, msgspec.MsgspecError):
+            return ()
+        return way.about
+
+    def _ends(self, back: Takeback, rows: Sequence[tuple[str, Entry]]) -> dict[int, Told]:
+        """Returns of each command what entries say that count the same operations."""
         found: dict[int, Told] = {}
         parts: dict[int, list[Changes]] = {}
-        for one in self._doors.store.read(f"run/{self._runs.ledger().workspace}/{run}"):
-            match one.event:
-                case JournalWritten(Running(index=index)):
-                    found[index] = Told(one.at, changes=_UNKNOWN)
-                case JournalWritten(Ran(index, code, cut, changes, output)):
+        for at, entry in rows:
+            match entry:
+                case Running(index=index):
+                    found[index] = Told(at, changes=_UNKNOWN)
+                case Ran(index, code, cut, changes, output):
                     began = found[index].began if index in found else ""
                     known = back.deeds.changes(changes) if changes else _UNKNOWN
                     earlier = [part for part in parts.get(index, ()) if part != _UNKNOWN]
                     parts[index] = [*earlier, known]  # what was unknown was reckoned again
                     said, seen = self._output(output), None if cut == UNKNOWN else code
-                    found[index] = Told(began, one.at, seen, cut, said, merged(parts[index]))
+                    found[index] = Told(began, at, seen, cut, said, merged(parts[index]))
                 case _:
                     pass
         return found

@@ -1,6 +1,6 @@
 """Runs: building an approved plan, recovering an unfinished run, and saying how it ended."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -20,17 +20,19 @@ from assent.core.errors import (
 from assent.core.event import RunEnded, RunStarted
 from assent.core.hook import RUN_FINISHED
 from assent.core.journal import (
+    Entry,
     Finished,
     Live,
     Outcome,
     Ran,
     Result,
+    Turned,
     Way,
     finished,
     started,
 )
 from assent.core.lifecycle import Moment, advance
-from assent.core.operation import Operation
+from assent.core.operation import Operation, RunCommand
 from assent.core.permit import permitted_plan
 from assent.core.plan import Plan
 from assent.core.record import PlanRecord, RunNote
@@ -45,6 +47,7 @@ from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
 from assent.engine.run.account import account
 from assent.engine.run.chosen import refuse_twice
+from assent.engine.run.deeds import command_words
 from assent.engine.run.ends import reckon
 from assent.engine.run.journal import StoreJournal
 from assent.engine.run.leftover import leftovers
@@ -53,7 +56,8 @@ from assent.engine.run.takeback import Takeback
 from assent.engine.run.underway import UnderWay
 from assent.execute.check import check_disk, first_files
 from assent.execute.executor import Executor
-from assent.ports import Batch
+from assent.execute.turning import read_backs
+from assent.ports import Batch, Blobs
 
 
 class RunReport(msgspec.Struct, frozen=True):
@@ -65,7 +69,8 @@ class RunReport(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     about: tuple[Operation, ...] = ()  # the operations that the ids name
     left: tuple[str, ...] = ()  # of a model's build: steps that are not marked as done
-    exits: tuple[int | None, ...] = ()  # of the operations that are commands and ran
+    exits: tuple[int | None, ...] = ()  # of commands that ran; empty if none was involved
+    running: tuple[tuple[str, str], ...] = ()  # commands, and what each left running at its end
 
 
 NOTHING = RunReport("", "nothing")
@@ -230,7 +235,10 @@ class Runs:
         left = leftovers(plan, entries, self._doors.blobs, self._doors.files)
         notes = (*told.notes, *left)
         rows = tuple(zip(plan.ids, told.results, strict=True))
-        return RunReport(run, told.outcome, rows, notes, plan.operations, exits=told.exits)
+        running = tuple(_left_running(plan, entries, self._doors.blobs))
+        return RunReport(
+            run, told.outcome, rows, notes, plan.operations, exits=told.exits, running=running
+        )
 
     def was_accepted(self, run: str) -> bool:
         """Tells whether a run ended because a person took what stood, not as its plan says."""
@@ -340,6 +348,18 @@ class Runs:
 
     def _executor(self, ledger: Ledger) -> Executor:
         return self._doors.executor(StoreJournal(self._doors, ledger))
+
+
+def _left_running(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[tuple[str, str]]:
+    """Yields commands that left something running, each with what that is."""
+    turned: Turned | None = None
+    for entry in entries:
+        if isinstance(entry, Turned):
+            turned = entry  # from here on, entries count the operations of the way back
+        elif isinstance(entry, Ran) and entry.running:
+            back = read_backs([turned], blobs)[turned.back].operations if turned else ()
+            op = (back or plan.operations)[entry.index]
+            yield command_words(op) if isinstance(op, RunCommand) else "", entry.running
 
 
 def _undoes(record: PlanRecord) -> str:

@@ -288,7 +288,7 @@ class Undoing:
             left = [index for index, _ in undo.inversion.conflicts]
             rows = (*report.operations, *[(undo.ids[i], _CONFLICT) for i in left])
             about = (*undo.plan.operations, *[undo.originals[i] for i in left])
-            return _report(report, rows, notes, about)
+            return _report(report, undo, rows, notes, about)
         undone: dict[str, Result] = {"done": "undone", "undone": "done"}
         found: dict[int, Result] = dict.fromkeys(range(len(undo.ids)), "not_started")
         found.update({index: "conflict" for index, _ in undo.inversion.conflicts})
@@ -302,7 +302,7 @@ class Undoing:
             *[(undo.ids[index], found[index]) for index in sorted(found)],
         )
         about = (*[_command(deed) for deed, _ in commands], *undo.originals)
-        return _report(report, rows, notes, about)
+        return _report(report, undo, rows, notes, about)
 
     def _told(self, undo: Undo, report: RunReport) -> Iterator[str]:
         """Says what an undo left, and what it does not cover; one that was put back left nothing.
@@ -339,12 +339,18 @@ class Undoing:
 
 def _report(
     report: RunReport,
+    undo: Undo,
     rows: tuple[tuple[str, Result], ...],
     notes: tuple[str, ...],
     about: tuple[Operation, ...],
 ) -> RunReport:
-    """Returns a report with other operations; the exits of commands stand first in both."""
-    return msgspec.structs.replace(report, operations=rows, notes=notes, about=about)
+    """Returns a report with other operations; the exits of commands stand first in both.
+
+    What commands changed may be put back without one: then they have no exit, and are named none.
+    """
+    involved = (None,) * len(rows) if undo.extent.recorded else ()
+    exits = report.exits or involved
+    return msgspec.structs.replace(report, operations=rows, notes=notes, about=about, exits=exits)
 
 
 def _command(deed: Deed) -> Operation:

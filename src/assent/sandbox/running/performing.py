@@ -88,8 +88,9 @@ class Unconfined:
             with closing(run([program], prepare, unconfined, limits)) as parts:
                 for part in parts:
                     cut = not isinstance(part, Ended) or bool(part.cut)
-                    yield from () if cut else self._left(paths)
-                    yield part
+                    yield from (
+                        [part] if not isinstance(part, Ended) or cut else self._end(part, paths)
+                    )
         finally:
             for path in paths:
                 assert self._marks is not None, "it made them"
@@ -97,11 +98,14 @@ class Unconfined:
                     self._marks.end(path)
                 self._marks.over(path, cut=cut)
 
-    def _left(self, paths: Sequence[str]) -> Iterator[Chunk]:
+    def _end(self, ended: Ended, paths: Sequence[str]) -> Iterator[Chunk | Ended]:
         """Names what a command that ended by itself leaves behind: it may be meant to stay."""
         for path in paths:
             assert self._marks is not None, "it made them"
             wait_for(self._marks.left(path), _GRACE)
             if left := self._marks.left(path):
-                told = f"assent: It ended and left running: {named(left)}.\n"
-                yield Chunk(told.encode(), error=True)
+                ended = msgspec.structs.replace(ended, running=named(left))
+                yield Chunk(
+                    f"assent: It ended and left running: {named(left)}.\n".encode(), error=True
+                )
+        yield ended

@@ -1,0 +1,24 @@
+"""A noun of the engine that is made with its first use: once, however many threads ask for it."""
+
+from functools import cached_property
+from threading import RLock
+from typing import Any, Self, TypeVar, overload
+
+T = TypeVar("T")
+
+_making = RLock()  # one for all: nouns are made of each other
+
+
+class noun(cached_property[T]):
+    """A cached property that also holds from Python 3.12 on, where that has no lock of its own.
+
+    A noun may know what is at work, such as which turns there are; of two nobody would know all.
+    """
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> T: ...
+    def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Self | T:
+        with _making:
+            return super().__get__(instance, owner)

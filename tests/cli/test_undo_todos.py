@@ -1,0 +1,72 @@
+"""F128: with a run, an undo sets the todos of its session back, whoever hears its answer."""
+
+import shlex
+
+import msgspec
+import pytest
+from tests.cli.killed_undo import kill_undo
+from tests.cli.scripts import PRESENT, WRITE_PLAN, Talker, turn, write
+from tests.cli.world import PROGRAM, World
+
+
+def todo(*words: str) -> tuple[str, dict[str, object]]:
+    return "todo", {"todos": [{"content": each, "status": "pending"} for each in words]}
+
+
+@pytest.fixture
+def built(talker: Talker) -> World:
+    """A run of a session's plan, after which the todos were changed."""
+    talker.script(
+        turn("Planning.", WRITE_PLAN, todo("one"), write("hello.txt", "hello\n")),
+        turn("Here it is.", PRESENT),
+        turn("More.", todo("one", "two")),
+        turn("Noted."),
+    )
+    digest = talker.json("Greet", code=3)["digest"]
+    world = talker.world
+    world.ok("approve", "--digest", digest, "--build")
+    talker.json("-c", "And more")
+    assert todos(world) == ["one", "two"]
+    return world
+
+
+def todos(world: World) -> list[str]:
+    (session,) = world.ok("sessions", "list")["sessions"]
+    shown = world.ok("sessions", "show", session["session"])
+    return [row["content"] for row in shown["todos"]]
+
+
+def unheard(world: World, *line: str) -> str:
+    """Runs a command whose answer finds no room; returns the word for how it failed."""
+    typed = f"{shlex.join((*PROGRAM, *line))} > /dev/full"
+    answer = world.start(["sh", "-c", typed])
+    assert answer.code == 1
+    message = str(msgspec.json.decode(answer.err.splitlines()[0])["message"])
+    assert message.startswith("The answer was not printed: No space left on device. Run ")
+    return message.rpartition(" ")[2]
+
+
+@pytest.mark.parametrize("form", [("--json",), ("--output-format", "stream-json")], ids=" ".join)
+def test_f128_an_undo_whose_answer_is_lost_sets_them_back(
+    built: World, form: tuple[str, ...]
+) -> None:
+    digest = built.ok("undo", "--dry-run")["digest"]
+    assert todos(built) == ["one", "two"]
+    assert unheard(built, "undo", "--digest", digest, *form) == "done."
+    assert todos(built) == ["one"]
+
+
+@pytest.mark.parametrize("verb", ["undo", "recover"])
+def test_f128_so_does_one_that_was_killed_and_is_taken_up(built: World, verb: str) -> None:
+    kill_undo(built, at=0)
+    assert todos(built) == ["one", "two"]
+    assert unheard(built, verb, "--json") == "done."
+    assert todos(built) == ["one"]
+
+
+def test_f128_a_redo_leaves_them_as_they_are(built: World) -> None:
+    assert built.undo().code == 0
+    assert todos(built) == ["one"]
+    digest = built.ok("redo", "--dry-run")["digest"]
+    assert unheard(built, "redo", "--digest", digest, "--json") == "done."
+    assert todos(built) == ["one"]
