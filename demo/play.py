@@ -11,7 +11,7 @@ from demo.crash import kill_in_the_middle
 from demo.scene import CONFIG, Scene, Unexpected
 
 PAUSE = 1.5
-TRIES = 5
+TRIES = 20
 SCRIPT = Path(__file__).parent / "oven.json"  # what the model says
 NOTE = "No script from the network. Leave the workflow as it is."
 

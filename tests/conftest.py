@@ -1,12 +1,14 @@
 """In CI nothing is skipped but for a privilege: what can be installed is a failure that says so.
 
-Here, too: in which order several workers share the tests, and that interrupts arrive."""
+Here, too: in which order several workers share the tests, that interrupts arrive, and that no
+property is judged by the time that it took."""
 
 import os
 import signal
 from collections.abc import Generator
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests.disks.possible import PRIVILEGE
 
 LONG = (
@@ -20,6 +22,20 @@ LONG = (
     "tests/doctor/",
     "tests/demo/",
 )  # what takes long, the longest first
+LONG_S = 900  # seconds for each of these; the others have those of pyproject.toml
+
+
+# Many workers share few processors: how long an example takes says nothing about the property.
+# Every run tries the same examples; `pytest --hypothesis-profile=default` looks for new ones.
+settings.register_profile(
+    "steady",
+    parent=settings(),
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("steady")
 
 
 def pytest_configure() -> None:
@@ -31,6 +47,9 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Has every worker begin with its share of what takes long, so that none is left with it."""
+    for item in items:
+        if item.nodeid.startswith(LONG) and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(LONG_S))
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if workers == 1:
         return

@@ -98,10 +98,13 @@ SLEEPS = {"calls": [{"tool": "shell", "args": {"command": "sleep 60; touch late"
 
 
 def test_f110_a_command_ends_with_the_time_of_its_turn(stage: Stage) -> None:
-    answer = stage.play(SLEEPS, DONE, options=("--mode", "yolo", "--max-time", "1"))
-    found = [event["body"] for event in events(answer) if event["kind"] == "call_ended"]
+    for seconds in (1, 5, 25):  # on a busy machine the time may be over before the command begins
+        answer = stage.play(SLEEPS, DONE, options=("--mode", "yolo", "--max-time", str(seconds)))
+        assert final(answer)["why"] == "budget"
+        found = [event["body"] for event in events(answer) if event["kind"] == "call_ended"]
+        if found:
+            break
     assert [each["result"]["failed"] for each in found] == [True]
-    assert final(answer)["why"] == "budget"
     assert b"late" not in stage.files()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 A = TypeVar("A")
 
-_PATIENCE_S: Final = 480  # a machine may have much else to do; what hangs is ended all the same
+_PATIENCE_S: Final = 840  # a machine may have much else to do; what hangs is ended all the same
 PATIENT: Final = pytest.mark.timeout(_PATIENCE_S + 60)
 
 

@@ -11,6 +11,7 @@ import gc
 import sys
 from collections import Counter
 from pathlib import Path
+from time import monotonic, sleep
 
 import msgspec
 from tests.crash.rig import Rig
@@ -18,6 +19,7 @@ from tests.crash.stories import Step, Story, write
 from tests.crash.sweep import in_child, killed
 from tests.crash.trees import Tree, file, tree
 
+from assent.core.errors import Unsettled
 from assent.core.journal import Way, finished
 from assent.core.lifecycle import State
 from assent.core.operation import RunCommand
@@ -26,6 +28,7 @@ from assent.engine.engine import Engine
 from assent.engine.plan.drafts import Drafts
 from assent.testing.watched import Listener, Moments, kill
 
+PATIENCE_S = 60
 WAYS = ("assent recover --resume", "assent recover --roll-back", "assent recover --accept")
 SCRIPT = b"""
 echo ran >> "$COUNT"
@@ -129,6 +132,7 @@ class CommandSweep:
 
     def _recover(self) -> Ended:
         engine = self.rig.open()
+        all_quiet(engine)
         first = finished(engine.runs.recover())
         ran = self._times()
         last = first
@@ -165,6 +169,19 @@ class CommandSweep:
         }
         told = f"; {end.first}, {end.results}, {end.last}, {end.ran}, {end.leftovers}"
         return [law + told for law, ok in held.items() if not ok]
+
+
+def all_quiet(engine: Engine) -> None:
+    """Waits until nothing is alive of a command whose starter was killed: others end it."""
+    until = monotonic() + PATIENCE_S
+    while True:
+        try:
+            engine._doors.commander.check_at_rest()
+        except Unsettled:
+            assert monotonic() < until, "it goes on and on"
+            sleep(0.01)
+        else:
+            return
 
 
 if __name__ == "__main__":

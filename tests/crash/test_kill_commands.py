@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.crash.apart import PATIENT, apart
-from tests.crash.command_sweep import FINISH, START, Report
+from tests.crash.command_sweep import FINISH, START, Report, all_quiet
 from tests.crash.rig import Rig
 from tests.crash.stories import Story, write
 from tests.crash.sweep import killed
@@ -60,6 +60,7 @@ def test_law_6_a_command_that_takes_its_process_down_with_it_is_unknown(tmp_path
     rig = Rig(tmp_path, Story("dies", START, steps, FINISH))
     assert killed(lambda listen: rig.build(), Moments())
     engine = rig.open()
+    all_quiet(engine)
     report = finished(engine.runs.recover())
     results = [result for _, result in report.operations]
     assert (report.outcome, results) == ("needs_you", ["done", "unknown", "not_started"])

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from time import monotonic, sleep
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from tests.crash.command_sweep import CommandSweep
@@ -37,6 +38,9 @@ TYPES: Final = {
 }
 _SHUTDOWN: Final = 0x8004587D  # FS_IOC_SHUTDOWN of <linux/fs.h>
 _LOG_IS_LOST: Final = struct.pack("I", 2)
+PATIENCE_S: Final = 60
+
+Done: TypeAlias = subprocess.CompletedProcess[bytes]
 
 
 class Machine:
@@ -65,9 +69,19 @@ class Machine:
             os.close(fd)
 
     def restart(self) -> None:
-        """Takes the disk away and brings it back."""
-        subprocess.run(["umount", str(self.disk)], check=True)
+        """Takes the disk away and brings it back, once nobody is left who was at work there.
+
+        A command that was cut off with its starter is ended by others, who may need a moment.
+        """
+        self._again(["umount", str(self.disk)], lambda done: done.returncode == 0)
+        self._again(["losetup", "-j", str(self._image)], lambda done: not done.stdout)
         self.start()
+
+    def _again(self, line: list[str], enough: Callable[[Done], bool]) -> None:
+        until = monotonic() + PATIENCE_S
+        while not enough(done := subprocess.run(line, check=False, capture_output=True)):
+            assert monotonic() < until, done
+            sleep(0.02)
 
     def cut(self, moment: str, arguments: tuple[Any, ...]) -> None:
         """Cuts the power, and with it this process."""

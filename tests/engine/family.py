@@ -126,7 +126,7 @@ class Family:
     def __init__(self, base: Path, limits: TaskLimits | None = None) -> None:
         self.world = World(base)
         self.world.store = SqliteStore(base / "state" / "log.db")
-        self.world.locks = FileLocks(base / "state" / "locks", patience=5)
+        self.world.locks = FileLocks(base / "state" / "locks", patience=60)
         self.world.clock = SystemClock()  # type: ignore[assignment]
         self.limits = limits or TaskLimits()
         self.agents = dict(AGENTS)

@@ -13,7 +13,7 @@ from assent.engine.session.tooling import TaskLimits
 from assent.ports import Turn
 
 WRITE: list[tuple[str, dict[str, Any]]] = [("write", {"path": "a.txt", "content": "new\n"})]
-PATIENCE_S = 20
+PATIENCE_S = 60
 GRACE_S = 0.3
 
 

@@ -24,7 +24,7 @@ from assent.engine.session.children import STOPPED
 from assent.engine.session.tooling import TaskLimits
 from assent.ports import Turn
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def test_children_that_write_at_the_same_time_all_write(family: Family) -> None:
         name: [[("write", {"path": f"{name}.txt", "content": name})], "Done."] for name in names
     }
     cast = Cast({"main": [[task("Write", name) for name in names], "Thanks."], **writes})
-    together = Barrier(len(names), timeout=20)
+    together = Barrier(len(names), timeout=60)
 
     def meet(turn: Turn, actor: Actor) -> None:
         if turn.record.parent and turn.record.steps == 1:

@@ -15,7 +15,7 @@ from assent.core.session_event import CallEnded
 from assent.ports import Turn
 
 READ = [("read", {"path": "a.txt"})]
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 @pytest.fixture

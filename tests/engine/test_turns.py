@@ -87,7 +87,7 @@ def test_a_call_that_is_not_on_offer_is_not_done(world: World) -> None:
 
 
 def test_calls_that_only_read_run_side_by_side_and_answer_in_order(world: World) -> None:
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2, timeout=60)
 
     def meet(args: Anything, around: Around) -> Outcome:
         both.wait()

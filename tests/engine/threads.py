@@ -14,7 +14,7 @@ from assent.sandbox.process import LocalProcess
 
 R = TypeVar("R")
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 END = object()
 
 

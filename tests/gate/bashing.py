@@ -15,7 +15,7 @@ def shows(text: str, folder: Path) -> bool:
         cwd=folder / "here",
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
     return (folder / "here" / "PWN").exists()

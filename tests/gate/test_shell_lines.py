@@ -220,6 +220,6 @@ def ran_by_bash(text: str, folder: Path) -> set[str]:
     subprocess.run(
         ["/bin/bash", "--noprofile", "--norc", "-c", text],
         env={"PATH": "/nonexistent", "BASH_FUNC_command_not_found_handle%%": handle},
-        cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=False,
+        cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False,
     )  # fmt: skip
     return set(log.read_text(encoding="utf-8").split("\n")) - {""}

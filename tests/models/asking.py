@@ -1,7 +1,7 @@
 """Models that ask the test server, and what they were asked."""
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tests.models.server import Server
 
@@ -34,7 +34,7 @@ def wire(name: str, asked: Asked | None = None) -> Wire:
     return kinds[name](asked)
 
 
-def client(idle_s: float = 10, environment: Mapping[str, str] | None = None) -> HttpClient:
+def client(idle_s: float = 60, environment: Mapping[str, str] | None = None) -> HttpClient:
     CLIENTS.append(HttpClient(insecure, environment or {}, idle_s))
     return CLIENTS[-1]
 
@@ -48,9 +48,16 @@ def model(server: Server, name: str, http: HttpClient | None = None) -> WireMode
 
 def retrying(inner: Model, waits: list[float], tries: int = 5, chance: float = 0.0) -> Retrying:
     """A patient model that never really waits."""
+    return pausing(inner, waits.append, tries, chance)
+
+
+def pausing(
+    inner: Model, pause: Callable[[float], object], tries: int = 5, chance: float = 0.0
+) -> Retrying:
+    """A patient model, and what is done in its pauses."""
 
     def sleep(cut: Cut, seconds: float) -> None:
-        waits.append(seconds)
+        pause(seconds)
 
     return Retrying(inner, RetrySettings(tries=tries), sleep, lambda: chance)
 

@@ -44,7 +44,7 @@ class Server:
         self._tls = tls
         self.heard: list[Heard] = []
         self.models = ["first-model", "second-model"]
-        self.arrived = threading.Semaphore(0)  # a request was read
+        self.arrived = threading.Semaphore(0)  # a request was read, and its turn given out
         self._turns = list(turns)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
@@ -88,18 +88,21 @@ class Server:
         with sock.makefile("rb") as file:
             while (heard := _read(file, number)) is not None:
                 self.heard.append(heard)
+                path = heard.line.split()[1]
+                turn = None if path.endswith("/models") else self._turn()
                 self.arrived.release()
-                if not self._answer(sock, heard):
+                if not self._answer(sock, path, turn):
                     break
 
-    def _answer(self, sock: socket.socket, heard: Heard) -> bool:
+    def _turn(self) -> Turn:
+        return self._turns.pop(0) if len(self._turns) > 1 else self._turns[0]
+
+    def _answer(self, sock: socket.socket, path: str, turn: Turn | None) -> bool:
         """Answers one request; tells whether the connection goes on."""
-        path = heard.line.split()[1]
-        if path.endswith("/models"):
+        if turn is None:
             named = [{"id": name} for name in self.models]
             sock.sendall(whole(b"200 OK", msgspec.json.encode({"data": named})))
             return True
-        turn = self._turns.pop(0) if len(self._turns) > 1 else self._turns[0]
         if turn.raw:
             sock.sendall(turn.raw)
             return not turn.close

@@ -17,6 +17,8 @@ from assent.models.net.client import HttpClient, Request
 from assent.models.net.reply import Broken
 from assent.models.retry import Retrying
 
+PATIENCE_S = 60
+
 
 @pytest.mark.parametrize("wire", NAMES)
 def test_one_connection_serves_all_steps(wire: str) -> None:
@@ -71,6 +73,7 @@ def test_a_silent_server_is_given_up() -> None:
     with serving(Turn(fault="stall")) as server:
         with pytest.raises(Unavailable, match=r"nothing came for 0\.2 seconds"):
             list(model(server, "chat", client(idle_s=0.2)).stream(HELLO))
+        assert server.arrived.acquire(timeout=PATIENCE_S)
         assert len(server.heard) == 1
 
 
@@ -100,10 +103,10 @@ def test_closing_from_another_thread_ends_the_request_at_once(wire: str) -> None
         reader = threading.Thread(target=read)
         reader.start()
         if wire != "responses":  # which says its first words in the second half
-            assert begun.wait(10)
-        assert server.arrived.acquire(timeout=10)
+            assert begun.wait(PATIENCE_S)
+        assert server.arrived.acquire(timeout=PATIENCE_S)
         stream.close()
-        reader.join(10)
+        reader.join(PATIENCE_S)
         assert not reader.is_alive()
         assert len(caught) == 1
 
@@ -195,7 +198,7 @@ def test_threads_share_a_client() -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(PATIENCE_S)
         assert said == [[Text("Hello there.")]] * 8
         assert parts(list(asked.stream(HELLO))) == [Text("Hello there.")]
         http.close()

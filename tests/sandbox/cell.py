@@ -24,6 +24,8 @@ PYTHON = os.fsencode(os.path.realpath(sys.executable))
 SYSTEM = tuple(p for p in (b"/usr", b"/bin", b"/sbin", b"/lib", b"/lib64") if os.path.lexists(p))
 HOME = os.path.realpath(os.path.expanduser(b"~"))
 USUAL = Limits()
+# Limits of time for what has to begin before it is ended: a busy machine may need a longer one.
+TIMES = (1, 5, 25, 60)
 _COUNT = count(1)
 
 

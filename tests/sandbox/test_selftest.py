@@ -31,6 +31,7 @@ from assent.sandbox.trial.site import Claim, Runner, Seen
 from assent.sandbox.trial.standing import concluded
 from assent.sandbox.view.profile import Profile
 
+TRIES = 10
 EVERYTHING = {trial.name for trial in (*TRIALS, APPROVE, UNCHANGED)}
 
 MACHINE = os.uname().machine
@@ -259,6 +260,10 @@ def test_the_boundaries_of_a_call_hold() -> None:
 
 def test_g13_a_process_that_lives_on_is_found() -> None:
     leaked = names(boundaries(unconfined), Proof.LEAKED)
+    for _ in range(TRIES):  # on a busy machine it may be cut before it has left anybody
+        if "left_when_cut" in leaked:
+            break
+        leaked |= names(boundaries(unconfined, ["left_when_cut"]), Proof.LEAKED)
     assert leaked == {"left_behind", "left_when_cut"}
     assert concluded(boundaries(unconfined, QUICK)).hold is Hold.OFF
 

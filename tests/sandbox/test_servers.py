@@ -25,7 +25,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
     """Makes servers that count in tmp_path, and ends them all."""
     made: list[ToolServer] = []
 
-    def one(behaviour: str = "", timeout_s: float = 20, start_s: float = 20) -> ToolServer:
+    def one(behaviour: str = "", timeout_s: float = 60, start_s: float = 60) -> ToolServer:
         words = (sys.executable, "-I", "-S", PROGRAM, str(tmp_path), behaviour)
         argv = [os.fsencode(word) for word in words]
         start = partial(Child, argv, {"PATH": os.defpath}, b"/")
@@ -113,7 +113,7 @@ def test_a_refusal_is_told_and_the_server_goes_on(make: Make, tmp_path: Path) ->
 )
 def test_one_that_cannot_even_begin(make: Make, behaviour: str, message: str) -> None:
     with pytest.raises(AssentError) as caught:
-        make(behaviour, start_s=0.2 if behaviour == "silent" else 20).tools()
+        make(behaviour, start_s=0.2 if behaviour == "silent" else 60).tools()
     assert caught.value.message == message
 
 
@@ -128,7 +128,7 @@ def test_one_that_cannot_even_begin(make: Make, behaviour: str, message: str) ->
 def test_one_that_fails_in_a_call_is_started_anew(
     make: Make, tmp_path: Path, behaviour: str, message: str
 ) -> None:
-    server = make(behaviour, timeout_s=0.3 if behaviour == "slow" else 20)
+    server = make(behaviour, timeout_s=0.3 if behaviour == "slow" else 60)
     tool = peek(server)
     unknown = "Whether it had done anything by then is not known."
     for _ in range(2):

@@ -84,7 +84,7 @@ if libc.vfork() == 0:
 def test_a_program_that_waits_for_a_child_to_begin_is_ended() -> None:
     stop, mark = Event(), long_time()
     program = Program((os.fsencode(sys.executable), b"-Sc", VFORKS.encode(), mark.encode()))
-    parts = Plain().run([program], b"/", Limits(seconds=60, stopped=stop.is_set))
+    parts = Plain().run([program], b"/", Limits(seconds=600, stopped=stop.is_set))
     assert next(parts) == Chunk(b"begun\n")
     sleep(0.1)
     stop.set()
@@ -92,7 +92,7 @@ def test_a_program_that_waits_for_a_child_to_begin_is_ended() -> None:
     *_, ended = parts
     assert isinstance(ended, Ended)
     assert (ended.cut, left_over(mark)) == ("interrupted", [])
-    assert monotonic() - began < 5, "it hung"
+    assert monotonic() - began < 60, "it hung"  # the child would sleep far longer
 
 
 def test_every_group_of_its_session_is_ended(runner: Runner, tmp_path: Path) -> None:

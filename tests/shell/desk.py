@@ -72,13 +72,13 @@ class Desk:
             except Refused as refused:
                 return Ran(refused.exit, "", refused.message)
 
-    def confined(self, line: str) -> Ran:
+    def confined(self, line: str, limits: Limits = BRIEFLY) -> Ran:
         """Runs what bash makes of a line, inside the sandbox; like any argument, it ends at NUL."""
         tool = find_tool()
         assert tool is not None, "bubblewrap is not installed."
         program = Program((b"/bin/bash", b"-c", line.encode().partition(b"\0")[0]))
         run = Bubblewrap(self._sight.profile, tool).run
-        return _ran(run([program], os.fsencode(self.root), BRIEFLY))
+        return _ran(run([program], os.fsencode(self.root), limits))
 
     def twin(self) -> Path:
         """Makes another workspace with the same content."""
@@ -109,7 +109,7 @@ def bash(line: str, root: Path, env: Mapping[str, str]) -> Ran:
         capture_output=True,
         check=False,
         start_new_session=True,
-        timeout=30,
+        timeout=60,
     )
     return Ran(done.returncode, _text(done.stdout), _text(done.stderr))
 

@@ -10,6 +10,8 @@ from tests.shell.desk import CANARY, Desk, bash, plain_environment
 from tests.shell.lists import UNEXECUTED, chunks, filled
 from tests.shell.watching import Leaks, Listener, Watch
 
+from assent.core.process import Limits
+
 EXECUTED = {n: lines for n, lines in chunks("refused").items() if not n.startswith(UNEXECUTED)}
 HARMFUL = (
     "touch pwned",
@@ -29,7 +31,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory, state: Path) -> Iterator[Ben
 
 
 def test_bash_itself_works_inside(bench: Bench) -> None:
-    ran = bench.desk.confined("head -1 README.md; git log -1 --format=%s; cat ~/canary.txt")
+    line = "head -1 README.md; git log -1 --format=%s; cat ~/canary.txt"
+    ran = bench.desk.confined(line, Limits())
     assert ran.out == "# Lantern\nName it y\n"
     assert CANARY not in ran.err
 

@@ -22,10 +22,8 @@ class Listener:
     """A TCP and a UDP port of the same number on loopback; remembers who knocked."""
 
     def __init__(self) -> None:
-        self._tcp = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        self._tcp, self._udp = _both()
         self.port = int(self._tcp.getsockname()[1])
-        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._udp.bind(("127.0.0.1", self.port))
         self._tcp.setblocking(False)
         self._udp.setblocking(False)
 
@@ -56,6 +54,20 @@ class Listener:
             except BlockingIOError:
                 return
             yield f"udp {address} {content!r}"
+
+
+def _both() -> tuple[socket.socket, socket.socket]:
+    """Opens both ports; where somebody else has the one of that number, others are tried."""
+    while True:
+        tcp = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            udp.bind(tcp.getsockname())
+        except OSError:
+            tcp.close()
+            udp.close()
+        else:
+            return tcp, udp
 
 
 class Watch:

@@ -1,14 +1,21 @@
 """Several processes write one log; some of them die."""
 
 import sqlite3
+import sys
+from collections.abc import Callable
 from contextlib import ExitStack, closing
+from functools import partial
+from itertools import count
 from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, Self
 
 import pytest
 from tests.store.logs import filled, note, text_of, texts
 from tests.store.processes import child
 
 from assent.core.errors import StoreError
+from assent.store import database
 from assent.store.sqlite import SqliteStore
 
 COMPETE = """
@@ -126,3 +133,48 @@ def test_foreign_program_that_keeps_the_database_locked(tmp_path: Path) -> None:
             foreign.execute("ROLLBACK")
             store.append(note("next", 1))
     assert caught.value.next == f"fuser -v {path}"
+
+
+class Meanwhile:
+    """Traces a thread, and has something done once before so many lines of a module have run."""
+
+    def __init__(self, module: ModuleType, at: int, act: Callable[[], object]) -> None:
+        self._file, self._left, self._act = module.__file__, at, act
+        self.done = False
+
+    def __enter__(self) -> Self:
+        sys.settrace(self._called)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+
+    def _called(self, frame: FrameType, event: str, arg: object) -> Any:
+        return self._line if frame.f_code.co_filename == self._file else None
+
+    def _line(self, frame: FrameType, event: str, arg: object) -> Any:
+        if event == "line" and not self.done:
+            self._left -= 1
+            if self._left < 0:
+                self.done = True
+                self._act()
+        return self._line
+
+
+def test_a_log_that_another_process_makes_at_any_moment_of_a_read_is_no_damage(
+    tmp_path: Path,
+) -> None:
+    """Wherever the reader is just then, it finds nothing yet, or everything."""
+    seen = set()
+    for at in count():
+        path = tmp_path / str(at) / "store.db"
+        with (
+            closing(SqliteStore(path)) as other,
+            closing(SqliteStore(path)) as store,
+            Meanwhile(database, at, partial(other.append, note("one", 0))) as meanwhile,
+        ):
+            seen.add(tuple(map(text_of, store.read("a"))))
+        if not meanwhile.done:
+            break
+    assert at > 10
+    assert seen == {(), ("one",)}

@@ -95,21 +95,27 @@ class Database:
 
     def _exists(self) -> bool:
         """Tells whether there is a database, and forgets connections to one that was replaced."""
-        try:
-            found = os.stat(self._path)
-        except FileNotFoundError:
-            file = None
-        else:
-            file = (found.st_dev, found.st_ino)
-            if not found.st_size:  # never so by our own doing, and SQLite would discard the -wal
-                raise damaged("use the log", self._path, "it is empty")
+        file = self._found()
+        if file is None and _size(f"{self._path}-wal"):
+            file = self._found()  # both are there if another process has just made them
+            if file is None:
+                self._disconnect()
+                reason = "it is gone; put it back, or set the rest aside to begin anew"
+                raise damaged("use the log", self._path, "its -wal file is still there", reason)
         if file != self._file:
             self._disconnect()
             self._file = file
-        if file is None and _size(f"{self._path}-wal"):
-            reason = "it is gone; put it back, or set the rest aside to begin anew"
-            raise damaged("use the log", self._path, "its -wal file is still there", reason)
         return file is not None
+
+    def _found(self) -> tuple[int, int] | None:
+        """Returns which file has the database's name; None if there is none."""
+        try:
+            found = os.stat(self._path)
+        except FileNotFoundError:
+            return None
+        if not found.st_size:  # never so by our own doing, and SQLite would discard the -wal
+            raise damaged("use the log", self._path, "it is empty")
+        return found.st_dev, found.st_ino
 
     def _reading(self) -> sqlite3.Connection:
         if self._writer is not None:

@@ -60,7 +60,7 @@ def open_site(
         store=watched(store or SqliteStore(site.state / "log.db"), "store", listen),
         blobs=blobs,
         signer=FileSigner(site.state / "key"),
-        locks=FileLocks(site.state / "locks"),
+        locks=FileLocks(site.state / "locks", patience=60),  # many tests run at once
         clock=clock or SystemClock(),
         files=files,
         projection=LocalProjection(root, PLANS, disk("projection")),

@@ -65,7 +65,7 @@ _MOST: Final = 32
 _MEBIBYTE: Final = 1 << 20
 _MEMORY: Final = 256
 _OUTPUT: Final = 64 << 10
-_PATIENCE: Final = 10.0
+_PATIENCE: Final = 30.0  # seconds, of a machine that is busy
 
 
 def boundaries(confine: Confine, names: Collection[str] = ()) -> tuple[Attempt, ...]:
@@ -146,7 +146,7 @@ def _memory(runner: Runner, folder: bytes) -> str:
 
 def _nothing_left(runner: Runner, folder: bytes) -> str:
     mark = f"assent-mark-{secrets.token_hex(8)}"
-    _, ended, _ = _run(runner, folder, _LEAVE, [COMMAND[0], mark, 0], seconds=5)
+    _, ended, _ = _run(runner, folder, _LEAVE, [COMMAND[0], mark, 0])
     alive = _alive(mark)
     if ended.code and not alive:
         return f"The program ended with {ended.code}, so that nothing is shown."

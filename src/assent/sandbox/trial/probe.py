@@ -33,7 +33,7 @@ TRIES: dict[str, Try] = {
 }
 # They change what the process itself is, or may stop it: each gets a process of its own.
 APART = frozenset({*mounts.TRIES, *calls.TRIES, "raise_limits", "trace", "type"})
-LONGEST = 5
+LONGEST = 15  # seconds of one attempt, on a machine that may be busy
 
 
 def main(arguments: list[str]) -> int:
