@@ -30,7 +30,7 @@ from assent.tui.prompt import Prompt
 from assent.tui.running import Running
 from assent.tui.shelling import Shelling
 from assent.tui.sitting import Sitting
-from assent.tui.standing import Standing, read_standing
+from assent.tui.standing import Standing, known_standing, read_standing
 from assent.tui.status import StatusLine
 from assent.tui.theme import THEMES
 from assent.tui.themes import TEXTUAL, fitting, register_themes
@@ -68,6 +68,7 @@ class TerminalApp(Frame):
         self.own_commands: tuple[Choice, ...] = ()  # of the person, besides ours
         self.wants_demo = False  # whether the demo comes after this screen
         self.ready = False  # whether what the person wanted to go on with is on the screen
+        self.wanted = ""  # the session that is being read, or was last
         self._busy_since = 0.0
         self._due = False  # whether a question opens as soon as the person types nothing else
 
@@ -141,7 +142,10 @@ class TerminalApp(Frame):
             self.tell(Line("said", f"! {visible_line(line)}"))
 
     def tell(self, *told: Line | str) -> None:
-        """Puts a note into the conversation."""
+        """Puts a note into the conversation; what is being read for it comes first."""
+        if not self.ready:
+            self.held.tell(*told)
+            return
         lines: list[Line] = []
         for one in told:
             words = one.strip("\n").split("\n") if isinstance(one, str) else ()
@@ -232,9 +236,12 @@ class TerminalApp(Frame):
         """Shows another session, or an empty one that begins with what is said next."""
         with self.failing():
             self.sitting.switch(record)
+            self.standing = known_standing(self.sitting, record)  # nothing of the one before
             self.conversation.empty()
             if record is not None:
                 self.load(record)
+            else:
+                self.postman.open_none()
             self.refresh_standing()
 
     def plan_chosen(self, plan: PlanRecord, session: SessionRecord | None) -> None:
@@ -250,13 +257,13 @@ class TerminalApp(Frame):
 
     def load(self, record: SessionRecord) -> None:
         """Reads and folds a session, in a thread; it is shown when that is done."""
-        self.ready = False
+        self.ready, self.wanted = False, record.session
 
         def act() -> None:
             try:
                 self.mailbox.post(opened(record.session, session_events(self.engine, record)))
             except Exception:
-                self.mailbox.post(Unread())
+                self.mailbox.post(Unread(record.session))
                 raise
 
         self.mailbox.work(act)
@@ -295,7 +302,7 @@ class TerminalApp(Frame):
     def stand(self, standing: Standing) -> None:
         """Shows where things stand."""
         self.standing = standing
-        if standing.news and standing.news[0].stream.endswith(self.conversation.feed.session):
+        if standing.news and standing.session == self.conversation.feed.session:
             self.conversation.hear(standing.news)
         self.draw_status()
         self.draw_side()
@@ -333,7 +340,7 @@ class TerminalApp(Frame):
         """
         self.shelling.end()
         self.running.end()
-        if not self.standing.waiting and self.sitting.interrupt():
+        if not habits.waits_for_answer(self) and self.sitting.interrupt():
             self.sitting.join(LEAVE_S)
         if not self.at_work:
             self.host.close()
@@ -343,9 +350,9 @@ class TerminalApp(Frame):
         if not os.isatty(0):
             self.exit(128 + signal.SIGHUP)
 
-    def _seen(self, session: str) -> int:
+    def _seen(self) -> tuple[str, int]:
         feed = self.conversation.feed
-        return feed.seq if feed.session == session else 0
+        return feed.session, feed.seq
 
     def _handle_exception(self, error: Exception) -> None:
         """Keeps what nobody expected for whoever opened the screen, and closes it."""
@@ -378,10 +385,7 @@ class TerminalApp(Frame):
         self.held.do(partial(self.say, event.words))
 
     def on_prompt_slash(self, event: Prompt.Slash) -> None:
-        from assent.tui.acts import echo
-
-        self.held.do(partial(self.tell, echo(event.text)))
-        self.held.do(partial(self.run_slash, event.text))
+        self.held.slash(event.text)
 
     def on_prompt_shell(self, event: Prompt.Shell) -> None:
         self.held.do(partial(self.run_shell, event.line))

@@ -1,7 +1,7 @@
 """Following: notices, from a thread of its own, that a plan's file changed on disk (F28)."""
 
 from collections.abc import Callable
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import AssentError
@@ -20,12 +20,14 @@ class Following:
     def __init__(self, changed: Callable[[str, LiveText], None]) -> None:
         self._changed = changed  # called from the thread, with the plan's id
         self._what: tuple[Engine, PlanRecord, LiveText] | None = None
+        self._alone = Lock()  # the screen may follow another plan while the thread looks
         self._over = Event()
         self._thread: Thread | None = None
 
     def follow(self, engine: "Engine", plan: PlanRecord | None, live: LiveText) -> None:
         """Follows a plan from the text on that is shown now; without a plan, nothing."""
-        self._what = (engine, plan, live) if plan is not None else None
+        with self._alone:
+            self._what = (engine, plan, live) if plan is not None else None
         if self._thread is None and self._what is not None:
             self._thread = Thread(target=self._watch, name="plan file", daemon=True)
             self._thread.start()
@@ -42,9 +44,11 @@ class Following:
             live = read_live(engine, plan)
         except AssentError:  # it is being replaced, or is no text: the next look may see more
             return
-        if self._what is what:
+        with self._alone:
+            if self._what is not what:
+                return
             self._what = (engine, plan, live)
-            self._changed(plan.plan_id, live)
+        self._changed(plan.plan_id, live)
 
     def stop(self) -> None:
         """Ends the thread, at its next look."""

@@ -117,9 +117,9 @@ def pressed_again(app: "TerminalApp", key: str) -> bool:
 
 
 def page(app: "TerminalApp", way: int) -> None:
-    """Scrolls the conversation by most of what is in sight."""
+    """Scrolls the conversation by most of what is in sight, laid out by Textual already or not."""
     paper = app.conversation
-    paper.scroll_relative(y=way * max(paper.size.height - 2, 1), animate=False)
+    paper.scroll_relative(y=way * max(paper.size.height - 2, 1), animate=False, force=True)
 
 
 def activity(app: "TerminalApp", took: float) -> str:
@@ -194,7 +194,7 @@ HABITS: Final[dict[str, "Callable[[TerminalApp], object]"]] = {
     "fold": lambda app: app.conversation.turn_all(),
     "page_back": lambda app: page(app, -1),
     "page_on": lambda app: page(app, 1),
-    "to_start": lambda app: app.conversation.scroll_home(animate=False),
-    "to_end": lambda app: app.conversation.scroll_end(animate=False),
+    "to_start": lambda app: app.conversation.scroll_home(animate=False, force=True),
+    "to_end": lambda app: app.conversation.scroll_end(animate=False, force=True),
 }
 LEAVING: Final = "clear_or_leave"

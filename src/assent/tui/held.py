@@ -1,6 +1,7 @@
 """What is held until a session is on the screen: what is told about it, and what a person asks."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from assent.views.lines import Line
@@ -29,6 +30,13 @@ class Held:
             act()
         else:
             self._acts.append(act)
+
+    def slash(self, text: str) -> None:
+        """Runs a command such as `/mode ask`, below a line that says so, in the same way."""
+        from assent.tui.acts import echo
+
+        self.do(partial(self._app.tell, echo(text)))
+        self.do(partial(self._app.run_slash, text))
 
     def release_told(self) -> None:
         """Tells what waited."""

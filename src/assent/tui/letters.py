@@ -83,7 +83,9 @@ class Unopened(msgspec.Struct, frozen=True):
 
 
 class Unread(msgspec.Struct, frozen=True):
-    """The session that the person wanted could not be read; why is told besides."""
+    """A session that the person wanted could not be read; why is told besides."""
+
+    session: str
 
 
 class NoModel(msgspec.Struct, frozen=True):

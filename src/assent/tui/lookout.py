@@ -42,11 +42,13 @@ class Lookout:
             self._look()
 
     def take(self, letter: Stood) -> None:
-        """Shows what was read."""
+        """Shows what was read, unless it is about a session that was left meanwhile."""
         if letter.asked:
             self.looking, self._looked = False, monotonic()
-        if letter.standing is not None:
+        if letter.standing is not None and letter.standing.session == self._app.sitting.session:
             self._app.stand(letter.standing)
+        elif letter.standing is not None:
+            self._again = True
         if letter.asked and self._again:
             self._again = False
             self.look()

@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
+from contextvars import copy_context
 from threading import Lock, Thread
 from traceback import format_exception
 from typing import Any, Final
@@ -29,9 +30,14 @@ class Mailbox:
         with self._lock:
             return not self._letters
 
-    def post(self, letter: object) -> None:
-        """Leaves a letter; never waits for the screen."""
+    def post(self, letter: object, rest: Callable[[], object] | None = None) -> None:
+        """Leaves a letter; never waits for the screen.
+
+        Who comes to rest with it says so by `rest`: nobody sees the one without the other.
+        """
         with self._lock:
+            if rest is not None:
+                rest()
             self._letters.append(letter)
             woken, self._woken = self._woken, True
         if not woken:
@@ -46,8 +52,11 @@ class Mailbox:
         return letters
 
     def work(self, act: Callable[[], object]) -> Thread:
-        """Does something slow in a thread of its own; what fails is a letter."""
-        thread = Thread(target=self._guarded, args=(act,), daemon=True)
+        """Does something slow in a thread of its own; what fails is a letter.
+
+        It knows the app as its caller does, also when a panel that it works for is gone.
+        """
+        thread = Thread(target=copy_context().run, args=(self._guarded, act), daemon=True)
         thread.start()
         return thread
 

@@ -34,7 +34,7 @@ from assent.tui.letters import (
 from assent.tui.lookout import Stood
 from assent.tui.mailbox import PAUSE_S
 from assent.tui.recall import said_before
-from assent.tui.standing import Standing, read_standing
+from assent.tui.standing import Standing
 from assent.views.first_start import first_start_lines
 from assent.views.lines import Line
 from assent.views.notice import HALTED, Notices
@@ -98,7 +98,8 @@ class Postman:
         heard: list[Recorded | Delta] = []
         for letter in joined(self._app.mailbox.take()):
             if isinstance(letter, Heard):
-                heard.append(letter.what)
+                if letter.session == self._app.sitting.session:  # else it was left meanwhile
+                    heard.append(letter.what)
                 continue
             self._hear(heard)
             heard = []
@@ -127,12 +128,13 @@ class Postman:
                 app.lookout.take(letter)
                 self._look_for_questions(standing)
             case TurnBegan(record):
-                app.conversation.begin(record.session)
+                if record.session == app.sitting.session:
+                    app.conversation.begin(record.session)
                 self._notices = Notices(record.session, app.host.notify_after)
                 self._began = monotonic()
                 app.draw_status()
-            case TurnOver(error=error):
-                self._turn_over(error)
+            case TurnOver():
+                self._turn_over(letter)
             case Asked():
                 app.refresh_standing()
                 app.question_waits()
@@ -150,7 +152,7 @@ class Postman:
             case Ready():
                 self._ready(letter)
             case Opened() | Unread():
-                self._open(letter)
+                self._read(letter)
             case NoModel(found):
                 app.held.tell(*first_start_lines(found))
             case Done():
@@ -199,7 +201,7 @@ class Postman:
             app.held.tell(Line("dim", f"The workspace is {visible_line(letter.elsewhere)}."))
         for words in letter.warnings:
             app.held.tell(Line("risk", visible_line(words)))
-        app.mailbox.work(self._settle)
+        app.errands.run("", self._settle, lambda _: app.refresh_standing())
         if app.sitting.record is not None:
             app.load(app.sitting.record)
         else:
@@ -212,13 +214,25 @@ class Postman:
         record = app.sitting.record
         if not (app.sitting.shown_model or (record and record.model)):
             app.mailbox.post(NoModel(app.host.findings()))
-        app.mailbox.post(Stood(read_standing(app.sitting, app.conversation.feed.seq)))
 
-    def _open(self, read: Opened | Unread | None = None) -> None:
-        """Goes on with the session that the person wanted, as far as it could be read."""
+    def open_none(self) -> None:
+        """Goes on without a session, and without one that is still being read."""
+        self._app.wanted = ""
+        if not self._app.ready:
+            self._open()
+
+    def _read(self, letter: Opened | Unread) -> None:
+        """Shows a session, as far as it could be read, unless another one is wanted by now."""
         app = self._app
-        if isinstance(read, Opened):
-            app.conversation.open(read)
+        if app.wanted != (letter.session if isinstance(letter, Unread) else letter.feed.session):
+            return
+        if isinstance(letter, Opened):
+            app.conversation.open(letter)
+        self._open()
+
+    def _open(self) -> None:
+        """Goes on with the session that the person wanted."""
+        app = self._app
         app.ready = self._fresh = True
         app.held.release_told()
         app.refresh_standing()
@@ -261,8 +275,8 @@ class Postman:
         if standing.cut_off and not asked and not (plan and plan.building):
             self._app.tell(Line("risk", CUT_OFF))
 
-    def _turn_over(self, error: AssentError | None) -> None:
-        app = self._app
+    def _turn_over(self, letter: TurnOver) -> None:
+        app, error = self._app, letter.error
         presented, self._presented = self._presented, False
         failed, self._failed = self._failed, False
         if failed and error is not None:
@@ -271,5 +285,6 @@ class Postman:
         elif error is not None and not isinstance(error, Interrupted):
             app.fail(error)
         self._rest()
-        if presented and len(app.screen_stack) == 1 and not app.prompt.text:
+        own = presented and letter.session == app.sitting.session
+        if own and len(app.screen_stack) == 1 and not app.prompt.text:
             app.review_plan()

@@ -31,7 +31,7 @@ class Running:
         self._host = host
         self._mailbox = mailbox
         self._thread: Thread | None = None
-        self.at_work = False  # cleared before the end is reported, so that who hears it sees it
+        self.at_work = False  # cleared as the end is reported, so that who hears it sees it
         self.watched: WatchedRun | None = None  # the run at work, or the last one
         self.report: RunReport | None = None  # how that one ended
 
@@ -94,8 +94,10 @@ class Running:
         finally:
             if error is not None and self.watched is not None:
                 self.watched.fail(_on_screen(error))
-            self.at_work = False
-            self._mailbox.post(RunOver(verb, self.report, error))
+            self._mailbox.post(RunOver(verb, self.report, error), self._rest)
+
+    def _rest(self) -> None:
+        self.at_work = False
 
     def _operations(self, plan_id: str) -> "tuple[Operation, ...]":
         """Returns what a plan is about to do; an undo says it in the preview."""

@@ -6,6 +6,7 @@ from threading import Thread
 from typing import Any
 
 from assent.core.errors import AssentError, Busy
+from assent.core.session import SessionRecord
 from assent.tui.host import Host
 from assent.tui.letters import ShellOver, ShellSaid, Trouble
 from assent.tui.mailbox import Mailbox
@@ -23,16 +24,15 @@ class Shelling:
         self._sitting = sitting
         self._mailbox = mailbox
         self._thread: Thread | None = None
-
-    @property
-    def at_work(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
+        self.at_work = False  # a command runs, and its end was not reported
 
     def run(self, line: str) -> None:
         """Runs a line that the person typed."""
         if self.at_work:
             raise Busy(BUSY)
-        self._thread = Thread(target=self._drive, args=(line,), name="shell")
+        self.at_work = True
+        typed = (line, self._sitting.record)  # the person may look at another session soon
+        self._thread = Thread(target=self._drive, args=typed, name="shell")
         self._thread.start()
 
     def interrupt(self) -> bool:
@@ -45,20 +45,23 @@ class Shelling:
             self.interrupt()
             self._thread.join(PAUSE_S)
 
-    def _drive(self, line: str) -> None:
+    def _drive(self, line: str, record: SessionRecord | None) -> None:
         words = "It did not run."
         try:
-            words = self._ran(line)
+            words = self._ran(line, record)
         except AssentError as error:
             self._mailbox.post(Trouble(error))
         except Exception as error:
             self._mailbox.post(Trouble(self._mailbox.mishap(error)))
         finally:
-            self._mailbox.post(ShellOver(words))
+            self._mailbox.post(ShellOver(words), self._rest)
 
-    def _ran(self, line: str) -> str:
+    def _rest(self) -> None:
+        self.at_work = False
+
+    def _ran(self, line: str, record: SessionRecord | None) -> str:
         decoder = getincrementaldecoder("utf-8")("backslashreplace")
-        running = self._host.engine().commands.own(self._sitting.record, line, self._host.process())
+        running = self._host.engine().commands.own(record, line, self._host.process())
         while True:
             try:
                 self._mailbox.post(ShellSaid(decoder.decode(next(running).content)))

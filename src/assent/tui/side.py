@@ -12,7 +12,7 @@ parts stand below each other. Whatever changes the plan's file, the text follows
 second, with a sign before the lines that changed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, get_args
@@ -85,9 +85,10 @@ class SideArea(Vertical):
     class Gathered(Message):
         """Everything was read anew."""
 
-        def __init__(self, values: Beside) -> None:
+        def __init__(self, values: Beside, look: int) -> None:
             super().__init__()
             self.values = values
+            self.look = look
 
     class TextChanged(Message):
         """The file of a plan changed on disk."""
@@ -110,6 +111,8 @@ class SideArea(Vertical):
         self._following = Following(self._heard)
         self._engine: Engine | None = None
         self._marked: Timer | None = None
+        self._looks = 0  # how often it was looked, and
+        self._shown = 0  # what of that is shown: threads may end in another order
 
     def compose(self) -> ComposeResult:
         yield Tabs(id="side-tabs")
@@ -130,7 +133,8 @@ class SideArea(Vertical):
     ) -> None:
         """Reads everything anew in a thread, and shows it."""
         self._engine = engine
-        aside(partial(self._read, engine, record, allowance))
+        self._looks += 1
+        aside(partial(self._read, self._looks, partial(read_beside, engine, record, allowance)))
 
     def show(self, values: Beside) -> None:
         """Shows values; lines of the same plan that changed are marked for a moment."""
@@ -165,7 +169,9 @@ class SideArea(Vertical):
 
     def on_side_area_gathered(self, event: Gathered) -> None:
         event.stop()
-        self.show(event.values)
+        if event.look > self._shown:
+            self._shown = event.look
+            self.show(event.values)
 
     def on_side_area_text_changed(self, event: TextChanged) -> None:
         event.stop()
@@ -203,12 +209,12 @@ class SideArea(Vertical):
 
             self.app.push_screen(OperationPanel(spot.line + 1, operation, paper.theme_name))
 
-    def _read(self, engine: "Engine", record: SessionRecord | None, allowance: Allowing) -> None:
+    def _read(self, look: int, read: Callable[[Beside], Beside]) -> None:
         try:
-            values = read_beside(engine, record, allowance, self.values)
+            values = read(self.values)
         except AssentError as error:
             values = msgspec.structs.replace(self.values, trouble=error.message)
-        self._post(self.Gathered(values))
+        self._post(self.Gathered(values, look))
 
     def _heard(self, plan_id: str, live: LiveText) -> None:
         self._post(self.TextChanged(plan_id, live))

@@ -1,7 +1,8 @@
 """A sitting: the session that the screen shows, and the one thread that drives its turns."""
 
 from collections.abc import Callable, Iterator
-from threading import Thread
+from contextlib import suppress
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 from assent.core.errors import AssentError, Busy, UsageError
@@ -42,8 +43,12 @@ class Sitting:
         self.agent = start.agent
         self.shown_model = start.model  # that is asked where nobody names another
         self.chosen_plan = ""  # by the person, of which the model is told with the next turn
-        self.seen: Callable[[str], int] = lambda session: 0  # the last event on screen
+        self.seen: Callable[[], tuple[str, int]] = lambda: ("", 0)  # session and last event shown
+        self.at_work = False  # a turn is driven, and its end was not reported
+        self._shown = ("", 0)  # as it was when the turn was begun
         self._mailbox = mailbox
+        self._changing = Lock()  # of the record: a thread and the screen may do so at once
+        self._opening = Lock()  # of model and tools: what was chosen first is there first
         self._work: Work | None = None
         self._thread: Thread | None = None
 
@@ -52,8 +57,9 @@ class Sitting:
         return self.host.engine()
 
     @property
-    def at_work(self) -> bool:
-        return self._thread is not None and self._thread.is_alive()
+    def session(self) -> str:
+        """The id of the session; empty before there is one."""
+        return self.record.session if self.record else ""
 
     @property
     def plan_id(self) -> str:
@@ -97,7 +103,7 @@ class Sitting:
 
     def say(self, words: str) -> None:
         """Says something and drives the turn that follows; what fails is reported."""
-        self._start(lambda: self._turn(self._said(words, self.agent, self.model)))
+        self._start(lambda: self._turn(self._said(words)))
 
     def say_own(self, name: str, arguments: str) -> None:
         """Says what a command of the person's own stands for, as `say` does."""
@@ -129,8 +135,12 @@ class Sitting:
 
     def set_mode(self, name: str) -> None:
         """Changes the mode of the session, or of the one that is about to begin; in a thread."""
-        if self.record is not None:
-            self.record = self.engine.sessions.set_mode(self.record, name)
+        record = self.record
+        if record is not None:
+            changed = self.engine.sessions.set_mode(record, name)
+            with self._changing:
+                if self.session == record.session:  # the person may look at another one by now
+                    self.record = changed
         else:
             resolved(name, self.engine.sessions.modes)
         self.mode = name
@@ -139,14 +149,15 @@ class Sitting:
         """Shows another session, or none yet; refused while one is driven."""
         if self.at_work:
             raise Busy(BUSY)
-        self.record, self.chosen_plan = record, ""
+        with self._changing:
+            self.record, self.chosen_plan = record, ""
 
     def choose(self, model: str) -> None:
         """Asks another model from now on; it is opened at once, in a thread, or nothing changes."""
         if self.at_work:
             raise Busy(BUSY)
-        work = self.host.work(self.asker, model, self.agent)
-        self._work, self.model = work, model
+        with self._opening:
+            self._work, self.model = self.host.work(self.asker, model, self.agent), model
 
     def forget(self) -> None:
         """Has model and tools opened anew by the next turn."""
@@ -173,8 +184,10 @@ class Sitting:
         except AssentError:
             return ()
 
-    def _said(self, words: str, agent: str, model: str) -> SessionRecord:
+    def _said(self, words: str, agent: str = "", model: str = "") -> SessionRecord:
+        """Says words; agent and model are those of the person, or else these."""
         work, sessions = self._opened(), self.engine.sessions
+        agent, model = self.agent or agent, self.model or model
         if self.record is not None:
             return sessions.say(self.record, words, agent, model)
         return sessions.start(words, self.mode or work.mode, agent, model)
@@ -184,7 +197,7 @@ class Sitting:
         if own is None:
             raise UsageError(f"There is no /{name} any more.", "/help")
         words = self.host.written(own, arguments, self._opened(own.model).tooling)
-        return self._said(words, self.agent or own.agent, self.model or own.model)
+        return self._said(words, own.agent, own.model)
 
     def _turn(self, record: SessionRecord) -> Events:
         self._began(record)
@@ -207,36 +220,50 @@ class Sitting:
     def _began(self, record: SessionRecord) -> None:
         self.record = record
         self._mailbox.post(TurnBegan(record))
-        for recorded in self.engine.sessions.events(record, self.seen(record.session)):
+        shown, seq = self._shown
+        for recorded in self.engine.sessions.events(record, seq if shown == self.session else 0):
             self._mailbox.post(Heard(record.session, recorded))
 
     def _start(self, prepare: Callable[[], Events]) -> None:
         if self.at_work:
             raise Busy(BUSY)
+        self.at_work, self._shown = True, self.seen()
         # A daemon: a question that nobody answered must not keep the process alive.
-        self._thread = Thread(target=self._drive, args=(prepare,), name="turn", daemon=True)
+        told = (prepare, self.chosen_plan)
+        self._thread = Thread(target=self._drive, args=told, name="turn", daemon=True)
         self._thread.start()
 
-    def _drive(self, prepare: Callable[[], Events]) -> None:
+    def _drive(self, prepare: Callable[[], Events], told: str) -> None:
+        """Drives a turn in which the model is told of a plan, if the person has chosen one."""
         error: AssentError | None = None
         try:
             for heard in prepare():
-                self._mailbox.post(Heard(self._session, heard))
+                self._mailbox.post(Heard(self.session, heard))
         except AssentError as failure:
             error = failure
         except Exception as failure:
             error = self._mailbox.mishap(failure)
         finally:
-            self.chosen_plan = ""
-            self._mailbox.post(TurnOver(self._session, error))
+            if self.chosen_plan == told:  # and not one that was chosen meanwhile
+                self.chosen_plan = ""
+            try:
+                self._renew()
+            finally:
+                self._mailbox.post(TurnOver(self.session, error), self._rest)
 
-    @property
-    def _session(self) -> str:
-        return self.record.session if self.record else ""
+    def _renew(self) -> None:
+        """Knows the session as the turn left it: it may work on another plan by now."""
+        with suppress(AssentError):
+            if self.record is not None:
+                self.record = self.engine.sessions.load(self.session)
+
+    def _rest(self) -> None:
+        self.at_work = False
 
     def _opened(self, model: str = "") -> "Work":
         """Opens model and tools, once, or again where the person chose another model."""
-        if self._work is None:
-            known = self.model or model or (self.record.model if self.record else "")
-            self._work = self.host.work(self.asker, known, self.agent)
-        return self._work
+        with self._opening:
+            if self._work is None:
+                known = self.model or model or (self.record.model if self.record else "")
+                self._work = self.host.work(self.asker, known, self.agent)
+            return self._work

@@ -34,6 +34,10 @@ class Standing(msgspec.Struct, frozen=True):
     news: tuple[Recorded, ...] = ()  # events of the session that nobody has told the screen of
 
     @property
+    def session(self) -> str:
+        return self.record.session if self.record else ""
+
+    @property
     def usage(self) -> Usage:
         return self.record.usage if self.record else Usage()
 
@@ -42,26 +46,33 @@ class Standing(msgspec.Struct, frozen=True):
         return self.record.cost if self.record else 0.0
 
 
-def read_standing(sitting: "Sitting", after: int) -> Standing:
-    """Reads where things stand, and what happened after an event of the session; in a thread."""
-    engine, known = sitting.engine, sitting.record
-    waiting = tuple(engine.questions.pending())
-    if known is None:
+def known_standing(sitting: "Sitting", record: SessionRecord | None) -> Standing:
+    """Returns as much of where things stand as a session's record tells: who works, and how."""
+    if record is None:
         base = sitting.base(sitting.mode)
-        return Standing(
-            sitting.mode or base, base, sitting.agent or agent_of(base), sitting.shown_model,
-            waiting=waiting,
-        )  # fmt: skip
-    record = engine.sessions.load(known.session)
-    plan_id = sitting.chosen_plan or record.plan_id
-    plan = engine.plans.ledger().load(plan_id) if plan_id else None
+        agent = sitting.agent or agent_of(base)
+        return Standing(sitting.mode or base, base, agent, sitting.shown_model)
     return Standing(
         record.custom or record.mode,
         record.mode,
         sitting.agent or record.agent or agent_of(record.mode),
         sitting.model or record.model or sitting.shown_model,
         record,
-        plan,
+    )
+
+
+def read_standing(sitting: "Sitting", after: int) -> Standing:
+    """Reads where things stand, and what happened after an event of the session; in a thread."""
+    engine, known = sitting.engine, sitting.record
+    waiting = tuple(engine.questions.pending())
+    if known is None:
+        return msgspec.structs.replace(known_standing(sitting, None), waiting=waiting)
+    record = engine.sessions.load(known.session)
+    plan_id = sitting.chosen_plan or record.plan_id
+    plan = engine.plans.ledger().load(plan_id) if plan_id else None
+    return msgspec.structs.replace(
+        known_standing(sitting, record),
+        plan=plan,
         approved=plan is not None and engine.consents.is_approved(plan),
         undone=_undone(engine, plan),
         waiting=waiting,

@@ -47,7 +47,6 @@ def leave(app: "TerminalApp", rest: str) -> None:
 
 def _taken(app: "TerminalApp", name: str | None) -> None:
     """Runs what was picked, or puts it into the prompt where it needs words."""
-    from assent.tui.acts import echo
     from assent.tui.commands.calling import find
 
     if not name:
@@ -58,5 +57,4 @@ def _taken(app: "TerminalApp", name: str | None) -> None:
             app.action_toggle_side()
         app.prompt.load(f"{name} ")
     else:
-        app.tell(echo(name))
-        app.run_slash(name)
+        app.held.slash(name)

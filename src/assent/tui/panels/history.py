@@ -71,7 +71,7 @@ class HistoryPanel(Panel[None]):
                 difference = self.query_one("#difference", Paper)
                 step = max(difference.size.height - 1, 1)
                 way = step if event.key == "pagedown" else -step
-                difference.scroll_relative(y=way, animate=False)
+                difference.scroll_relative(y=way, animate=False, force=True)
             case _:
                 pass
 

@@ -18,11 +18,16 @@ class ModelList(Picker):
     keys = "Enter ask this one from now on · PgUp PgDn page · Esc close"
     nothing = "No model can be used here: no key is set and no server answers. /demo needs none."
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._troubles = ""  # why there are not more of them
+
+    def _loaded(self, rows: object, told: str) -> None:
+        super()._loaded(rows, told or self._troubles)
+
     def rows(self) -> Sequence[Row]:
         found, troubles = self.terminal.host.models()
-        if troubles:
-            words = " ".join(troubles)
-            self.terminal.call_later(self.tell, words)
+        self._troubles = visible_line(" ".join(troubles))
         now = self.terminal.standing.model
         rows = [_model(row, now) for row in found]
         if now and now not in [row.key for row in rows]:

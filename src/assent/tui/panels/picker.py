@@ -81,6 +81,7 @@ class Picker(Panel[str]):
         self._query = ""
         self._told = READING
         self._looked = ""  # the key of the row whose preview is wanted
+        self._reads = 0  # of the list; only the last of them counts
 
     # What a list of its own kind says.
 
@@ -125,7 +126,14 @@ class Picker(Panel[str]):
         """Reads the list anew, and stays where the person is."""
         self._told = told or READING
         self._label()
-        self.in_thread(READING, self.rows, lambda rows: self._loaded(rows, told))
+        self._reads += 1
+        read = self._reads
+
+        def loaded(rows: object) -> None:
+            if read == self._reads:
+                self._loaded(rows, told)
+
+        self.in_thread(READING, self.rows, loaded)
 
     def in_thread(
         self, words: str, act: Callable[[], object], then: Callable[[object], object]
