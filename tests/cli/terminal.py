@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import select
 import struct
 import subprocess
@@ -15,6 +16,9 @@ from tests.cli.world import Answer, World
 QUESTION = b"Type the first 8 characters of the digest to approve: "
 PATIENCE = 30.0
 BREATH_S = 0.1  # between the last letter and Enter, as people take it
+LONG_S = 5.0  # after which a person would try once more
+
+SEQUENCE = re.compile(rb"\x1b\][^\x07]*\x07|\x1b\[[0-9;?<>=$]*[a-zA-Z]")
 
 # Makes the terminal the controlling one, as a login does, and then is the program itself.
 LAUNCH = """
@@ -27,6 +31,11 @@ PROGRAM = """
 from assent.cli import main
 main()
 """
+
+
+def _letters(painted: bytes) -> bytes:
+    """Returns what was written there, without what puts it into its place."""
+    return b"".join(SEQUENCE.sub(b"", painted).split())
 
 
 class Terminal:
@@ -71,7 +80,10 @@ class Terminal:
 
     def enter(self, words: bytes) -> None:
         """Types words, and Enter after a breath: what comes all at once is a paste's."""
+        before = len(self.screen)
         self.type(words)
+        while _letters(words) not in _letters(self.screen[before:]):
+            assert self._read(), self.screen
         while select.select([self._master], [], [], BREATH_S)[0]:
             assert self._read(), self.screen
         self.type(b"\r")
@@ -80,6 +92,16 @@ class Terminal:
         """Waits until the text is on the screen."""
         while text not in self.screen:
             assert self._read(), self.screen
+
+    def insist(self, text: bytes, keys: bytes) -> None:
+        """Waits until the text is on the screen; types keys whenever nothing comes for long."""
+        tries = int(PATIENCE / LONG_S)
+        while text not in self.screen:
+            if select.select([self._master], [], [], LONG_S)[0]:
+                assert self._read(), self.screen
+            else:
+                assert (tries := tries - 1), self.screen
+                self.type(keys)
 
     def answer(self, keys: bytes) -> Answer:
         """Waits for the question, types the keys, and waits for the end."""

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.scripts import MODEL, Talker, turn
 from tests.cli.world import PROGRAM, World
 
-PATIENCE = 30
+PATIENCE = 60
 FREE = '\n[shell]\nunconfined = true\n[permission]\nbash = "allow"\n'
 
 

@@ -117,7 +117,7 @@ def passing_on(target: int) -> Iterator[tuple[int, list[bytes]]]:
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     yield listener.getsockname()[1], asked
-    thread.join(30)
+    thread.join(60)
     listener.close()
 
 

@@ -9,7 +9,7 @@ from tests.cli.world import PROGRAM, UNPRIVILEGED, World
 
 from assent.sandbox.running.bubblewrap import lacking
 
-PATIENCE = 30
+PATIENCE = 60
 WAITS = "echo begun; until test -e go; do sleep 0.05; done; exit 1"
 
 

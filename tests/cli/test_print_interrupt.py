@@ -12,7 +12,7 @@ from tests.cli.world import PROGRAM
 from tests.models.server import Server, Turn, serving
 from tests.models.speech import Reply
 
-PATIENCE = 30
+PATIENCE = 60
 READ = (("c1", "read", '{"path": "script.json"}'),)
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from select import PIPE_BUF
 from shutil import rmtree
 from typing import Any, NamedTuple
 
@@ -125,16 +126,17 @@ class World:
         folder: Path | None = None,
     ) -> Answer:
         """Runs any program in this world."""
-        done = subprocess.run(
-            line,
-            cwd=folder or self.root,
-            env={**self.env, **(env or {})},
-            input=stdin,
-            capture_output=True,
-            start_new_session=True,
-            check=False,
-            timeout=60,
-        )
+        with _piped(stdin) as given:
+            done = subprocess.run(
+                line,
+                cwd=folder or self.root,
+                env={**self.env, **(env or {})},
+                **given,
+                capture_output=True,
+                start_new_session=True,
+                check=False,
+                timeout=100,
+            )
         return Answer(done.returncode, done.stdout, done.stderr)
 
     def plan(self, name: str = "work", goal: str = "") -> dict[str, Any]:
@@ -252,6 +254,21 @@ def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
+
+
+@contextmanager
+def _piped(content: bytes) -> Iterator[dict[str, Any]]:
+    """A pipe to read from, filled before anybody reads: nobody has to wait for this process."""
+    if len(content) > PIPE_BUF:
+        yield {"input": content}
+        return
+    reader, writer = os.pipe()
+    os.write(writer, content)
+    os.close(writer)
+    try:
+        yield {"stdin": reader}
+    finally:
+        os.close(reader)
 
 
 @contextmanager

@@ -1,19 +1,16 @@
 """Scenes: what is on the screen from fixed words and files, one after the other."""
 
 from collections.abc import Awaitable, Callable
-from math import inf
 from typing import Any
 
 from tests.cli.scripts import MODEL, PRESENT, Turn, turn, write
 from tests.tui.picture import picture, still
-from tests.tui.stage import Seat, Stage
-from textual.widget import Widget
+from tests.tui.sights import arrived
+from tests.tui.stage import Seat, Stage, listens
 
 from assent.tui.app import TerminalApp
 from assent.tui.host import Start
-from assent.tui.panels.deciding import DecidingPanel
 from assent.tui.panels.panel import Panel
-from assent.tui.panels.question import QuestionPanel
 
 PLAN = """# Greet politely
 
@@ -78,8 +75,11 @@ class Theatre:
     async def keep(self, name: str) -> None:
         """Keeps a picture of what is on the screen now."""
         await self.seat.until(lambda: self.app.quiet and not self.app.workers._workers)
+        await arrived()
+        await self.seat.until(lambda: self._focused())
         still(self.app)
         await self.seat.pilot.pause()
+        await arrived()
         kind = type(self.app.screen).__name__
         self._pictures[f"{name}-{self._size}"] = (kind, picture(self.app))
 
@@ -104,8 +104,14 @@ class Theatre:
         await self.seat.until(lambda: isinstance(self.app.screen, kind))
         await self.ready()
 
+    def _focused(self) -> bool:
+        """Tells whether what keys go to looks like it; what is written in always gets them."""
+        focused = self.app.screen.focused
+        written_in = any(area.display for area in self.app.screen.query("TextArea, Input"))
+        return focused.has_focus if focused is not None else not written_in
+
     async def ready(self) -> None:
-        await self.seat.until(lambda: listens(self.app.screen))
+        await self.seat.until(lambda: listens(self.app))
         await self.seat.until(lambda: self.app.quiet)
 
     async def press(self, *keys: str) -> None:
@@ -118,13 +124,6 @@ class Theatre:
         while len(self.app.screen_stack) > 1:
             self.app.pop_screen()
             await self.seat.pilot.pause()
-
-
-def listens(screen: Widget) -> bool:
-    """Tells whether a screen says that keys count."""
-    if isinstance(screen, DecidingPanel | QuestionPanel):
-        return screen.listening
-    return getattr(screen, "ready_at", 0.0) != inf
 
 
 Play = Callable[[Theatre], Awaitable[None]]

@@ -11,7 +11,14 @@ from textual.widget import Widget
 from assent.tui.themes import TEXTUAL, register_themes
 
 PATIENCE = 3000  # looks at a condition before a test gives up
+ROUNDS = 60  # of the loop: more than any message needs from hand to hand
 Act = Callable[["Sight"], Awaitable[None]]
+
+
+async def arrived() -> None:
+    """Lets what is under way arrive: counted in rounds, which a busy machine cannot shorten."""
+    for _ in range(ROUNDS):
+        await asyncio.sleep(0)
 
 
 class Sight(App[int]):
@@ -32,15 +39,23 @@ class Sight(App[int]):
         self.theme = TEXTUAL[self._begin_with]
 
     async def press(self, *keys: str) -> None:
-        await self.pilot.press(*keys)
+        for key in keys:
+            await self.pilot.press(key)
+            await arrived()
+        await self.until(lambda: getattr(self.focused, "_sending", None) is None)  # a held Enter
+        await self.pause()
+
+    async def pause(self) -> None:
+        """Waits until what was asked for is drawn."""
         await self.pilot.pause()
+        await arrived()
 
     async def spell(self, words: str) -> None:
         await self.press(*["space" if char == " " else char for char in words])
 
     async def resize(self, width: int, height: int) -> None:
         await self.pilot.resize_terminal(width, height)
-        await self.pilot.pause()
+        await self.pause()
 
     async def until(self, holds: Callable[[], object]) -> None:
         for _ in range(PATIENCE):
@@ -70,7 +85,7 @@ def shown(widget: Widget, act: Act, size: tuple[int, int] = (40, 10), theme: str
     async def run() -> None:
         async with sight.run_test(size=size, message_hook=sight.heard.append) as pilot:
             sight.pilot = pilot
-            await pilot.pause()
+            await sight.pause()
             await act(sight)
 
     asyncio.run(run())

@@ -2,25 +2,31 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from contextlib import contextmanager
 from math import inf
 from pathlib import Path
+from threading import Thread
+from threading import enumerate as threads
+from time import monotonic
 from typing import Any, TypeVar
 
 import msgspec
 from tests.cli.scripts import ALONE, QUICK, Turn
 from tests.cli.world import TRUSTING, World
+from tests.tui.sights import arrived
 from textual.pilot import Pilot
 
 from assent.cli.host import LocalHost
 from assent.tui.app import TerminalApp
 from assent.tui.host import Start
+from assent.tui.panels.asking import AskingPanel
 from assent.tui.panels.panel import Panel
 
 SIZE = (100, 30)
 PATIENCE = 1500  # looks at a condition before a test gives up
 SOON = 30  # looks after which it takes longer than most do
+UNSEEN = ("(_guarded)", "(run)")  # how threads are called whose work no word on the screen tells
 HASTE = (0.0, 0.0, 0.0)  # nobody is as fast as a test; those about haste say otherwise
 
 Opened = TypeVar("Opened", bound=Panel[Any])
@@ -31,14 +37,36 @@ Show = Callable[["Seat"], Awaitable[None]]
 class Seat:
     """A person in front of the screen: types keys, waits, and reads what is there."""
 
-    def __init__(self, app: TerminalApp, pilot: "Pilot[int]") -> None:
+    def __init__(
+        self, app: TerminalApp, pilot: "Pilot[int]", others: Collection[Thread] = ()
+    ) -> None:
         self.app = app
         self.pilot = pilot
+        self._others = others  # threads that are not of this screen
 
     async def press(self, *keys: str) -> None:
-        """Presses keys, one after the other, as Textual names them."""
-        await self.pilot.press(*keys)
+        """Presses keys as Textual names them, each once what it is meant for hears keys."""
+        for key in keys:
+            await arrived()
+            await self.until(lambda: listens(self.app))
+            await self.pilot.press(key)
+            await arrived()
         await self.pilot.pause()
+        await arrived()
+
+    async def again(self, key: str) -> None:
+        """Presses a key that means more if repeated, in time, however long the machine took."""
+        self.app.pressed = dict.fromkeys(self.app.pressed, monotonic() + PATIENCE)
+        await self.press(key)
+
+    async def resize(self, width: int, height: int) -> None:
+        """Makes the screen another size, and waits until everything is laid out for it."""
+        await self.pilot.resize_terminal(width, height)
+        await arrived()
+        await self.until(lambda: self.app.screen.size == (width, height))
+        await self.pilot.pause()
+        await arrived()
+        await self.until(lambda: listens(self.app))
 
     async def type(self, words: str) -> None:
         """Types words, letter by letter."""
@@ -62,7 +90,7 @@ class Seat:
         """Waits until a panel is on the screen and keys reach it, and returns it."""
         app = self.app
         await self.until(lambda: isinstance(app.screen, kind) and app.screen.ready_at < inf)
-        await self.until(lambda: app.quiet)
+        await self.until(lambda: app.quiet and listens(app))
         assert isinstance(app.screen, kind)
         return app.screen
 
@@ -70,8 +98,14 @@ class Seat:
         """Waits until nobody works and everything that was reported is on screen."""
         app = self.app
         await self.until(lambda: not app.sitting.at_work and not app.running.at_work)
-        await self.until(lambda: app.quiet)
+        await self.until(lambda: app.quiet and not self._unseen())
         await self.pilot.pause()
+        await arrived()
+
+    def _unseen(self) -> bool:
+        """Tells whether something is at work in a thread of which the screen says nothing."""
+        ours = [thread for thread in threads() if thread not in self._others]
+        return bool(self.app.errands._words) or any(t.name.endswith(UNSEEN) for t in ours)
 
     async def shows(self, words: str) -> None:
         """Waits until words are on the screen."""
@@ -87,6 +121,14 @@ class Seat:
     def svg(self) -> str:
         """Returns a picture of the screen."""
         return self.app.export_screenshot()
+
+
+def listens(app: TerminalApp) -> bool:
+    """Tells whether what is typed now reaches what is on top."""
+    top = app.screen_stack[-1] if app.screen_stack else None
+    if isinstance(top, AskingPanel):
+        return top.listening
+    return bool(getattr(top, "ready_at", 0.0) < inf)
 
 
 class Stage(World):
@@ -140,8 +182,9 @@ class Stage(World):
 
 
 async def _acted(app: TerminalApp, act: Show, size: tuple[int, int]) -> Any:
+    others = set(threads())
     async with app.run_test(size=size) as pilot:
-        seat = Seat(app, pilot)
+        seat = Seat(app, pilot, others)
         await seat.until(lambda: app.ready)
         await act(seat)
     app.leave()

@@ -1,5 +1,6 @@
 """What the person did stands in the conversation, in their words, with what came of it."""
 
+import pytest
 from tests.tui.reading import Reader
 from tests.tui.stage import Seat, Stage
 
@@ -10,6 +11,7 @@ from assent.tui.panels.approval import ApprovalPanel
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.rewind import RewindPanel
 from assent.tui.panels.run import RunPanel
+from assent.tui.panels.undo import UndoPanel
 from assent.views.lines import Line
 
 DIGEST = "3a0cf9bd" + "0" * 56
@@ -76,6 +78,40 @@ def test_the_conversation_tells_what_was_typed_approved_and_built(stage: Stage) 
         at = lines.index(f"  You approved {digest[:8]}.")
         after = [line for line in lines[at + 1 :] if line.strip()]
         assert after[:3] == ["  Build: done.", "  write a.txt.", "  /undo takes it back."]
+
+    stage.show(act)
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("", "everything was taken back."),
+        ("echo x > b.txt", "everything recorded was taken back, except for what is named below."),
+    ],
+    ids=["files", "a command"],
+)
+def test_only_where_commands_were_involved_it_is_said_that_a_record_is_taken_back(
+    stage: Stage, script: str, words: str
+) -> None:
+    stage.plan()
+    stage.write("a.txt", b"a\n")
+    if script:
+        stage.ok("stage", "run", "--no-sandbox", "--script", script)
+    stage.build()
+
+    async def act(seat: Seat) -> None:
+        reader = Reader(seat)
+        seat.app.open_panel(UndoPanel())
+        await seat.opened(UndoPanel)
+        await reader.reads()
+        await reader.to_the_end()
+        await reader.press("1", "y")
+        await seat.opened(RunPanel)
+        await seat.rest()
+        watched = seat.app.running.watched
+        assert watched is not None
+        assert watched.lines()[0].text == f"Done: {words}"
+        assert not list(stage.root.glob("*.txt"))
 
     stage.show(act)
 

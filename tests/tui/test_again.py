@@ -54,7 +54,8 @@ def test_any_other_key_disarms_a_second_ctrl_c(stage: Stage, between: str) -> No
 def test_two_ctrl_c_leave_from_a_panel_too(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         await in_help(seat)
-        await seat.press("ctrl+c", "ctrl+c")
+        await seat.press("ctrl+c")
+        await seat.again("ctrl+c")
         await seat.until(lambda: seat.app.return_value == 0)
 
     assert stage.show(act) == 0

@@ -40,7 +40,7 @@ def test_f2_the_editor_opens_and_what_was_written_is_a_new_plan(stage: Stage) ->
         assert not reader.panel.standing.approved, "the yes was to another digest"
         assert not reader.panel.standing.read
         assert reader.panel.digest() == reader.record.digest
-        assert "nobody approved it" in reader.seat.text()
+        await reader.seat.shows("nobody approved it")
         await reader.to_the_end()
         await reader.press("1", "o")
         await reader.closed()
@@ -86,10 +86,10 @@ def test_a_file_that_somebody_else_wrote_stands_in_the_way_until_it_is_taken_in(
 
     async def act(reader: Reader) -> None:
         await reader.open()
-        assert "changed since the plan was proposed" in reader.seat.text()
+        await reader.seat.shows("changed since the plan was proposed")
         await reader.to_the_end()
         await reader.press("1")
-        assert "p takes it in as a new plan" in reader.seat.text()
+        await reader.seat.shows("p takes it in as a new plan")
         assert reader.at() is At.READING
         await reader.press("p", "enter")
         assert reader.panel.digest() == before["digest"]
@@ -122,13 +122,13 @@ def test_a_draft_is_read_and_proposed(stage: Stage) -> None:
 
     async def act(reader: Reader) -> None:
         await reader.open()
-        assert "no digest: it is a draft" in reader.seat.text()
+        await reader.seat.shows("no digest: it is a draft")
         await reader.press("1")
-        assert "p proposes it" in reader.seat.text()
+        await reader.seat.shows("p proposes it")
         await reader.press("2")
-        assert "say at the prompt" in reader.seat.text()
+        await reader.seat.shows("say at the prompt")
         await reader.press("p")
-        assert "Propose the plan as its file is now?" in reader.seat.text()
+        await reader.seat.shows("Propose the plan as its file is now?")
         await reader.press("y")
         assert (reader.at(), reader.panel.digest()) == (At.READING, "")
         await reader.press("p", "ctrl+y")
@@ -166,12 +166,12 @@ def test_files_that_changed_since_are_named_and_the_plan_is_made_to_fit(stage: S
 
     async def act(reader: Reader) -> None:
         await reader.open()
-        assert "Changed since it was proposed" in reader.seat.text()
+        await reader.seat.shows("Changed since it was proposed")
         await reader.to_the_end()
         await reader.press("1")
-        assert "b makes the plan fit them" in reader.seat.text()
+        await reader.seat.shows("b makes the plan fit them")
         await reader.press("b")
-        assert "Make the plan fit the files as they are now?" in reader.seat.text()
+        await reader.seat.shows("Make the plan fit the files as they are now?")
         await reader.press("ctrl+y")
         await reader.seat.until(lambda: reader.panel.digest() not in ("", before))
         await reader.reads()
@@ -193,9 +193,10 @@ def test_f20_revisions_are_listed_with_their_times_and_any_two_compared(stage: S
         await reader.seat.until(lambda: isinstance(reader.app.screen, HistoryPanel))
         await reader.seat.shows("From revision 3 to revision 4")
         await reader.seat.shows("+third")
-        assert "-second" in reader.seat.text()
+        await reader.seat.shows("-second")
         times = [one.at[:19].replace("T", " ") for one in reader.record.revisions]
-        assert all(f"  {at}  " in reader.seat.text() for at in times)
+        for at in times:
+            await reader.seat.shows(f"  {at}  ")
         await reader.seat.press("up", "up", "space", "down", "down")
         await reader.seat.shows("From revision 2 to revision 4")
         await reader.seat.shows("-first")

@@ -63,6 +63,7 @@ def test_f3_yolo_takes_words_and_a_key_that_is_not_enter(tmp_path: Path, name: s
         assert isinstance(seat.app.screen, ConfirmPanel)
         await seat.press("escape")
         await seat.until(lambda: len(seat.app.screen_stack) == 1)
+        await seat.rest()
         assert mode(seat) == "plan"
         await typed(seat, f"/mode {name}")
         await seat.opened(ConfirmPanel)
@@ -288,7 +289,7 @@ def test_a_model_is_chosen_and_asked_from_then_on(stage: Stage) -> None:
         await seat.shows("is asked.")
         await seat.say("Go on")
         await seat.shows("Another.")
-        assert "other.json" in seat.text().splitlines()[-1]
+        await seat.until(lambda: "other.json" in seat.text().splitlines()[-1])
 
     stage.show(act)
 

@@ -38,14 +38,6 @@ def wipe(screen: Terminal, *words: str) -> None:
     screen.shows(PROMPT)
 
 
-def leave(screen: Terminal) -> str:
-    """Leaves the screen by its keys."""
-    screen.press("C-c")
-    screen.shows("Ctrl+C once more leaves")
-    screen.press("C-c")
-    return screen.rests()
-
-
 def test_f95_a_question_of_a_killed_screen_is_asked_again_and_answered(
     server: Tmux, world: World
 ) -> None:
@@ -71,7 +63,7 @@ def test_f95_a_question_of_a_killed_screen_is_asked_again_and_answered(
     screen.decide("2", "2 (•) Blue", "Enter", "Blue it is.", OPEN)
     assert world.ok("questions", "list")["questions"] == []
     assert waiting["id"] not in screen.screen()
-    assert "Go on with: assent -r paint-it" in leave(screen)
+    assert "Go on with: assent -r paint-it" in screen.leave()
     assert flags(screen) == ["0", "1", "0"]
 
 

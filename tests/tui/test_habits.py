@@ -110,6 +110,7 @@ def test_f4_the_mode_is_seen_at_80_columns_beside_everything_else(stage: Stage) 
 
     async def act(seat: Seat) -> None:
         await seat.say("Say hello")
+        await seat.until(lambda: "script.json" in status(seat) and "cost " in status(seat))
         told = status(seat)
         assert told.startswith(" plan │ ")
         for words in ("plan", "script.json", "no plan", "tok" if "tok" in told else "out", "cost "):
@@ -152,7 +153,7 @@ def test_escape_interrupts_the_turn_and_what_was_said_is_kept(stage: Stage) -> N
         await seat.press("escape")
         await seat.rest()
         await seat.shows("You interrupted the turn.")
-        assert "working" not in status(seat)
+        await seat.until(lambda: "working" not in status(seat))
 
     stage.show(act)
 
@@ -165,7 +166,7 @@ def test_escape_twice_goes_back_and_once_only_says_so(stage: Stage) -> None:
         await seat.press("escape")
         await seat.shows("Esc once more goes back")
         assert ran(seat) == []
-        await seat.press("escape")
+        await seat.again("escape")
         assert ran(seat) == ["/rewind"]
 
     stage.show(act, app=Listening)
@@ -180,7 +181,7 @@ def test_ctrl_c_clears_what_is_typed_and_only_then_twice_leaves(stage: Stage) ->
         await seat.press("ctrl+c")
         assert seat.app.return_value is None
         await seat.shows("Ctrl+C once more leaves")
-        await seat.press("ctrl+c")
+        await seat.again("ctrl+c")
         await seat.until(lambda: seat.app.return_value == 0)
 
     assert stage.show(act) == 0
@@ -289,7 +290,7 @@ def test_a_prompt_under_the_side_area_never_gets_keys(stage: Stage, width: int) 
         await seat.press("ctrl+c")
         await seat.until(lambda: seen_focus(seat) == "prompt-text")
         await covered()
-        await seat.pilot.resize_terminal(width - 1, 24)
+        await seat.resize(width - 1, 24)
         await seat.until(lambda: seen_focus(seat) == "prompt-text")
         await seat.type("ed")
         await seat.shows("> drafted")

@@ -81,7 +81,7 @@ async def searches(seat: Seat, key: str) -> None:
 async def completes(seat: Seat, key: str, typed: str, whole: str) -> None:
     await seat.press(key)
     await seat.type(typed)
-    await seat.shows(whole)
+    await seat.until(lambda: whole in [choice.text for choice in seat.app.prompt.offers])
     await seat.press("tab")
     await seat.until(lambda: whole in seat.app.prompt.text)
 
@@ -115,7 +115,7 @@ async def clears(seat: Seat, key: str) -> None:
     assert (seat.app.prompt.text, left(seat)) == ("", 0)
     await seat.press(key)
     assert left(seat) == 0
-    await seat.press(key)
+    await seat.again(key)
     assert left(seat) == 1
 
 

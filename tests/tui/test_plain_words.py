@@ -2,8 +2,8 @@
 
 import pytest
 from tests.cli.scripts import turn
-from tests.tui.scenes import PERMITTING, listens
-from tests.tui.stage import Seat, Stage
+from tests.tui.scenes import PERMITTING
+from tests.tui.stage import Seat, Stage, listens
 
 from assent.tui.host import Start
 from assent.tui.panels.fact_list import FactList
@@ -38,7 +38,8 @@ def test_a_run_that_halted_is_told_after_a_restart_with_the_way_on(
 
     async def act(seat: Seat) -> None:
         await seat.shows(RECOVER)
-        assert ("Hello." in seat.text()) is going_on
+        await seat.rest()
+        await seat.until(lambda: ("Hello." in seat.text()) is going_on)
 
     stage.show(before)
     stage.plan("greet", "Greet politely")
@@ -119,7 +120,7 @@ def test_f150_a_permission_that_waits_says_what_it_is_about_with_a_preview_howev
     async def act(seat: Seat) -> None:
         seat.app.say("Make it")
         await seat.until(lambda: isinstance(seat.app.screen, QuestionPanel))
-        await seat.until(lambda: listens(seat.app.screen))
+        await seat.until(lambda: listens(seat.app))
         seat.app.pop_screen()
         await seat.shows("Waiting for your answer")
         seat.app.run_slash("/waiting")

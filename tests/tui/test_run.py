@@ -57,9 +57,8 @@ def test_a_build_shows_what_its_command_says_and_what_became_of_each_operation(
 
     async def act(seat: Seat) -> None:
         await built(seat, plan)
-        text = seat.text()
         for words in ("Build: done", "│ first", "│ second", "done         write", "u undo"):
-            assert words in text, text
+            await seat.shows(words)
         await press(seat, "u")
         await seat.until(lambda: isinstance(seat.app.screen, UndoPanel))
         await press(seat, "escape")
@@ -98,9 +97,8 @@ def test_a_halt_offers_three_ways_and_each_takes_two_keys(
 
     async def act(seat: Seat) -> None:
         await built(seat, plan)
-        text = seat.text()
         for words in ("Build: halted", "r resume", "b roll back", "a accept", "exit 3"):
-            assert words in text, text
+            await seat.shows(words)
         await press(seat, key, key)
         await seat.shows("Ctrl+Y yes · any other key: no")
         await press(seat, "y")

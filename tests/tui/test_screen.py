@@ -74,7 +74,8 @@ def test_f126_what_steps_took_is_in_the_status_line(stage: Stage) -> None:
         await seat.say("Two")
         after = seat.app.standing.usage
         assert after.input > before.input
-        assert f"{after.input} in {after.output} out" in seat.text().splitlines()[-1]
+        told = f"{after.input} in {after.output} out"
+        await seat.until(lambda: told in seat.text().splitlines()[-1])
 
     stage.show(act)
 

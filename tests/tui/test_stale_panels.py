@@ -41,12 +41,15 @@ def test_f46_only_the_approved_plan_that_was_shown_is_built(stage: Stage) -> Non
         await reader.open()
         await reader.to_the_end()
         await reader.press("1")
-        assert f"{before[:12]}… is approved. y build it now" in reader.seat.text()
+        await reader.seat.shows(f"{before[:12]}… is approved. y build it now")
         after = elsewhere(stage)
         await reader.press("y")
         await reader.seat.rest()
-        told = "".join(line.strip("│ ") for line in reader.seat.text().split("\n"))
-        assert all(words in told for words in (before, after, "/review")), told
+
+        def told() -> str:
+            return "".join(line.strip("│ ") for line in reader.seat.text().split("\n"))
+
+        await reader.seat.until(lambda: all(x in told() for x in (before, after, "/review")))
         assert (reader.record.state, reader.record.runs) == (State.AWAITING_APPROVAL, ())
 
     stage.show(read_by(act))
@@ -92,8 +95,8 @@ def test_f39_feedback_to_a_plan_that_is_another_by_now_is_not_sent_and_not_lost(
         await reader.seat.press("ctrl+s")
         await reader.seat.until(lambda: not reader.app.is_open(FeedbackPanel))
         await reader.reads()
-        assert CHANGED in reader.seat.text()
-        assert after in reader.seat.text()
+        await reader.seat.shows(CHANGED)
+        await reader.seat.shows(after)
         assert [yes[0] for yes in reader.approvals] == [after]
         assert (reader.record.digest, reader.panel.standing.approved) == (after, True)
         await reader.press("2")
@@ -139,7 +142,7 @@ def test_f46_a_draft_whose_text_is_another_by_now_is_shown_again(
         path.write_text("# Another\n", encoding="utf-8")
         await reader.press(keys[1])
         await reader.seat.shows(CHANGED)
-        assert "# Another" in reader.seat.text()
+        await reader.seat.shows("# Another")
         assert (reader.record.state, reader.record.digest) == (State.DRAFTING, "")
 
     stage.show(read_by(act))

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.cli.scripts import PRESENT, turn, write
 from tests.cli.world import Found, World
-from tests.tui.tmux import OPEN, Terminal, Tmux, needs_tmux, scripted
+from tests.tui.tmux import OPEN, SLOW_S, Terminal, Tmux, needs_tmux, scripted
 
 pytestmark = needs_tmux
 
@@ -116,7 +116,7 @@ def comments(story: Story) -> None:
     screen.shows("▸ │ Say hello in greet.py.")
     comment(screen, "Be polite.")
     screen.shows("Be polite.", "1 to be sent with feedback")
-    screen.answer("]", "▸ 1. write greet.py")
+    screen.answer("]", "▸ 1. write greet.py", anew=("Home", "]"))
     screen.press(*["Down"] * 7)
     screen.shows('▸ +print("Hello")')
     comment(screen, "Name the world.")
@@ -126,14 +126,15 @@ def comments(story: Story) -> None:
         (None, ["Say hello in greet.py."], "Be polite."),
         ("write greet.py", ['+print("Hello")'], "Name the world."),
     ]
-    screen.answer("2", "What should be different?", "Be polite.", "Name the world.", "Ctrl+S send")
+    seen = ("What should be different?", "Be polite.", "Name the world.", "Ctrl+S send")
+    screen.answer("2", *seen, every=SLOW_S)
     screen.write("Two more things.")
     screen.press("C-s")
 
 
 def comment(screen: Terminal, words: str) -> None:
     """Writes a comment to the line under the cursor."""
-    screen.answer("c", "Ctrl+S keep")
+    screen.answer("c", "Ctrl+S keep", every=SLOW_S)
     screen.write(words)
     screen.press("C-s")
     screen.hides("Ctrl+S keep")
@@ -160,8 +161,8 @@ def approves(story: Story) -> None:
     """One operation is left out; what is left is read to its end and approved."""
     screen = story.terminal
     whole = story.plan()["digest"]
-    screen.answer("]", "▸ 1. write greet.py")
-    screen.answer("]", "▸ 2. write notes.txt")
+    screen.answer("]", "▸ 1. write greet.py", anew=("Home", "]"))
+    screen.answer("]", "▸ 2. write notes.txt", anew=("Home", "]", "]"))
     screen.answer("Space", "[left out] 2. write notes.txt", "left out   2. write notes.txt")
     screen.answer("w", "without what you marked", "(at the end")
     screen.answer("End", "1 approve ·")
@@ -181,9 +182,8 @@ def halts(story: Story) -> None:
     assert kinds[-1] == "run_halted"
     assert story.content("greet.py") == b'print("Hello")\n'
     assert b"notes.txt" not in story.world.files()
-    screen.press("Escape")
     halted = f"│ halted {story.plan()['digest'][:8]} │"
-    last = screen.shows("Build: needs you", halted, OPEN).rstrip().splitlines()[-1]
+    last = screen.answer("Escape", "Build: needs you", halted, OPEN).rstrip().splitlines()[-1]
     assert halted in last
 
 
@@ -218,9 +218,5 @@ def undoes(story: Story) -> None:
 def leaves(story: Story) -> None:
     """Two keys end it, and say how to go on."""
     screen = story.terminal
-    screen.press("Escape")
-    screen.shows("Undo: done.", "│ undone ", OPEN)
-    screen.press("C-c")
-    screen.shows("Ctrl+C once more leaves")
-    screen.press("C-c")
-    assert "Go on with: assent -r greet-the-world" in screen.rests()
+    screen.answer("Escape", "Undo: done.", "│ undone ", OPEN)
+    assert "Go on with: assent -r greet-the-world" in screen.leave()

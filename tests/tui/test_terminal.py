@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.cli.scripts import turn
 from tests.cli.world import World
-from tests.tui.tmux import OPEN, PROMPT, Tmux, needs_tmux, scripted
+from tests.tui.tmux import AGAIN_S, OPEN, PROMPT, Tmux, needs_tmux, rested, scripted
 
 pytestmark = needs_tmux
 
@@ -65,17 +65,11 @@ def test_esc_interrupts_goes_back_and_ctrl_c_leaves_the_terminal_as_it_was(
     screen.press("Escape")
     screen.shows("You interrupted the turn.")
     screen.hides("working")
-    screen.press("Escape")
-    screen.shows("Esc once more goes back")
-    screen.press("Escape")
-    screen.shows("Go back to before something you said", "Say more", "Say hello")
-    screen.press("Escape")
-    screen.shows(OPEN)
+    back = ("Go back to before something you said", "Say more", "Say hello")
+    screen.twice("Escape", "Esc once more goes back", lambda seen: all(w in seen for w in back))
+    screen.answer("Escape", OPEN)
     assert (screen.value("alternate_on"), screen.value("mouse_any_flag")) == ("1", "1")
-    screen.press("C-c")
-    screen.shows("Ctrl+C once more leaves")
-    screen.press("C-c")
-    assert "Go on with: assent -r say-hello" in screen.rests()
+    assert "Go on with: assent -r say-hello" in screen.leave()
     screen.enter(f"{SETTINGS} > ../after; echo seen")
     screen.shows(f"{PROMPT}{SETTINGS} > ../after; echo seen", "\nseen\n")
     assert (world.base / "after").read_bytes() == (world.base / "before").read_bytes()
@@ -92,10 +86,8 @@ def test_without_any_key_it_says_what_was_found_and_offers_the_demo(
     screen.shows("This is the demo", "Let people order tea in several sizes")
     screen.press("C-c")
     screen.shows(OPEN)  # what was typed for the person is gone, and nothing else
-    screen.press("C-c")
-    screen.shows("Ctrl+C once more leaves")
-    screen.press("C-c")
-    screen.shows("No model can be used here yet.")
+    unusable = "No model can be used here yet."
+    screen.twice("C-c", "Ctrl+C once more leaves", lambda seen: unusable in seen)
     assert world.files() == {}
 
 
@@ -110,11 +102,13 @@ def test_a_window_of_any_size_is_filled_or_said_to_be_too_small(server: Tmux, wo
             screen.resize(width, height)
             small = width < 40 or height < 12
             screen.shows(f"{width}x{height} is too small" if small else words)
-        screen.press("Escape")
+        if typed:  # else nothing tells when it was read, and what follows it would be one key
+            screen.press("Escape")
+    screen.shows(OPEN)
     screen.resize(8, 3)
     screen.shows("8x3 is")
     screen.press("C-c", "C-c")
-    screen.rests()
+    screen.until(rested, "the shell", lambda: screen.press("C-c", "C-c"), 2 * AGAIN_S)
 
 
 def test_an_editor_that_fails_leaves_the_screen_as_it_was(server: Tmux, world: World) -> None:
@@ -131,8 +125,7 @@ def test_an_editor_that_fails_leaves_the_screen_as_it_was(server: Tmux, world: W
     screen.shows("> typed on", "script.json")
     screen.press("C-c")
     screen.shows(OPEN)
-    screen.press("C-c", "C-c")
-    screen.rests()
+    screen.leave()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP])
@@ -152,8 +145,7 @@ def test_a_screen_that_was_stopped_is_there_again_in_the_foreground(
     screen.shows("> half a sentence")
     screen.press("C-c")
     screen.shows(OPEN)
-    screen.press("C-c", "C-c")
-    screen.rests()
+    screen.leave()
 
 
 def test_no_color_means_none_and_colours_are_there_without_it(server: Tmux, world: World) -> None:

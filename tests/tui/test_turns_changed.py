@@ -29,6 +29,7 @@ def test_a_turn_that_fails_says_so_once_with_the_next_step(stage: Stage) -> None
     async def act(seat: Seat) -> None:
         await seat.say("Say hello")
         await seat.say("And more")
+        await seat.shows("next: add a turn to the")
         text = seat.text().replace("\n", "")
         assert text.count("The turn failed.") == 1, text
         assert text.count("number 2.") == 1, text

@@ -50,10 +50,10 @@ def test_an_undo_is_shown_with_its_digest_and_applied_after_a_yes(stage: Stage) 
 
     async def act(reader: Reader) -> None:
         await shown(reader, UndoPanel())
-        assert f"Undo of run {run}" in reader.seat.text()
-        assert digest in reader.seat.text()
+        await reader.seat.shows(f"Undo of run {run}")
+        await reader.seat.shows(digest)
         await reader.press("1")
-        assert "Read to the end first" in reader.seat.text()
+        await reader.seat.shows("Read to the end first")
         await reader.to_the_end()
         await reader.press("1", "enter")
         assert reader.at() is At.READING
@@ -74,8 +74,8 @@ def test_f141_a_redo_is_shown_and_applied_like_an_undo(stage: Stage) -> None:
 
     async def act(reader: Reader) -> None:
         await shown(reader, UndoPanel(again=True))
-        assert "Redo of run" in reader.seat.text()
-        assert digest in reader.seat.text()
+        await reader.seat.shows("Redo of run")
+        await reader.seat.shows(digest)
         await reader.to_the_end()
         await reader.press("1", "y")
         await reader.seat.until(lambda: there(stage) == {"short.txt": b"short\n", "long.txt": LONG})
@@ -93,7 +93,7 @@ def test_one_operation_is_taken_back_and_the_rest_stays(stage: Stage) -> None:
         await reader.press("right_square_bracket", "space")
         await reader.seat.until(lambda: reader.panel.digest() != whole)
         await reader.reads()
-        assert "only operation" in reader.seat.text()
+        await reader.seat.shows("only operation")
         await reader.press("w")
         await reader.seat.until(lambda: reader.panel.digest() == whole)
         await reader.reads()
@@ -116,7 +116,7 @@ def test_another_run_is_chosen_from_the_list(stage: Stage) -> None:
     async def act(reader: Reader) -> None:
         panel = UndoPanel()
         await shown(reader, panel)
-        assert f"Undo of run {second}" in reader.seat.text()
+        await reader.seat.shows(f"Undo of run {second}")
         await reader.press("h")
         await reader.seat.until(lambda: isinstance(reader.app.screen, RunsPanel))
         await reader.seat.shows("1 operation")
@@ -133,8 +133,8 @@ def test_files_that_changed_since_are_left_alone_and_said_first(stage: Stage) ->
 
     async def act(reader: Reader) -> None:
         await shown(reader, UndoPanel())
-        assert "Not taken back" in reader.seat.text()
-        assert "left alone: short.txt" in reader.seat.text()
+        await reader.seat.shows("Not taken back")
+        await reader.seat.shows("left alone: short.txt")
         await reader.to_the_end()
         await reader.press("1", "y")
         await reader.seat.until(lambda: there(stage) == {"short.txt": b"mine\n"})
@@ -155,7 +155,7 @@ def test_what_changes_while_it_is_read_is_shown_anew_and_nothing_is_taken_back(
         (stage.root / "short.txt").write_bytes(b"mine\n")
         await reader.press("y")
         await reader.reads()
-        assert "Files changed while you read; nothing was taken back." in reader.seat.text()
+        await reader.seat.shows("Files changed while you read; nothing was taken back.")
         assert not reader.panel.standing.read or reader.panel.paper.reached_end
         assert there(stage) == {"short.txt": b"mine\n", "long.txt": LONG}
 

@@ -6,8 +6,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import cycle
 from tempfile import TemporaryDirectory
 from time import monotonic
 from uuid import uuid4
@@ -20,6 +21,10 @@ from tests.cli.world import World
 PATIENCE_S = 60.0
 BREATH_S = 0.1  # between the last letter and Enter, as people take it
 AGAIN_S = 2.0  # after which a person would press a key again
+SLOW_S = 8.0  # after which they would write something again
+READ_S = 0.7  # that somebody looks at a panel before they write in it
+LOOK_S = 0.3  # between two looks for a hint that is there for a moment only
+SIGNS = ("> ", "$ ")  # before what is typed on the screen
 SIZE = (100, 30)
 PROMPT = "ready>"  # of the shell, where no screen covers it
 OPEN = "What should be done?"  # in the prompt of the screen, where nothing is typed
@@ -88,9 +93,17 @@ class Terminal:
     def enter(self, words: str) -> None:
         """Types words, and Enter."""
         self.type(words)
+        lines = tuple([f"{sign}{words}" for sign in SIGNS])
+
+        def typed(screen: str) -> bool:
+            if PROMPT in screen:
+                return words.split()[-1][-8:] in screen
+            return any(line.rstrip().endswith(lines) for line in screen.split("\n"))
+
+        self.until(typed, words)
         seen = monotonic()
         while monotonic() < seen + BREATH_S:  # an Enter right behind a letter would be a paste's
-            self.shows(words.split()[-1][-8:])
+            self.until(typed, words)
         self.press("Enter")
 
     def type(self, words: str) -> None:
@@ -112,14 +125,43 @@ class Terminal:
         """Returns what tmux knows about the terminal, such as `cursor_flag`."""
         return self._tell("display-message", "-p", f"#{{{name}}}")[0]
 
-    def answer(self, key: str, *words: str) -> str:
-        """Presses a key that answers something, and waits for what comes of it."""
+    def answer(
+        self, key: str, *words: str, anew: Sequence[str] = (), every: float = AGAIN_S
+    ) -> str:
+        """Presses a key that answers something, and waits for what comes of it.
+
+        Where the key twice is not the key once, `anew` says what leads there from anywhere, or
+        `every` that whoever waits is slow to press it again.
+        """
+        if every > AGAIN_S:
+            self.breathe()
         self.press(key)
         return self.until(
             lambda screen: all(each in screen for each in words),
             repr(words),
-            lambda: self.press(key),
+            lambda: self.press(*(anew or (key,))),
+            every,
         )
+
+    def twice(self, key: str, hint: str, came: Callable[[str], object]) -> str:
+        """Presses a key, and once more when its hint is seen; anew, where that was too late.
+
+        The hint stays for a moment only, and a busy machine may take longer than that.
+        """
+        pressed = monotonic()
+        self.press(key)
+
+        def again() -> None:
+            nonlocal pressed
+            if hint in self.screen() or monotonic() > pressed + 2 * AGAIN_S:
+                pressed = monotonic()
+                self.press(key)
+
+        return self.until(came, f"what {key} means twice", again, LOOK_S)
+
+    def leave(self) -> str:
+        """Leaves the screen by its keys, and waits for the shell."""
+        return self.twice("C-c", "Ctrl+C once more leaves", rested)
 
     def decide(self, ask: str, seen: str, key: str, *words: str) -> str:
         """Asks for something, and answers once the question was in sight for a moment."""
@@ -132,8 +174,18 @@ class Terminal:
 
     def write(self, words: str) -> str:
         """Types words into a panel that just opened, and waits until they are there."""
+        acts: Iterator[Callable[[], None]] = cycle(
+            [lambda: self.press("C-u"), lambda: self.type(words)]  # some of them may be there
+        )
+        self.breathe()
         self.type(words)
-        return self.until(lambda screen: words in screen, words, lambda: self.type(words))
+        return self.until(lambda screen: words in screen, words, lambda: next(acts)(), SLOW_S)
+
+    def breathe(self) -> None:
+        """Looks at the screen for a moment before something is pressed that must not come twice."""
+        began = monotonic()
+        while monotonic() < began + READ_S:
+            self._read(began + READ_S - monotonic())
 
     def shows(self, *words: str) -> str:
         """Waits until all of these words are on the screen, and returns it."""
@@ -149,6 +201,7 @@ class Terminal:
         holds: Callable[[str], object],
         told: str = "it",
         again: Callable[[], None] | None = None,
+        every: float = AGAIN_S,
     ) -> str:
         """Waits until something holds for the screen, and returns it.
 
@@ -156,7 +209,7 @@ class Terminal:
         could have come too early, `again` presses it as a person would: after a while.
         """
         now = monotonic()
-        end, due = now + PATIENCE_S, now + AGAIN_S
+        end, due = now + PATIENCE_S, now + every
         while True:
             self._painted = False
             screen = self.screen()
@@ -167,8 +220,9 @@ class Terminal:
                 assert now < end, f"{told} never came; the screen is:\n{screen}"
                 if again is not None and now > due:
                     again()
-                    due = now + AGAIN_S
-                self._read(min(end, due) - now if again else end - now)
+                    due = monotonic() + every
+                left = (min(end, due) if again else end) - monotonic()
+                self._read(left)
 
     def mode(self, word: str) -> str:
         """Waits until the status line begins with a mode."""
@@ -177,7 +231,7 @@ class Terminal:
 
     def rests(self) -> str:
         """Waits until the shell wants a line again."""
-        return self.until(lambda screen: screen.rstrip().endswith(f"\n{PROMPT}"), "the shell")
+        return self.until(rested, "the shell")
 
     def detach(self) -> None:
         """Lets go of a terminal that is gone."""
@@ -225,12 +279,17 @@ class Terminal:
     def _more(self, seconds: float) -> bool:
         assert self._client.stdout is not None
         number = self._client.stdout.fileno()
-        if not select.select([number], [], [], seconds)[0]:
+        if not select.select([number], [], [], max(seconds, 0.0))[0]:
             return False
         more = os.read(number, 1 << 16)
         assert more, "tmux ended"
         self._rest += more
         return True
+
+
+def rested(screen: str) -> bool:
+    """Tells whether the shell wants a line."""
+    return screen.rstrip().endswith(f"\n{PROMPT}")
 
 
 def scripted(world: World, *turns: Turn) -> None:

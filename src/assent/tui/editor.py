@@ -8,8 +8,8 @@ from textual.actions import SkipAction
 from textual.events import Key, Paste
 from textual.keys import Keys
 from textual.timer import Timer
-from textual.widgets import TextArea
 
+from assent.tui.ordered import OrderedArea
 from assent.tui.pastes import Pastes
 from assent.tui.quiet import BURST_S, Burst
 
@@ -23,7 +23,7 @@ _KNOWN = cast(dict[str, object], sequences.ANSI_SEQUENCES_KEYS)
 _KNOWN.setdefault("\x1b\r", (Keys.ControlJ,))
 
 
-class Editor(TextArea):
+class Editor(OrderedArea):
     """A text area whose Enter sends.
 
     Before keys that may mean something to the prompt it has it `look`; those that do it hands over
@@ -90,6 +90,8 @@ class Editor(TextArea):
         elif self._is_for_prompt(event):
             self._keep(event)
             self._pressed(event.key)
+        else:
+            await self.edited(event)
 
     def _settle(self, *, sends: bool = True) -> None:
         """Has an Enter that was kept back send, or break the line: what is pasted sends nothing."""

@@ -13,6 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from assent.tui.editor import LINE_KEYS
+from assent.tui.ordered import OrderedArea
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet
 from assent.views.lines import Line
@@ -34,7 +35,7 @@ def hidden_words(text: str) -> str:
     return f"Characters that do not show are in what you wrote: {', '.join(codes[:MOST])}{more}."
 
 
-class WordsArea(TextArea):
+class WordsArea(OrderedArea):
     """Lines that a person writes. Keys act in the order they were typed, those that send too.
 
     What hides is kept, and not drawn: whoever shows the lines says with `hidden_words` what it is.
@@ -60,6 +61,7 @@ class WordsArea(TextArea):
         elif len(char) == 1 and not char.isascii() and not char.isprintable():
             self._write(char)  # which TextArea would drop without a word
         else:
+            await self.edited(event)
             return
         event.stop()
         event.prevent_default()
