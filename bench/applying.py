@@ -22,15 +22,18 @@ def applying(work: Path, scale: Scale) -> Iterator[Figure]:
 
 
 def _applying(work: Path, scale: Scale, kind: Kind) -> Iterator[Figure]:
+    sizes = (scale.few, scale.many)
+    plans = [_apply_actions(work / f"{kind}-{count}", count, kind) for count in sizes]
+    # Both sizes in turn, too: a disk that is slower for a while is so for both.
+    times = iter(best(scale.rounds, *[action for actions, _ in plans for action in actions]))
     grown: dict[str, list[float]] = {"apply": [], "undo": []}
-    for count in (scale.few, scale.many):
+    for count, (_, bars) in zip(sizes, plans, strict=True):
         name = f"{count:,} {kind} files"
-        actions, bars = _apply_actions(work / f"{kind}-{count}", count, kind)
-        apply, undo, *references = best(scale.rounds, *actions)
-        for (reference, bar), seconds in zip(bars.items(), references, strict=True):
+        apply, undo = next(times), next(times)
+        for reference, bar in bars.items():
             # Of a few files, what a run costs at all is a large share: there is no bar for them.
             due = bar if count == scale.many else None
-            yield Figure(f"apply {name} / {reference}", apply, seconds, due)
+            yield Figure(f"apply {name} / {reference}", apply, next(times), due)
         yield Figure(f"undo {name} / apply", undo, apply, NO_SLOWER)
         grown["apply"].append(apply)
         grown["undo"].append(undo)
