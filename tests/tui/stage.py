@@ -8,7 +8,6 @@ from math import inf
 from pathlib import Path
 from threading import Thread
 from threading import enumerate as threads
-from time import monotonic
 from typing import Any, TypeVar
 
 import msgspec
@@ -27,6 +26,7 @@ SIZE = (100, 30)
 PATIENCE = 1500  # looks at a condition before a test gives up
 SOON = 30  # looks after which it takes longer than most do
 UNSEEN = ("(_guarded)", "(run)")  # how threads are called whose work no word on the screen tells
+LONG_S = 600.0  # for a key to be pressed again, and for its hint: a machine may be busy
 HASTE = (0.0, 0.0, 0.0)  # nobody is as fast as a test; those about haste say otherwise
 
 Opened = TypeVar("Opened", bound=Panel[Any])
@@ -53,11 +53,6 @@ class Seat:
             await arrived()
         await self.pilot.pause()
         await arrived()
-
-    async def again(self, key: str) -> None:
-        """Presses a key that means more if repeated, in time, however long the machine took."""
-        self.app.pressed = dict.fromkeys(self.app.pressed, monotonic() + PATIENCE)
-        await self.press(key)
 
     async def resize(self, width: int, height: int) -> None:
         """Makes the screen another size, and waits until everything is laid out for it."""
@@ -163,6 +158,7 @@ class Stage(World):
             shown = app(self.host(), start)
             shown.quiet_s, shown.answer_s, shown.close_s = paces
             shown.burst_s = min(shown.burst_s, *paces)
+            shown.again_s = LONG_S
             return asyncio.run(_acted(shown, act, size))
 
     def host(self) -> LocalHost:

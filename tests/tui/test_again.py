@@ -2,7 +2,10 @@
 
 import pytest
 from tests.tui.stage import Seat, Stage
+from textual.widgets import Static
 
+from assent.tui.app import TerminalApp
+from assent.tui.habits import AGAIN_S
 from assent.tui.panels.help import HelpPanel
 
 HINT = "Ctrl+C once more leaves"
@@ -16,14 +19,22 @@ async def in_help(seat: Seat) -> None:
 
 
 def test_the_hint_of_a_second_ctrl_c_goes_when_it_means_nothing_any_more(stage: Stage) -> None:
+    hints: list[str] = []
+
+    class Noting(TerminalApp):
+        def hint(self, words: str) -> None:
+            super().hint(words)
+            hints.append(str(self.query_one("#activity", Static).content))
+
     async def act(seat: Seat) -> None:
+        seat.app.again_s = AGAIN_S
         await seat.press("ctrl+c")
-        await seat.shows(HINT)
+        assert [words[: len(HINT)] for words in hints] == [HINT]
         await seat.until(lambda: HINT not in seat.text())
         await seat.press("ctrl+c")
         assert seat.app.return_value is None
 
-    stage.show(act)
+    stage.show(act, app=Noting)
 
 
 def test_over_a_panel_the_hint_gives_its_keys_back(stage: Stage) -> None:
@@ -32,6 +43,7 @@ def test_over_a_panel_the_hint_gives_its_keys_back(stage: Stage) -> None:
         await seat.press("ctrl+c")
         await seat.shows(HINT)
         assert KEYS not in seat.text()
+        seat.app.unhint()
         await seat.shows(KEYS)
         assert HINT not in seat.text()
 
@@ -55,7 +67,7 @@ def test_two_ctrl_c_leave_from_a_panel_too(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         await in_help(seat)
         await seat.press("ctrl+c")
-        await seat.again("ctrl+c")
+        await seat.press("ctrl+c")
         await seat.until(lambda: seat.app.return_value == 0)
 
     assert stage.show(act) == 0

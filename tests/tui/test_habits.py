@@ -166,7 +166,7 @@ def test_escape_twice_goes_back_and_once_only_says_so(stage: Stage) -> None:
         await seat.press("escape")
         await seat.shows("Esc once more goes back")
         assert ran(seat) == []
-        await seat.again("escape")
+        await seat.press("escape")
         assert ran(seat) == ["/rewind"]
 
     stage.show(act, app=Listening)
@@ -181,7 +181,7 @@ def test_ctrl_c_clears_what_is_typed_and_only_then_twice_leaves(stage: Stage) ->
         await seat.press("ctrl+c")
         assert seat.app.return_value is None
         await seat.shows("Ctrl+C once more leaves")
-        await seat.again("ctrl+c")
+        await seat.press("ctrl+c")
         await seat.until(lambda: seat.app.return_value == 0)
 
     assert stage.show(act) == 0

@@ -115,7 +115,7 @@ async def clears(seat: Seat, key: str) -> None:
     assert (seat.app.prompt.text, left(seat)) == ("", 0)
     await seat.press(key)
     assert left(seat) == 0
-    await seat.again(key)
+    await seat.press(key)
     assert left(seat) == 1
 
 

@@ -28,11 +28,11 @@ def test_leaving_stops_the_command_of_a_run_and_finishes_its_files(stage: Stage)
         seat.app.build_plan(plan)
         await seat.shows("│ tock")
         await seat.press("ctrl+c")
-        await seat.again("ctrl+c")
+        await seat.press("ctrl+c")
         assert seat.app.is_running
         await seat.shows("A run is at work. Ctrl+C once more stops it and leaves")
         assert seat.app.running.at_work
-        await seat.again("ctrl+c")
+        await seat.press("ctrl+c")
         assert seat.app.return_value == 0
 
     stage.show(act)

@@ -302,7 +302,7 @@ def test_f148_going_back_puts_the_words_into_the_prompt_and_names_runs_since(sta
         await seat.rest()
         seat.app.pop_screen()
         await seat.press("escape")
-        await seat.again("escape")
+        await seat.press("escape")
         await seat.opened(RewindPanel)
         await seat.press("enter")
         await seat.opened(ConfirmPanel)

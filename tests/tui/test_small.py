@@ -21,7 +21,7 @@ def test_keys_mean_nothing_there_but_leaving(stage: Stage) -> None:
         await seat.resize(*LOW)
         await seat.shows("too small")
         await seat.press("ctrl+c")
-        await seat.again("ctrl+c")
+        await seat.press("ctrl+c")
         await seat.until(lambda: seat.app.return_value == 0)
 
     assert stage.show(act, size=ROOMY) == 0

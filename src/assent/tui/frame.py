@@ -51,7 +51,7 @@ class Frame(App[int]):
         self.host = host
         self.side_wanted = True  # where there is room for it
         self.quiet_s, self.answer_s, self.close_s = QUIET_S, ANSWER_S, CLOSE_S
-        self.burst_s = BURST_S
+        self.burst_s, self.again_s = BURST_S, AGAIN_S
         self.typed_at = -inf  # when something was typed last
         self._aftermath = Silence()  # after a panel that decides, before the prompt is typed into
         self.pressed: dict[str, float] = {}  # when a key was pressed that means more if repeated
@@ -118,7 +118,7 @@ class Frame(App[int]):
         for line in self.screen.query(where).results(Static):
             self._hinted = (line, line.content, words)
             line.update(words)
-            self._hint_ends = self.set_timer(AGAIN_S, self.unhint)
+            self._hint_ends = self.set_timer(self.again_s, self.unhint)
 
     def unhint(self) -> None:
         """Puts back what stood where a hint is, unless something else stands there by now."""

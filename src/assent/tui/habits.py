@@ -111,7 +111,7 @@ def at_stake(app: "TerminalApp") -> str:
 def pressed_again(app: "TerminalApp", key: str) -> bool:
     """Tells whether a key was pressed a moment ago, too."""
     now = monotonic()
-    again = now - app.pressed.get(key, -AGAIN_S) < AGAIN_S
+    again = now - app.pressed.get(key, -app.again_s) < app.again_s
     app.pressed = {} if again else {key: now}
     return again
 
