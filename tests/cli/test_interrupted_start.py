@@ -58,3 +58,15 @@ def test_an_interrupt_while_it_is_looked_what_changed_leaves_nothing_unknown(
     assert (row["result"], row["exit"]) == ("done", 0)
     assert planned.undo().code == 0
     assert planned.files() == {}
+
+
+def test_an_interrupt_is_one_line_of_json_that_says_who_sent_it(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt("SIGTERM")
+
+    monkeypatch.setattr("assent.engine.plan.plans.Plans.new", interrupted)
+    answer = world.run("plan", "new", "work", "--json")
+    assert (answer.code, answer.out, answer.err.count(b"\n")) == (130, b"", 1)
+    assert answer.error["message"].startswith("Interrupted by SIGTERM;")

@@ -1,6 +1,7 @@
 """The root of the commands: loads the one that is asked for and runs it."""
 
 import importlib
+import sys
 from collections.abc import Sequence
 
 import click
@@ -8,6 +9,14 @@ import click
 from assent import __version__
 from assent.cli.table import COMMANDS, overview
 from assent.core.errors import UsageError
+
+
+class Stopped(click.Abort):
+    """An interrupt on its way through click, which would print a line and forget who sent it."""
+
+    def __init__(self, interrupt: KeyboardInterrupt) -> None:
+        super().__init__()
+        self.interrupt = interrupt
 
 
 class Root(click.Group):
@@ -25,6 +34,12 @@ class Root(click.Group):
 
     def get_help(self, ctx: click.Context) -> str:
         return overview().rstrip("\n")
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as interrupt:
+            raise Stopped(interrupt) from None
 
 
 @click.command(cls=Root, context_settings={"help_option_names": ["-h", "--help"]})
@@ -49,6 +64,10 @@ def command(arguments: Sequence[str]) -> int:
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else _named(arguments)
         raise UsageError(error.format_message(), f"{path} --help") from None
+    except Stopped as stopped:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)  # below the ^C that the terminal shows
+        raise stopped.interrupt from None
     except click.Abort:
         raise KeyboardInterrupt from None
 
