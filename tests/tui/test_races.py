@@ -16,6 +16,7 @@ from tests.tui.gates import (
 )
 from tests.tui.stage import Seat, Stage
 
+from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.core.session_event import MessageAdded
 from assent.tui import lookout
@@ -317,3 +318,31 @@ def test_the_plan_that_a_turn_took_up_is_the_one_that_is_built_after_it(stage: S
         assert app.standing.plan.plan_id == app.sitting.plan_id == plan.plan_id
 
     stage.show(act, Start(going_on=True))
+
+
+def test_a_review_that_is_asked_for_twice_opens_once(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage.script(*PLANS)
+    assert stage.run("-p", "--model", stage.model, "First").code == PRESENTED
+    gate = Gate()
+
+    async def act(seat: Seat) -> None:
+        app = seat.app
+        find = app.engine.plans.find
+
+        def late(reference: str = "") -> PlanRecord:
+            gate.wait()
+            return find(reference)
+
+        await seat.rest()
+        monkeypatch.setattr(app.engine.plans, "find", late)
+        app.review_plan()
+        await seat.until(gate.reached.is_set)
+        app.review_plan()
+        gate.let()
+        await seat.opened(ApprovalPanel)
+        await seat.rest()
+        assert len(app.screen_stack) == 2
+
+    stage.show(act)

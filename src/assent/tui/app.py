@@ -173,15 +173,16 @@ class TerminalApp(Frame):
         """Opens the approval panel for a plan, else for the session's own."""
         from assent.tui.panels.approval import ApprovalPanel
 
+        def opened(found: str) -> None:
+            top = self.screen  # who is impatient asks for it twice
+            if not (isinstance(top, ApprovalPanel) and top.plan_id == found):
+                self.open_panel(ApprovalPanel(found))
+
         named, plans = plan_id or self.sitting.plan_id, self.engine.plans
         if named:
-            self.open_panel(ApprovalPanel(named))
+            opened(named)
             return
-        self.errands.run(
-            "Looking for the plan",
-            plans.find,
-            lambda found: self.open_panel(ApprovalPanel(found.plan_id)),
-        )
+        self.errands.run("Looking for the plan", plans.find, lambda one: opened(one.plan_id))
 
     def build_plan(self, plan_id: str, digest: str = "", *, prose: bool = False) -> None:
         """Has a plan that is approved built: by the executor, or by a model.

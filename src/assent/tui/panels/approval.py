@@ -51,7 +51,7 @@ class ApprovalPanel(DecidingPanel):
 
     def __init__(self, plan_id: str = "") -> None:
         super().__init__()
-        self._plan_id = plan_id
+        self.plan_id = plan_id
         self._reading: Reading | None = None
         self._marked: dict[str, None] = {}
         self._note = ""
@@ -69,7 +69,7 @@ class ApprovalPanel(DecidingPanel):
 
     def load(self, told: str = "") -> None:
         """Reads the plan as it is now, without marks that mean nothing any more."""
-        engine, plan_id = self.terminal.engine, self._plan_id
+        engine, plan_id = self.terminal.engine, self.plan_id
         self.work(lambda: verbs.read(engine, plan_id), lambda r: self._show(r, told), Stage.LOADING)
 
     def titles(self, width: int) -> Sequence[Line]:
@@ -112,7 +112,7 @@ class ApprovalPanel(DecidingPanel):
     # What is shown.
 
     def _show(self, reading: "Reading", told: str = "") -> None:
-        self._reading, self._plan_id = reading, reading.record.plan_id
+        self._reading, self.plan_id = reading, reading.record.plan_id
         if reading.partial is None:
             self._marked = verbs.kept(reading.review, self._marked)
         marked = bool(self._marked)
@@ -128,7 +128,7 @@ class ApprovalPanel(DecidingPanel):
         return sheet
 
     def _read_part(self) -> None:
-        engine, plan_id, without = self._engine, self._plan_id, tuple(self._marked)
+        engine, plan_id, without = self._engine, self.plan_id, tuple(self._marked)
         self.work(lambda: verbs.read(engine, plan_id, without), self._show, Stage.LOADING)
 
     def _mark(self) -> None:
