@@ -107,3 +107,21 @@ def test_a_plan_of_prose_is_told_as_its_session_is(planned: World) -> None:
     assert kinds[-2:] == ["turn_ended", "result"]
     assert len({row["session"] for row in rows}) == 1
     assert rows[-1]["body"]["result"] == "All done."
+
+
+@pytest.mark.parametrize("options", [(), ("--without", "1")], ids=["whole", "partial"])
+def test_no_yes_is_given_to_a_build_that_cannot_begin(
+    world: World, options: tuple[str, ...]
+) -> None:
+    world.plan("first")
+    world.ok("stage", "run", "--script", "false")
+    world.approve()
+    halted = world.run("build", "--json").json["run"]
+    world.plan("second")
+    world.write("a", b"a\n")
+    world.write("b", b"b\n")
+    digest = world.propose()
+    error = world.no(6, "approve", "--digest", digest, "--build", *options)
+    assert error["message"] == f"Run {halted} waits for your decision."
+    assert error["next"] == "assent recover"
+    assert not world.ok("plan", "show")["approved"]

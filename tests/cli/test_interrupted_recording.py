@@ -11,13 +11,13 @@ from tests.cli.world import Answer, World
 RECORDED = ("engine/run/commanding.py", "record")
 LOCKED = ("engine/run/runs.py", "_fitting")
 ANSWERED = ("views/rows.py", "run_row")
-STANDS = "$ touch made has not begun, and what came before it stands and is on record."
+STANDS = "$ touch made was not begun this time; what came before it stands and is on record."
 
 
 def pressed(world: World, place: tuple[str, str], *line: str) -> Answer:
     """Runs a command, and presses Ctrl-C in this place."""
     module, name = place
-    program = PRESSED.format(module=module, name=name) + TYPED
+    program = _program(module, name)
     terminal = Terminal(world, *line, "--json", program=program)
     answer = terminal.end()
     assert answer.code == 130, (answer, terminal.screen)
@@ -53,7 +53,7 @@ def test_while_they_are_recorded_before_what_a_roll_back_runs(planned: World) ->
     planned.approve()
     assert planned.run("build", "--json").code == 6
     error = pressed(planned, RECORDED, "recover", "--roll-back").error
-    assert "$ rm made has not begun, and what came before it stands" in error["message"]
+    assert "$ rm made was not begun this time; what came before it stands" in error["message"]
     assert error["next"] == "assent recover"
     assert planned.run("recover", "--json").json["outcome"] == "rolled_back"
     assert planned.files() == {}
@@ -80,7 +80,7 @@ def test_after_the_run_ended_nothing_is_said_to_be_as_before(approved: World) ->
 
 def test_in_the_stream_it_is_the_last_line_too(approved: World) -> None:
     module, name = RECORDED
-    program = PRESSED.format(module=module, name=name).replace("SIGINT", "SIGTERM") + TYPED
+    program = _program(module, name).replace("SIGINT", "SIGTERM")
     answer = Terminal(approved, "build", *STREAM, program=program).end()
     error = msgspec.json.decode(answer.err)
     assert answer.code == 130
@@ -88,3 +88,7 @@ def test_in_the_stream_it_is_the_last_line_too(approved: World) -> None:
     assert STANDS in error["message"]
     last = msgspec.json.decode(answer.out.splitlines()[-1])
     assert (last["kind"], last["body"]) == ("result", error)
+
+
+def _program(module: str, name: str) -> str:
+    return PRESSED.format(module=module, name=name, event="return", entry="Running") + TYPED

@@ -4,13 +4,13 @@ import pytest
 from tests.cli.terminal import PROGRAM, Terminal
 from tests.cli.world import Answer, World
 
-# Presses Ctrl-C where a function of a module returns; of the journal, with the intent on record.
+# Presses Ctrl-C where a function of a module is called or returns; of the journal's with an entry.
 PRESSED = """
 import os, signal, sys
 def look(frame, event, arg):
     code = frame.f_code
-    if event == "return" and code.co_filename.endswith("/{module}") and code.co_name == "{name}":
-        if type(frame.f_locals.get("entry")).__name__ in ("NoneType", "Running"):
+    if event == "{event}" and code.co_filename.endswith("/{module}") and code.co_name == "{name}":
+        if type(frame.f_locals.get("entry")).__name__ in ("NoneType", "{entry}"):
             sys.setprofile(None)
             os.kill(os.getpid(), signal.SIGINT)
 sys.setprofile(look)
@@ -21,10 +21,12 @@ CALL = ("sandbox/running/pipeline.py", "_spawn")
 LOOKED = ("engine/run/commanding.py", "changes")
 
 
-def pressed(world: World, place: tuple[str, str]) -> Answer:
+def pressed(
+    world: World, place: tuple[str, str], event: str = "return", entry: str = "Running"
+) -> Answer:
     """Builds the plan, and presses Ctrl-C in this place."""
     module, name = place
-    program = PRESSED.format(module=module, name=name) + PROGRAM
+    program = PRESSED.format(module=module, name=name, event=event, entry=entry) + PROGRAM
     terminal = Terminal(world, "build", "--json", program=program)
     answer = terminal.end()
     assert answer.code == 130, (answer, terminal.screen)
@@ -58,6 +60,19 @@ def test_an_interrupt_while_it_is_looked_what_changed_leaves_nothing_unknown(
     assert (row["result"], row["exit"]) == ("done", 0)
     assert planned.undo().code == 0
     assert planned.files() == {}
+
+
+def test_an_interrupt_when_its_end_is_about_to_be_recorded_leaves_nothing_unknown(
+    planned: World,
+) -> None:
+    planned.ok("stage", "run", "--script", "echo said; touch made")
+    planned.approve()
+    answer = pressed(planned, JOURNAL, "call", "Ran")
+    assert "`assent recover` finishes it or takes it back." in answer.error["message"]
+    done = planned.ok("recover")
+    assert [(row["result"], row["exit"]) for row in done["operations"]] == [("done", 0)]
+    (shown,) = planned.ok("runs", "show", done["run"])["operations"]
+    assert shown["command"]["output"] == "said\n"
 
 
 def test_an_interrupt_is_one_line_of_json_that_says_who_sent_it(

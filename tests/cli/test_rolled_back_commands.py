@@ -55,3 +55,24 @@ def test_every_try_of_an_undo_counts_and_the_last_one_tells_how_it_ended(planned
     undo = planned.ok("runs", "show", run)["operations"][1]["roll_back"]
     assert undo["code"] == 0
     assert [row["path"] for row in undo["changed"]] == ["try", "made"]
+
+
+def test_what_one_try_took_back_stays_so_in_the_next_and_is_never_undone_twice(
+    planned: World,
+) -> None:
+    log = planned.base / "undone"
+    for name, after in (("one", "test -e ok"), ("two", "true")):
+        undo = f"echo {name} >> {log}; {after} && rm {name}"
+        planned.ok("stage", "run", "--no-sandbox", "--undo", undo, "--script", f"echo x > {name}")
+    planned.ok("stage", "run", "--script", "exit 3")
+    planned.approve()
+    assert planned.run("build", "--json").code == 6
+    for _ in range(2):
+        tried = planned.run("recover", "--roll-back", "--json")
+        results = [row["result"] for row in tried.json["operations"]]
+        assert (tried.code, results) == (6, ["done", "undone", "failed"])
+    kept = planned.ok("recover", "--accept")["operations"]
+    assert [row["result"] for row in kept] == ["done", "undone", "failed"]
+    planned.put("ok")
+    assert planned.undo().code == 0
+    assert log.read_text(encoding="utf-8").split() == ["two", "one", "one", "one"]

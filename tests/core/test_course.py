@@ -52,6 +52,7 @@ BACKS = {
     "commands": Back((TEST,), ((2,),)),
     "left": Back((), (), (0, 2), (Conflict(1, b"two", b"", "changed"),)),
     "nothing": Back((), (), (0, 1, 2, 3, 4)),
+    "other": Back((MAKE,), ((3,),)),
 }
 
 
@@ -192,6 +193,9 @@ def test_a_plan_may_begin_with_a_command_or_hold_nothing_else() -> None:
     assert course((), (start,), {}).step is Step.CLOSE
 
 
+WELL = (Running(0, "b"), Ran(0, 0))
+
+
 @pytest.mark.parametrize(
     ("entries", "wanted"),
     [
@@ -216,6 +220,14 @@ def test_a_plan_may_begin_with_a_command_or_hold_nothing_else() -> None:
             "done done done done conflict",
         ),
         ((*THERE, MET, Turned("left")), "undone conflict undone done conflict"),
+        (  # a second way back is only about what the first one left
+            (*THERE, MET, Turned("commands"), *WELL, Turned("other"), Running(0, "b"), Ran(0, 9)),
+            "done done undone done conflict",
+        ),
+        (  # what a later one left open is open again
+            (*THERE, MET, Turned("left"), Turned("commands"), Running(0, "b"), Ran(0, 9)),
+            "undone conflict done done conflict",
+        ),
     ],
 )
 def test_f64_what_became_of_each_operation(entries: tuple[Entry, ...], wanted: str) -> None:

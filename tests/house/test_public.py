@@ -47,8 +47,8 @@ VERBS = {
     ),
     Reviews: "approved_text drifted review show text undo_review",
     Runs: (
-        "begin build building end interrupt is_prose ledger reckon recover report settle "
-        "settle_under stands_still tell unfinished was_accepted"
+        "begin build building check_decided end interrupt is_prose ledger reckon recover report "
+        "settle settle_under stands_still tell unfinished was_accepted"
     ),
     Sessions: (
         "all delete diary events export failure find fork halt held interrupt is_at_work last load "

@@ -84,6 +84,8 @@ def approve(
         raise UsageError("--out goes with FILE.", "assent approve --help")
     record, words = call.record(), check_note(text(note))
     call.is_about(record)
+    if then_build:
+        call.engine.runs.check_decided()  # else the yes would be given, and nothing built
     if rest["without"] or rest["dry_run"]:
         from assent.cli.partial import Part, approve_part
 

@@ -28,7 +28,9 @@ def cut_short(error: KeyboardInterrupt, run: str, due: str = "") -> Interrupted:
 
     `due` is the command that was to begin next, if it is known.
     """
-    begins = f"$ {due} has not begun, and what came before it" if due else "what it did so far"
+    begins = (
+        f"$ {due} was not begun this time; what came before it" if due else "what it did so far"
+    )
     return Interrupted(
         f"{_stopped(error)}. Run {run} is not over: {begins} stands and is on record. "
         f"`{RECOVER}` finishes it or takes it back.",

@@ -1,6 +1,7 @@
 """What became of each operation of a run, over all its segments and the way back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from assent.core.course import UNKNOWN, Back, Backs, Span, spans, turned_at, well
 from assent.core.journal import (
@@ -31,12 +32,19 @@ def run_results(
     for conflict in _waiting(there):
         if conflict.path and found[conflict.index] == "not_started":
             found[conflict.index] = "conflict"
-    turns = [at for at, entry in enumerate(entries) if isinstance(entry, Turned)]
-    if turns:
-        turn = entries[turns[-1]]
-        assert isinstance(turn, Turned)
-        _take_back(found, backs[turn.back], entries[turns[-1] + 1 :])
+    done = [at for at, result in enumerate(found) if result == "done"]
+    for back, inside in _ways_back(entries, backs):
+        _take_back(found, done, back, inside)
     return tuple(found)
+
+
+def _ways_back(entries: Sequence[Entry], backs: Backs) -> Iterator[tuple[Back, Sequence[Entry]]]:
+    """Yields each way back with what was written on it: a later one is only about what is left."""
+    turns = [at for at, entry in enumerate(entries) if isinstance(entry, Turned)]
+    for at, end in pairwise([*turns, len(entries)]):
+        turned, *inside = entries[at:end]
+        assert isinstance(turned, Turned)
+        yield backs[turned.back], inside
 
 
 def made_folders(entries: Iterable[Entry]) -> tuple[bytes, ...]:
@@ -116,15 +124,17 @@ def _waiting(entries: Sequence[Entry]) -> Sequence[Conflict]:
     return ()
 
 
-def _take_back(found: list[Result], back: Back, entries: Sequence[Entry]) -> None:
+def _take_back(
+    found: list[Result], done: Sequence[int], back: Back, entries: Sequence[Entry]
+) -> None:
     """Turns what was done into undone, where everything about it was put back."""
     outcomes = _results(spans(back.operations), entries)
     pairs = zip(back.about, outcomes, strict=True)
     open_ones = {index for about, result in pairs if result != "done" for index in about}
     covered = {index for about in back.about for index in about}.union(back.rest)
     left = {conflict.index for conflict in back.left}
-    for index in [at for at, result in enumerate(found) if result == "done"]:
+    for index in done:
         if index in left:
             found[index] = "conflict"
-        elif index in covered - open_ones:
-            found[index] = "undone"
+        elif index in covered:
+            found[index] = "done" if index in open_ones else "undone"

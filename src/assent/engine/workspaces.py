@@ -5,7 +5,7 @@ from threading import RLock
 
 import msgspec
 
-from assent.core.errors import Moved, Refused
+from assent.core.errors import Busy, Moved, Refused
 from assent.core.event import (
     Event,
     FactForgotten,
@@ -23,6 +23,7 @@ from assent.engine.doors import Doors, Place
 from assent.engine.heads import readable
 from assent.ports import Batch
 
+TRIES = 20  # at a workspace that others are working on, too
 MINTED = "workspaces"  # every id that was minted, so that no folder gets two at once
 
 
@@ -116,15 +117,16 @@ class Workspaces:
 
     def select(self, plan_id: str, *, chosen: bool = False) -> None:
         """Makes a plan the current one; what a person chose is recorded in any case."""
-        with self._alone:
-            home = self.open()
-            if chosen or home.current != plan_id:
-                self._append(home, PlanSelected(plan_id, chosen))
+        if chosen or self.open().current != plan_id:
+            self.append(PlanSelected(plan_id, chosen))
 
     def append(self, event: Event) -> Home:
-        """Records something about the workspace."""
+        """Records something about the workspace, behind whatever others recorded meanwhile."""
         with self._alone:
-            return self._append(self.open(), event)
+            for _ in range(TRIES):
+                with suppress(Moved):
+                    return self._append(self.open(), event)
+        raise Busy("Others keep writing to this workspace; try again.", "assent status")
 
     def batch(self, event: Event) -> Batch:
         """Prepares an event, to be recorded together with others or not at all."""

@@ -90,7 +90,16 @@ class Executor:
             if step in (Step.WAIT, Step.OVER):
                 return
             entry = yield from self._do(step, place)
+            self._write(run, entry)
+
+    def _write(self, run: str, entry: Entry) -> None:
+        """Records an entry; nobody could tell later how a command ended, so an interrupt waits."""
+        try:
             self._journal.write(run, entry)
+        except KeyboardInterrupt:
+            if isinstance(entry, Ran) and isinstance(self._journal.read(run)[-1], Running):
+                self._journal.write(run, entry)
+            raise
 
     def _place(self, run: str, plan: Plan) -> Place:
         entries = self._journal.read(run)

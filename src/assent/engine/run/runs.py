@@ -223,6 +223,12 @@ class Runs:
         last = StoreJournal(self._doors, self.ledger()).read(found[1].run)[-1]
         return isinstance(last, Ran) and not well(last)
 
+    def check_decided(self) -> None:
+        """Refuses while a run waits for a person: nothing else is built before."""
+        found = self.unfinished()
+        if found and (found[1].halted or self.stands_still()):
+            raise _undecided(found[1])
+
     def report(self, ledger: Ledger, run: str, plan: Plan) -> RunReport:
         """Says from the journal how a run stands, and lists what can be restored."""
         entries = StoreJournal(self._doors, ledger).read(run)
@@ -270,7 +276,7 @@ class Runs:
         report = self.report(ledger, note.run, plan)
         self._tell(plan_id, report.run, report.outcome)
         if report.outcome == "needs_you":
-            raise Unsettled(f"Run {note.run} waits for your decision.", "assent recover")
+            raise _undecided(note)
         ended = "accepted" if self.was_accepted(note.run) else report.outcome.replace("_", " ")
         undoes = _undoes(ledger.load(plan_id)) if plan_id else ""
         told = f"Run {note.run}{undoes} had been interrupted; it is now {ended}."
@@ -348,6 +354,10 @@ class Runs:
 
     def _executor(self, ledger: Ledger) -> Executor:
         return self._doors.executor(StoreJournal(self._doors, ledger))
+
+
+def _undecided(note: RunNote) -> Unsettled:
+    return Unsettled(f"Run {note.run} waits for your decision.", "assent recover")
 
 
 def _left_running(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[tuple[str, str]]:
