@@ -36,13 +36,16 @@ def todos(world: World) -> list[str]:
     return [row["content"] for row in shown["todos"]]
 
 
-def unheard(world: World, *line: str) -> str:
-    """Runs a command whose answer finds no room; returns the word for how it failed."""
+def unheard(world: World, *line: str, first: str = "") -> str:
+    """Runs a command whose answer finds no room; returns the word for how it failed.
+
+    `first` is what it says before that.
+    """
     typed = f"{shlex.join((*PROGRAM, *line))} > /dev/full"
     answer = world.start(["sh", "-c", typed])
     assert answer.code == 1
     message = str(msgspec.json.decode(answer.err.splitlines()[0])["message"])
-    assert message.startswith("The answer was not printed: No space left on device. Run ")
+    assert message.startswith(f"{first}The answer was not printed: No space left on device. Run ")
     return message.rpartition(" ")[2]
 
 
@@ -60,7 +63,10 @@ def test_f128_an_undo_whose_answer_is_lost_sets_them_back(
 def test_f128_so_does_one_that_was_killed_and_is_taken_up(built: World, verb: str) -> None:
     kill_undo(built, at=0)
     assert todos(built) == ["one", "two"]
-    assert unheard(built, verb, "--json") == "done."
+    taken_up = built.ok("status")["run"]["run"]
+    (run,) = [row["run"] for row in built.ok("runs", "list")["runs"] if row["run"] != taken_up]
+    told = f"Run {taken_up}, which takes back run {run}, had been interrupted; it is now done. "
+    assert unheard(built, verb, "--json", first=told if verb == "undo" else "") == "done."
     assert todos(built) == ["one"]
 
 

@@ -9,7 +9,7 @@ from assent.app.travelling import bundles_of
 from assent.cli.asking import TERMINAL, no_yes
 from assent.cli.call import Call
 from assent.cli.output import reader, want_color
-from assent.cli.run import build_and_answer, watched
+from assent.cli.run import build_and_answer, settled
 from assent.cli.source import chunks, text
 from assent.cli.terminal import ask, is_there
 from assent.core.approval import Approval
@@ -96,7 +96,7 @@ def build_file(call: Call, file: str, approval: tuple[str, ...]) -> int:
         bundle = bundle.with_approval(_approval(call, name))
     record = bundles_of(call.engine).under_way(bundle)
     if record is None:
-        watched(call, call.engine.runs.settle())  # files are as they should be only afterwards
+        settled(call)  # files are as they should be only afterwards
         record = bundles_of(call.engine, _typed(file)).take_in(bundle, content)
     return build_and_answer(call, record)
 

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -88,6 +89,20 @@ class Call:
             difference = self.engine.plans.difference(record)
             self._warnings = (*self._warnings, *filter(None, [difference]))
 
+    def after_taking_up(self, error: BaseException) -> BaseException:
+        """Returns a failure that names first which run the call took up; else the failure itself.
+
+        Whoever reads it alone would think that all is as it was before the call.
+        """
+        known = self.engine.runs.taken_up if "engine" in self.__dict__ else ()
+        taken = self.output.untold(known)
+        if not taken:
+            return error
+        failure = told(error)
+        rest = re.sub(r"\b([Nn])othing was changed", r"\1othing else was changed", failure.message)
+        failure.message = " ".join([*taken, rest])
+        return failure
+
     def close(self, *, answered: bool) -> None:
         """Closes the engine and tells its warnings; a refusal in JSON stands on stderr alone."""
         if "engine" not in self.__dict__:
@@ -135,7 +150,8 @@ def takes_call(function: Callable[..., int | None]) -> Callable[..., int | None]
 def streams(function: Callable[..., int | None]) -> Callable[..., int | None]:
     """Gives a command that runs something --output-format; of it and --json the last one counts.
 
-    A stream that has begun comes to an end, whatever happens.
+    A stream that has begun comes to an end, whatever happens; and a failure names the run that was
+    taken up before it.
     """
 
     @click.option(
@@ -150,8 +166,9 @@ def streams(function: Callable[..., int | None]) -> Callable[..., int | None]:
         try:
             return function(call, **rest)
         except EXPECTED as error:
-            call.output.break_off(told(error))
-            raise
+            failure = call.after_taking_up(error)
+            call.output.break_off(told(failure))
+            raise failure from None
 
     return wrapped
 

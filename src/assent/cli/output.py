@@ -152,10 +152,14 @@ class Output:
 
     def warn(self, warnings: Iterable[str]) -> None:
         """Says each thing once, however many parts of the program know of it."""
-        for warning in warnings:
-            if warning not in self._warned:
-                self._warned.add(warning)
-                _complain("assent: ", warning)
+        for warning in self.untold(warnings):
+            _complain("assent: ", warning)
+
+    def untold(self, warnings: Iterable[str]) -> list[str]:
+        """Returns what was not said yet; whoever asks says it now."""
+        found = [words for words in dict.fromkeys(warnings) if words not in self._warned]
+        self._warned.update(found)
+        return found
 
     def fail(self, error: AssentError) -> int:
         """Says what happened and what to do next, and returns the exit code."""

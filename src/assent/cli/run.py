@@ -9,14 +9,14 @@ import msgspec
 
 from assent.cli.asking import consent
 from assent.cli.call import Call, examples, streams, takes_call
-from assent.cli.failing import cut_short, not_begun
+from assent.cli.failing import cut_short, not_begun, told
 from assent.cli.interrupts import INTERRUPTED, interruptible
 from assent.cli.travelling import or_file
-from assent.core.errors import Interrupted, UsageError
+from assent.core.errors import AssentError, Interrupted, UsageError
 from assent.core.journal import Doing, Live, Outcome, Way
 from assent.core.masking import masked
 from assent.core.operation import RunCommand
-from assent.core.record import PlanRecord
+from assent.core.record import PlanRecord, RunNote
 from assent.engine.run.runs import RunReport
 from assent.views.rows import left_running, run_row
 from assent.views.spoken import doing_brief
@@ -89,10 +89,27 @@ def recover(call: Call, resume: bool, roll_back: bool, accept: bool, digest: str
 def build_and_answer(call: Call, record: PlanRecord, model: str = "", agent: str = "") -> int:
     """Builds a plan, says how it went, and lets go what is kept of runs beyond the limits."""
     call.is_about(record)
-    code = _built(call, record, model, agent)
-    if not code:
-        call.engine.keeping.retain()
+    with interruptible():
+        if call.engine.runs.is_prose(record):
+            settled(call)  # what builds it has an engine of its own, whose words are not the call's
+        code = _built(call, record, model, agent)
+        if not code:
+            call.engine.keeping.retain()
     return code
+
+
+def settled(call: Call) -> RunReport | None:
+    """Takes up what was interrupted, before something else is done; returns how that ended."""
+    runs = call.engine.runs
+    try:
+        with interruptible():
+            return watched(call, runs.settle())
+    except KeyboardInterrupt as interrupt:
+        if not runs.stands_still():
+            raise
+        waiting = watched(call, runs.recover())  # which only says that it waits
+        words = f"{told(interrupt).message} Run {waiting.run} waits for your decision."
+        raise Interrupted(words, "assent recover") from None
 
 
 def _built(call: Call, record: PlanRecord, model: str, agent: str) -> int:
@@ -134,6 +151,7 @@ def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
 def watched(call: Call, work: Generator[Live, None, R]) -> R:
     """Shows progress until the work ends, and returns what it ends with."""
     call.seen = None
+    left = call.engine.runs.unfinished()
     try:
         with closing(work):  # an interrupt may come while something is shown; then it ends here
             while True:
@@ -146,6 +164,28 @@ def watched(call: Call, work: Generator[Live, None, R]) -> R:
         raise _cut_short(call, interrupt) or interrupt from None
     finally:
         call.output.progress_over()
+        if left is not None and left[0]:
+            _end_undo(call, *left)
+
+
+def _end_undo(call: Call, plan_id: str, note: RunNote) -> None:
+    """Does what is left of an undo that was interrupted, if the work just now took it up.
+
+    Whichever command that was, and however it went on: the undo is over, and nobody comes back to
+    it. What fails here keeps no answer back.
+    """
+    runs, ledger = call.engine.runs, call.engine.runs.ledger()
+    try:
+        record = ledger.load(plan_id)
+        if not record.undoes or record.unfinished:
+            return
+        from assent.cli.undo import set_todos_back
+
+        found = call.engine.undoing.recalled(runs.report(ledger, note.run, ledger.plan(note)))
+        if found is not None:
+            set_todos_back(call, *found)
+    except AssentError as error:
+        call.engine.warn(f"The todos were not set back: {error.message}")
 
 
 def _cut_short(call: Call, interrupt: KeyboardInterrupt) -> Interrupted | None:
@@ -179,9 +219,9 @@ def answer_recovered(call: Call, report: RunReport) -> int:
     found = call.engine.undoing.recalled(report)
     if found is None:
         return answer(call, report)
-    from assent.cli.undo import answer_taken_up
+    from assent.cli.undo import answer_undo
 
-    return answer_taken_up(call, *found)
+    return answer_undo(call, *found)
 
 
 def answered(

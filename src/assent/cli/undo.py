@@ -7,7 +7,7 @@ import click
 
 from assent.cli.asking import consent
 from assent.cli.call import Call, examples, named, streams, takes_call
-from assent.cli.run import ALL_CONFLICT, EXITS, answered, watched
+from assent.cli.run import ALL_CONFLICT, EXITS, answered, settled
 from assent.core.errors import Declined, UsageError
 from assent.core.masking import masked
 from assent.core.undo import MISSED
@@ -40,9 +40,9 @@ def undo(call: Call, run: str, operation: str, dry_run: bool, digest: str) -> in
     recorded. What is not covered, and what a command's own undo may overwrite, is listed before
     you agree.
     """
-    settled = _check(call, dry_run=dry_run, digest=digest)
-    if settled and not (operation or call.plan) and (found := _meant(call, settled, run, digest)):
-        return answer_taken_up(call, *found)
+    taken_up = _check(call, dry_run=dry_run, digest=digest)
+    if taken_up and not operation and (found := _meant(call, taken_up, run, digest)):
+        return answer_undo(call, *found)
     plan_id = call.record().plan_id if call.plan else ""
     preview = call.engine.undoing.preview(run, plan_id, operation)
     default = not run and not operation
@@ -66,9 +66,9 @@ def redo(call: Call, run: str, dry_run: bool, digest: str) -> int:
     RUN is the run that was undone, or the undo itself. Files that changed since are left alone.
     Commands are not run again: the files that they had changed are restored.
     """
-    settled = _check(call, dry_run=dry_run, digest=digest)
-    if settled and (found := _meant(call, settled, run, digest, again=True)):
-        return answer_taken_up(call, *found)
+    taken_up = _check(call, dry_run=dry_run, digest=digest)
+    if taken_up and (found := _meant(call, taken_up, run, digest, again=True)):
+        return answer_undo(call, *found)
     return _carried_out(call, call.engine.undoing.redo(run), dry_run=dry_run, digest=digest)
 
 
@@ -77,35 +77,48 @@ def _check(call: Call, *, dry_run: bool, digest: str) -> RunReport | None:
     if dry_run and digest:
         raise UsageError("Give --dry-run or --digest, not both.", f"{call.command} --help")
     if not dry_run:
-        return watched(call, call.engine.runs.settle())
+        return settled(call)
     call.engine.runs.reckon()  # else an undo would later be about more than was shown
     return None
 
 
 def _meant(
-    call: Call, settled: RunReport, run: str, digest: str, *, again: bool = False
+    call: Call, taken_up: RunReport, run: str, digest: str, *, again: bool = False
 ) -> tuple[Undo, RunReport] | None:
     """Returns the undo that was interrupted and is done now, if it is the one that is asked for.
 
     Its yes is spent, and to take back the run before it as well is not what anybody means.
     """
-    found = call.engine.undoing.recalled(settled) if settled.outcome == "done" else None
+    found = call.engine.undoing.recalled(taken_up) if taken_up.outcome == "done" else None
     if found is None:
         return None
     undo, _ = found
     names = (undo.run, *undo.target.runs, *undo.source.undoes.split())
     fits = undo.extent.again == again and digest in ("", undo.plan.digest)
+    if call.plan and not again:  # a redo is of no plan
+        fits = fits and call.record().plan_id == undo.source.plan_id
     return found if fits and any(name.startswith(run) for name in names) else None
 
 
+def set_todos_back(call: Call, undo: Undo, report: RunReport) -> None:
+    """Sets the todos of a session back with an undo that was taken up, if all of it was done."""
+    missed = not MISSED.isdisjoint(result for _, result in report.operations)
+    _set_todos_back(call, undo, whole=report.outcome == "done" and not missed)
+
+
+def _set_todos_back(call: Call, undo: Undo, *, whole: bool) -> None:
+    """Sets the todos of a session back with a whole run of its plan (F128)."""
+    if whole and undo.source.plan_id and not undo.target.only and not undo.extent.again:
+        call.engine.sessions.restore_todos(undo.source, undo.target.runs[0])
+
+
 def _with_todos(call: Call, undo: Undo, tell: Callable[[], int], *, whole: bool) -> int:
-    """Sets the todos of a session back with a whole run of its plan (F128), and then answers.
+    """Sets the todos back, and then answers.
 
     An answer that nobody hears leaves nothing undone; what fails here keeps no answer back.
     """
     try:
-        if whole and undo.source.plan_id and not undo.target.only and not undo.extent.again:
-            call.engine.sessions.restore_todos(undo.source, undo.target.runs[0])
+        _set_todos_back(call, undo, whole=whole)
     finally:
         code = tell()
     return code
@@ -127,7 +140,7 @@ def _carried_out(
 
     def tell(call: Call, report: RunReport) -> int:
         done = report.outcome == "done"
-        answer = partial(_answer, call, preview, report)
+        answer = partial(answer_undo, call, preview, report)
         code = _with_todos(call, preview, answer, whole=done)
         call.engine.keeping.retain(daily=True)
         return code
@@ -135,7 +148,7 @@ def _carried_out(
     return answered(call, call.engine.undoing.apply(preview, channel), tell)
 
 
-def _answer(call: Call, preview: Undo, report: RunReport) -> int:
+def answer_undo(call: Call, preview: Undo, report: RunReport) -> int:
     """Says what was restored, what was left alone, and what is not covered."""
     notes = tuple(map(masked, report.notes))
     row = run_row(report.run, report.outcome, report.operations, report.exits, notes)
@@ -166,13 +179,6 @@ def _answer(call: Call, preview: Undo, report: RunReport) -> int:
         lines = _not_done(lines, preview, call.engine.undoing.way_back(preview, report))
     call.output.answer({**row, **more}, lines)
     return EXITS[report.outcome]
-
-
-def answer_taken_up(call: Call, undo: Undo, report: RunReport) -> int:
-    """Says how an undo ended that was interrupted; what it had left to do besides is done, too."""
-    missed = not MISSED.isdisjoint(result for _, result in report.operations)
-    whole = report.outcome == "done" and not missed
-    return _with_todos(call, undo, partial(_answer, call, undo, report), whole=whole)
 
 
 def _not_done(lines: Iterable[Line], undo: Undo, onward: str) -> Iterator[Line]:

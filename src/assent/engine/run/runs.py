@@ -87,6 +87,7 @@ class Runs:
         self._plans = plans
         self._consents = consents
         self._projections = projections
+        self.taken_up: list[str] = []  # what became of interrupted runs before something else
         self._told: set[str] = set()  # runs whose end hooks have heard of
         self._under_way = UnderWay()
         doors.commander.heed(self._under_way.is_to_stop)
@@ -279,8 +280,8 @@ class Runs:
             raise _undecided(note)
         ended = "accepted" if self.was_accepted(note.run) else report.outcome.replace("_", " ")
         undoes = _undoes(ledger.load(plan_id)) if plan_id else ""
-        told = f"Run {note.run}{undoes} had been interrupted; it is now {ended}."
-        self._projections.warnings.append(told)
+        self.taken_up.append(f"Run {note.run}{undoes} had been interrupted; it is now {ended}.")
+        self._projections.warnings.append(self.taken_up[-1])
         return report
 
     def reckon(self) -> None:
