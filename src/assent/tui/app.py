@@ -1,13 +1,11 @@
 """The screen: conversation, side area, prompt and status line; everything else opens over it."""
 
 import asyncio
-import os
-import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.events import Event
 
@@ -25,6 +23,8 @@ from assent.tui.host import Host, Start
 from assent.tui.letters import Unread
 from assent.tui.lookout import Lookout, Stood
 from assent.tui.mailbox import Mailbox
+from assent.tui.panels.confirm import ConfirmPanel
+from assent.tui.panels.panel import Panel
 from assent.tui.postman import Postman
 from assent.tui.prompt import Prompt
 from assent.tui.running import Running
@@ -57,12 +57,12 @@ class TerminalApp(Frame):
         self.postman = Postman(self)
         self.mailbox = Mailbox(self.postman.wake)
         self.sitting = Sitting(host, self.mailbox, self.beginning)
-        self.sitting.seen = self._seen
+        self.sitting.seen = lambda: (self.conversation.feed.session, self.conversation.feed.seq)
         self.running = Running(host, self.mailbox)
         self.shelling = Shelling(host, self.sitting, self.mailbox)
         self.errands = Errands(self.mailbox)
         self.lookout = Lookout(self)
-        self.held = Held(self)
+        self.held: Held = Held(self)
         self.standing = Standing(mode=self.beginning.mode or "plan", model=self.beginning.model)
         self.theme_name = fitting(self.beginning.theme, host.environment)
         self.own_commands: tuple[Choice, ...] = ()  # of the person, besides ours
@@ -98,11 +98,11 @@ class TerminalApp(Frame):
         return TerminalDriver
 
     def on_mount(self) -> None:
-        self.postman.home = home = asyncio.get_running_loop()
+        self.postman.home = asyncio.get_running_loop()
         if not self.is_headless:
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                home.add_signal_handler(number, self.exit, 128 + number)
-            self.set_interval(TICK_S, self._look_at_terminal)
+            from assent.tui.driver import look_at_terminal
+
+            self.set_interval(TICK_S, partial(look_at_terminal, self))
         register_themes(self)
         self.set_theme(self.theme_name)
         self.prompt.focus_text()
@@ -122,8 +122,8 @@ class TerminalApp(Frame):
     def say(self, words: str) -> None:
         """Says something to the model, as if it was typed at the prompt."""
         with self.failing():
-            if self.sitting.at_work and not self.prompt.text:
-                self.prompt.load(words)  # it is refused, and what was typed is not lost
+            if self.sitting.at_work:
+                self._put_below(words)  # it is refused, and what was typed is not lost
             self.sitting.say(words)
             self.prompt.recall.add(words)
             self.draw_status()
@@ -182,7 +182,7 @@ class TerminalApp(Frame):
         if named:
             opened(named)
             return
-        self.errands.run("Looking for the plan", plans.find, lambda one: opened(one.plan_id))
+        self.held.lead("Looking for the plan", plans.find, lambda one: opened(one.plan_id))
 
     def build_plan(self, plan_id: str, digest: str = "", *, prose: bool = False) -> None:
         """Has a plan that is approved built: by the executor, or by a model.
@@ -230,8 +230,16 @@ class TerminalApp(Frame):
 
         They stand below whatever is there already.
         """
-        self.prompt.load("\n".join(filter(None, (self.prompt.text, words))))
+        self._put_below(words)
         self.tell(Line("risk", KEPT))
+
+    def _put_below(self, words: str) -> None:
+        self.prompt.load("\n".join(filter(None, (self.prompt.text, words))))
+
+    def open_panel(self, panel: Panel[Any], then: Callable[[Any], None] | None = None) -> None:
+        """Opens a panel; a yes to one that asks once more is for the session it was asked for."""
+        bound = self.held.meant(then) if then and isinstance(panel, ConfirmPanel) else then
+        super().open_panel(panel, bound)
 
     def open_session(self, record: SessionRecord | None) -> None:
         """Shows another session, or an empty one that begins with what is said next."""
@@ -277,7 +285,7 @@ class TerminalApp(Frame):
             self.sitting.set_mode(name)
             self.mailbox.post(Stood(read_standing(self.sitting, seq)))
 
-        self.mailbox.work(act)
+        self.held.lead("", act, lambda _: None)
 
     def set_theme(self, name: str) -> None:
         """Changes what everything looks like: dark, light or plain."""
@@ -345,15 +353,6 @@ class TerminalApp(Frame):
             self.sitting.join(LEAVE_S)
         if not self.at_work:
             self.host.close()
-
-    def _look_at_terminal(self) -> None:
-        """Ends where the terminal was taken away without a word, as by whoever owned it."""
-        if not os.isatty(0):
-            self.exit(128 + signal.SIGHUP)
-
-    def _seen(self) -> tuple[str, int]:
-        feed = self.conversation.feed
-        return feed.session, feed.seq
 
     def _handle_exception(self, error: Exception) -> None:
         """Keeps what nobody expected for whoever opened the screen, and closes it."""

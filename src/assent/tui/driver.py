@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from select import select
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from textual._parser import ParseError
 from textual._xterm_parser import XTermParser
@@ -17,6 +17,9 @@ from textual.events import Paste
 from textual.message import Message
 
 from assent.tui.pasting import END, Pasted, Pasting, Piece, Typed
+
+if TYPE_CHECKING:
+    from textual.app import App
 
 LOOK_S: Final = 0.1  # between two looks at what the parser waits for, such as the rest of an Esc
 MUCH: Final = 1 << 16
@@ -28,6 +31,12 @@ class PasteCut(Message):
 
 class TerminalDriver(LinuxDriver):
     """Textual's driver, with pastes read by `Pasting`, and an end when the terminal is gone."""
+
+    def start_application_mode(self) -> None:
+        """Takes the terminal, once whoever ends the screen by a signal has it put back, too."""
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            self._loop.add_signal_handler(number, self._app.exit, 128 + number)
+        super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def _sigcont_application(self, *_: object) -> None:
         """Comes back after a stop, with everything painted: others had the terminal meanwhile."""
@@ -65,6 +74,12 @@ class TerminalDriver(LinuxDriver):
     def _hand(self, heard: Iterable[Message]) -> None:
         for message in heard:
             self.process_message(message)
+
+
+def look_at_terminal(app: "App[int]") -> None:
+    """Ends where the terminal was taken away without a word, as by whoever owned it."""
+    if not os.isatty(0):
+        app.exit(128 + signal.SIGHUP)
 
 
 def messages(pieces: Iterable[Piece], parser: XTermParser) -> Iterable[Message]:

@@ -38,8 +38,7 @@ def cycle(name: str, modes: Modes) -> str:
 
 def cycle_mode(app: "TerminalApp") -> None:
     """Goes on to the next mode."""
-    if app.ready:
-        app.set_mode(cycle(app.standing.mode, app.engine.sessions.modes))
+    app.set_mode(cycle(app.standing.mode, app.engine.sessions.modes))
 
 
 def step_back(app: "TerminalApp") -> None:
@@ -51,7 +50,7 @@ def step_back(app: "TerminalApp") -> None:
         app.mailbox.work(lambda: interrupt(app))
     elif pressed_again(app, "escape"):
         app.unhint()
-        app.run_slash("/rewind")
+        app.held.do(lambda: app.run_slash("/rewind"))
     elif app.sitting.record is not None:
         app.hint(REWIND)
 
@@ -181,14 +180,14 @@ def focus_what_is_seen(app: "TerminalApp") -> None:
 
 
 HABITS: Final[dict[str, "Callable[[TerminalApp], object]"]] = {
-    "cycle_mode": cycle_mode,
+    "cycle_mode": lambda app: app.held.do(lambda: cycle_mode(app)),
     "step_back": step_back,
     "clear_or_leave": clear_or_leave,
     "leave_if_empty": leave_if_empty,
     "toggle_side": lambda app: app.action_toggle_side(),
-    "review": lambda app: app.review_plan(),
-    "question": lambda app: app.run_slash("/questions"),
-    "edit_plan": lambda app: app.run_slash("/edit"),
+    "review": lambda app: app.held.do(app.review_plan),
+    "question": lambda app: app.held.do(lambda: app.run_slash("/questions")),
+    "edit_plan": lambda app: app.held.do(lambda: app.run_slash("/edit")),
     "demo": lambda app: app.run_slash("/demo"),
     "palette": lambda app: app.run_slash("/palette"),
     "fold": lambda app: app.conversation.turn_all(),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from assent.views.lines import Line
 
@@ -10,13 +10,23 @@ if TYPE_CHECKING:
     from assent.tui.app import TerminalApp
 
 
+T = TypeVar("T")
+MOVED: Final = "You were asked about another session than the one on the screen: nothing changed."
+
+
 class Held:
-    """Nobody waits for the first session to be read: what is typed before goes to it, in order."""
+    """Nobody waits for a session to be read or found: what is typed before goes to it, in order."""
 
     def __init__(self, app: "TerminalApp") -> None:
         self._app = app
         self._told: list[Line | str] = []
         self._acts: list[Callable[[], None]] = []
+        self._leading = 0  # errands under way after which another session, plan or mode may hold
+
+    @property
+    def is_free(self) -> bool:
+        """Whether what a person asks for now is meant for what is on the screen."""
+        return self._app.ready and not self._leading
 
     def tell(self, *told: Line | str) -> None:
         """Puts a note into the conversation once the session that is being read is there."""
@@ -26,10 +36,36 @@ class Held:
 
     def do(self, act: Callable[[], None]) -> None:
         """Does what a person asked for, once the session that it is meant for is there."""
-        if self._app.ready:
-            act()
-        else:
-            self._acts.append(act)
+        self._acts.append(act)
+        self.release_acts()
+
+    def lead(self, words: str, act: Callable[[], T], then: Callable[[T], object]) -> None:
+        """Does an errand that leads elsewhere; what is asked for behind it waits until it is over.
+
+        Also where it fails: then that is told first.
+        """
+        self._leading += 1
+        failed = partial(self._led, self._app.fail)
+        self._app.errands.run(words, act, partial(self._led, then), failed)
+
+    def _led(self, then: Callable[[T], object], found: T) -> None:
+        self._leading -= 1
+        with self._app.failing():
+            then(found)
+        self.release_acts()
+
+    def meant(self, then: Callable[[T], None]) -> Callable[[T], None]:
+        """Has an answer count for the session alone that is on the screen while it is asked."""
+        sitting = self._app.sitting
+        asked = sitting.session
+
+        def answered(answer: T) -> None:
+            if answer and sitting.session != asked:
+                self._app.tell(Line("risk", MOVED))
+            else:
+                then(answer)
+
+        return answered
 
     def slash(self, text: str) -> None:
         """Runs a command such as `/mode ask`, below a line that says so, in the same way."""
@@ -46,5 +82,6 @@ class Held:
 
     def release_acts(self) -> None:
         """Does what waited; what such an act makes wait again comes behind it, in order."""
-        while self._acts and self._app.ready:
-            self._acts.pop(0)()
+        while self._acts and self.is_free:
+            with self._app.failing():
+                self._acts.pop(0)()

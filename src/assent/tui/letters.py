@@ -34,6 +34,7 @@ class TurnOver(msgspec.Struct, frozen=True):
 
     session: str
     error: AssentError | None = None
+    unsaid: str = ""  # what the person typed, where it was not said
 
 
 class RunBegan(msgspec.Struct, frozen=True):
@@ -57,16 +58,26 @@ class RunOver(msgspec.Struct, frozen=True):
     error: AssentError | None = None
 
 
+class Place(msgspec.Struct, frozen=True):
+    """Where a command was typed: in a session, or on a screen on which none had begun yet."""
+
+    session: str = ""
+    name: str = ""
+    view: int = 0
+
+
 class ShellSaid(msgspec.Struct, frozen=True):
     """A command of the person's own printed something."""
 
     text: str
+    place: Place = Place()
 
 
 class ShellOver(msgspec.Struct, frozen=True):
     """A command of the person's own ended."""
 
     words: str
+    place: Place = Place()
 
 
 class Ready(msgspec.Struct, frozen=True):

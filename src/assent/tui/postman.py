@@ -20,6 +20,7 @@ from assent.tui.letters import (
     Done,
     Heard,
     NoModel,
+    Place,
     Ready,
     RunBegan,
     RunOver,
@@ -51,16 +52,18 @@ CUT_OFF: Final = f"The last turn was cut off before its end: {GO_ON}."
 def joined(letters: Iterable[object]) -> Iterator[object]:
     """Yields letters in order; what a command printed since the last time comes as one."""
     said: list[str] = []
+    place = Place()  # one command runs at a time, and its end is a letter, too
     for letter in letters:
         if isinstance(letter, ShellSaid):
             said.append(letter.text)
+            place = letter.place
             continue
         if said:
-            yield ShellSaid("".join(said))
+            yield ShellSaid("".join(said), place)
             said = []
         yield letter
     if said:
-        yield ShellSaid("".join(said))
+        yield ShellSaid("".join(said), place)
 
 
 class Postman:
@@ -126,6 +129,8 @@ class Postman:
         match letter:
             case Stood(standing):
                 app.lookout.take(letter)
+                if standing is not None and standing is app.standing:  # the person sees it
+                    app.sitting.saw(standing.record)
                 self._look_for_questions(standing)
             case TurnBegan(record):
                 if record.session == app.sitting.session:
@@ -159,13 +164,24 @@ class Postman:
                 with app.failing():
                     app.errands.take(letter)
                 app.draw_activity()
-            case ShellSaid(text):
-                app.conversation.print(text)
-            case ShellOver(words):
-                app.tell(Line("dim", visible_line(words)))
-                self._rest()
+            case ShellSaid() | ShellOver():
+                self._hear_command(letter)
             case _:
                 self._tell_panels(letter)
+
+    def _hear_command(self, letter: ShellSaid | ShellOver) -> None:
+        """Shows what a command printed where it was typed; elsewhere only that it ended."""
+        app, place = self._app, letter.place
+        sitting = app.sitting
+        here = place.session == sitting.session if place.session else place.view == sitting.view
+        if isinstance(letter, ShellSaid):
+            if here:
+                app.conversation.print(letter.text)
+            return
+        whose = f"of session {place.name}" if place.name else "that you typed before"
+        words = letter.words if here else f"The command {whose} ended. {letter.words}"
+        app.tell(Line("dim", visible_line(words)))
+        self._rest()
 
     def _tell_panels(self, letter: object) -> None:
         """Hands a letter to every panel that wants to hear of it."""
@@ -284,6 +300,8 @@ class Postman:
             app.tell(Line("dim", f"next: {visible_line(masked(step))}"))
         elif error is not None and not isinstance(error, Interrupted):
             app.fail(error)
+        if letter.unsaid:
+            app.prompt.load("\n".join(filter(None, (letter.unsaid, app.prompt.text))))
         self._rest()
         own = presented and letter.session == app.sitting.session
         if own and len(app.screen_stack) == 1 and not app.prompt.text:

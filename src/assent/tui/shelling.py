@@ -8,7 +8,7 @@ from typing import Any
 from assent.core.errors import AssentError, Busy
 from assent.core.session import SessionRecord
 from assent.tui.host import Host
-from assent.tui.letters import ShellOver, ShellSaid, Trouble
+from assent.tui.letters import Place, ShellOver, ShellSaid, Trouble
 from assent.tui.mailbox import Mailbox
 from assent.tui.sitting import Sitting
 
@@ -31,7 +31,9 @@ class Shelling:
         if self.at_work:
             raise Busy(BUSY)
         self.at_work = True
-        typed = (line, self._sitting.record)  # the person may look at another session soon
+        record = self._sitting.record  # the person may look at another session soon
+        name = (record.session, record.slug) if record else ("", "")
+        typed = (line, record, Place(*name, self._sitting.view))
         self._thread = Thread(target=self._drive, args=typed, name="shell")
         self._thread.start()
 
@@ -45,28 +47,28 @@ class Shelling:
             self.interrupt()
             self._thread.join(PAUSE_S)
 
-    def _drive(self, line: str, record: SessionRecord | None) -> None:
+    def _drive(self, line: str, record: SessionRecord | None, place: Place) -> None:
         words = "It did not run."
         try:
-            words = self._ran(line, record)
+            words = self._ran(line, record, place)
         except AssentError as error:
             self._mailbox.post(Trouble(error))
         except Exception as error:
             self._mailbox.post(Trouble(self._mailbox.mishap(error)))
         finally:
-            self._mailbox.post(ShellOver(words), self._rest)
+            self._mailbox.post(ShellOver(words, place), self._rest)
 
     def _rest(self) -> None:
         self.at_work = False
 
-    def _ran(self, line: str, record: SessionRecord | None) -> str:
+    def _ran(self, line: str, record: SessionRecord | None, place: Place) -> str:
         decoder = getincrementaldecoder("utf-8")("backslashreplace")
         running = self._host.engine().commands.own(record, line, self._host.process())
         while True:
             try:
-                self._mailbox.post(ShellSaid(decoder.decode(next(running).content)))
+                self._mailbox.post(ShellSaid(decoder.decode(next(running).content), place))
             except StopIteration as end:
-                self._mailbox.post(ShellSaid(decoder.decode(b"", final=True)))
+                self._mailbox.post(ShellSaid(decoder.decode(b"", final=True), place))
                 return _ended(end.value.metadata)
 
 

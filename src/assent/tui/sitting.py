@@ -5,7 +5,7 @@ from contextlib import suppress
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
-from assent.core.errors import AssentError, Busy, UsageError
+from assent.core.errors import AssentError, Busy, Moved, UsageError
 from assent.core.mode import MODES, Mode, resolved
 from assent.core.session import SessionRecord
 from assent.tui.asker import PanelAsker
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 BUSY = "The model is at work. Press Esc to interrupt it first."
 BUILT = "The build stopped before its end. What was done so far is kept, and needs no second yes."
+
+OTHER_MODE = "This session is in {} mode now: somebody changed it elsewhere. Nothing was said."
+AGAIN = "say it again if that is right"
+NOTED = (
+    "Somebody else is at work here. What you said is on record: "
+    "the turn of this session that is at work hears it, or else it waits."
+)
+LATER = "say `go on` when that has ended"
 
 UNFINISHED = (
     "An earlier run has not come to its end: /recover shows it and the ways on, "
@@ -39,15 +47,19 @@ class Sitting:
         self.asker = PanelAsker(mailbox)
         self.record: SessionRecord | None = None
         self.mode = start.mode  # of the session that is not begun yet
+        self.view = 0  # how often another session was put on the screen
         self.model = start.model
         self.agent = start.agent
         self.shown_model = start.model  # that is asked where nobody names another
         self.chosen_plan = ""  # by the person, of which the model is told with the next turn
         self.seen: Callable[[], tuple[str, int]] = lambda: ("", 0)  # session and last event shown
         self.at_work = False  # a turn is driven, and its end was not reported
+        self._usual = start.mode  # of every session that begins, unless the person says otherwise
+        self._typed = self._unsaid = ""  # what the turn was begun with, and if it was not said
         self._shown = ("", 0)  # as it was when the turn was begun
         self._mailbox = mailbox
         self._changing = Lock()  # of the record: a thread and the screen may do so at once
+        self._moding = Lock()  # nobody compares modes while this screen changes one
         self._opening = Lock()  # of model and tools: what was chosen first is there first
         self._work: Work | None = None
         self._thread: Thread | None = None
@@ -92,7 +104,8 @@ class Sitting:
     def settle(self) -> None:
         """Finds out which mode and model a new session has; slow, where servers are asked."""
         found = self.host.defaults()
-        self.mode = self.mode or found.mode
+        self._usual = self._usual or found.mode
+        self.mode = self.mode or self._usual
         self.shown_model = self.model or found.model
 
     def base(self, name: str) -> Mode:
@@ -103,11 +116,12 @@ class Sitting:
 
     def say(self, words: str) -> None:
         """Says something and drives the turn that follows; what fails is reported."""
-        self._start(lambda: self._turn(self._said(words)))
+        self._start(lambda: self._heard(self._said(words)), words)
 
     def say_own(self, name: str, arguments: str) -> None:
         """Says what a command of the person's own stands for, as `say` does."""
-        self._start(lambda: self._turn(self._said_own(name, arguments)))
+        typed = f"/{name} {arguments}".rstrip()
+        self._start(lambda: self._heard(self._said_own(name, arguments)), typed)
 
     def go_on(self) -> None:
         """Drives the session without saying anything: answers wait, or something was cut off."""
@@ -136,14 +150,20 @@ class Sitting:
     def set_mode(self, name: str) -> None:
         """Changes the mode of the session, or of the one that is about to begin; in a thread."""
         record = self.record
-        if record is not None:
-            changed = self.engine.sessions.set_mode(record, name)
-            with self._changing:
-                if self.session == record.session:  # the person may look at another one by now
-                    self.record = changed
-        else:
+        if record is None:
             resolved(name, self.engine.sessions.modes)
-        self.mode = name
+            self.mode = name
+            return
+        with self._moding:
+            self._know(self.engine.sessions.set_mode(record, name))
+
+    def saw(self, record: SessionRecord | None) -> None:
+        """Takes over a session as it was shown to the person; not while a turn is begun or driven.
+
+        Whoever said something meanwhile, said it to what was shown before.
+        """
+        if record is not None and not self.at_work:
+            self._know(record)
 
     def switch(self, record: SessionRecord | None) -> None:
         """Shows another session, or none yet; refused while one is driven."""
@@ -151,6 +171,8 @@ class Sitting:
             raise Busy(BUSY)
         with self._changing:
             self.record, self.chosen_plan = record, ""
+            self.mode = self._usual  # a yes to another one was for the session that is left
+            self.view += 1
 
     def choose(self, model: str) -> None:
         """Asks another model from now on; it is opened at once, in a thread, or nothing changes."""
@@ -186,6 +208,7 @@ class Sitting:
 
     def _said(self, words: str, agent: str = "", model: str = "") -> SessionRecord:
         """Says words; agent and model are those of the person, or else these."""
+        self._check_mode()
         work, sessions = self._opened(), self.engine.sessions
         agent, model = self.agent or agent, self.model or model
         if self.record is not None:
@@ -196,8 +219,38 @@ class Sitting:
         own = next((each for each in self.host.own_commands() if each.name == name), None)
         if own is None:
             raise UsageError(f"There is no /{name} any more.", "/help")
+        self._check_mode()  # before anything runs for it
         words = self.host.written(own, arguments, self._opened(own.model).tooling)
         return self._said(words, own.agent, own.model)
+
+    def _check_mode(self) -> None:
+        """Refuses to say words to a session that is in another mode than the person was shown."""
+        with self._moding:
+            known = self.record
+            if known is None:
+                return
+            now = self.engine.sessions.load(known.session)
+            self._know(now)
+        if (now.mode, now.custom) != (known.mode, known.custom):
+            self._unsaid = self._typed
+            raise Moved(OTHER_MODE.format(now.custom or now.mode), AGAIN)
+
+    def _know(self, record: SessionRecord) -> None:
+        """Takes over a session as it is by now, unless another one, or a newer state, is there."""
+        with self._changing:
+            if self.record is not None and self.session == record.session:
+                self.record = max(record, self.record, key=lambda one: one.seq)
+
+    def _heard(self, record: SessionRecord) -> Events:
+        """Drives a session in which something was said, which stays so if nobody drives it now."""
+        events = self._turn(record)
+        try:
+            first = next(events, None)
+        except Busy as error:
+            raise Busy(NOTED, LATER) from error
+        if first is not None:
+            yield first
+            yield from events
 
     def _turn(self, record: SessionRecord) -> Events:
         self._began(record)
@@ -224,10 +277,11 @@ class Sitting:
         for recorded in self.engine.sessions.events(record, seq if shown == self.session else 0):
             self._mailbox.post(Heard(record.session, recorded))
 
-    def _start(self, prepare: Callable[[], Events]) -> None:
+    def _start(self, prepare: Callable[[], Events], typed: str = "") -> None:
         if self.at_work:
             raise Busy(BUSY)
         self.at_work, self._shown = True, self.seen()
+        self._typed, self._unsaid = typed, ""
         # A daemon: a question that nobody answered must not keep the process alive.
         told = (prepare, self.chosen_plan)
         self._thread = Thread(target=self._drive, args=told, name="turn", daemon=True)
@@ -249,13 +303,13 @@ class Sitting:
             try:
                 self._renew()
             finally:
-                self._mailbox.post(TurnOver(self.session, error), self._rest)
+                self._mailbox.post(TurnOver(self.session, error, self._unsaid), self._rest)
 
     def _renew(self) -> None:
         """Knows the session as the turn left it: it may work on another plan by now."""
         with suppress(AssentError):
             if self.record is not None:
-                self.record = self.engine.sessions.load(self.session)
+                self._know(self.engine.sessions.load(self.session))
 
     def _rest(self) -> None:
         self.at_work = False

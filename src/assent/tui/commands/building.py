@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from assent.core.errors import IllegalStep
 from assent.core.record import PlanRecord
+from assent.tui.commands.plans import own_plan
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine
@@ -14,12 +15,16 @@ NONE_YET: Final = "Nothing was run from this screen yet: /runs lists what was do
 
 def build(app: "TerminalApp", rest: str) -> None:
     """Builds a plan that is approved: by the executor, or by a model if it is prose."""
-    engine, reference = app.engine, rest or app.sitting.plan_id
+    engine, session = app.engine, app.sitting.session
+    reference = rest or app.sitting.plan_id
 
     def begin(found: tuple[PlanRecord, bool]) -> None:
         app.build_plan(found[0].plan_id, prose=found[1])
 
-    app.errands.run("Looking for the plan", lambda: _buildable(engine, reference), begin)
+    def found() -> tuple[PlanRecord, bool]:
+        return _buildable(engine, reference or own_plan(engine, session, "/build"))
+
+    app.held.lead("Looking for the plan", found, begin)
 
 
 def undo(app: "TerminalApp", rest: str) -> None:

@@ -28,10 +28,16 @@ def plan(app: "TerminalApp", rest: str) -> None:
     """Turns plan mode on, or off."""
     if rest not in PLAN:
         raise UsageError(f"/plan is on or off, not {rest!a}.", "/plan off")
-    if PLAN[rest] == app.standing.mode == "plan":
-        app.tell(ON)
-    else:
+    if not PLAN[rest] == app.standing.mode == "plan":
         app.set_mode(PLAN[rest])
+        return
+
+    def on(_: object) -> None:
+        app.tell(ON)
+        app.refresh_standing()
+
+    # The status line may be older than what somebody did elsewhere: only the record counts.
+    app.held.lead("", lambda: app.sitting.set_mode("plan"), on)
 
 
 def mode(app: "TerminalApp", rest: str) -> None:

@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from assent.core.errors import UsageError
+from assent.core.errors import NotFound, UsageError
 from assent.core.lifecycle import State
 from assent.core.record import PlanRecord
 from assent.tui.commands.answering import run_line
 
 if TYPE_CHECKING:
+    from assent.engine.engine import Engine
     from assent.tui.app import TerminalApp
 
 NO_FILE = "This plan has no file that could be edited here."
+NO_PLAN = "This session has no plan."
 
 
 def review(app: "TerminalApp", rest: str) -> None:
@@ -20,7 +22,7 @@ def review(app: "TerminalApp", rest: str) -> None:
         app.review_plan()
         return
     plans = app.engine.plans
-    app.errands.run(
+    app.held.lead(
         "Looking for the plan",
         lambda: plans.find(rest),
         lambda found: app.review_plan(found.plan_id),
@@ -43,7 +45,13 @@ def history(app: "TerminalApp", rest: str) -> None:
 
 def edit(app: "TerminalApp", rest: str) -> None:
     """Opens a plan's text in the person's editor; what they wrote is to be reviewed anew."""
-    _with_plan(app, rest, lambda found: _edited(app, found))
+    engine = app.engine
+    reference, session = rest or app.sitting.plan_id, app.sitting.session
+
+    def own() -> PlanRecord:
+        return engine.plans.find(reference or own_plan(engine, session, "/edit"))
+
+    app.held.lead("Looking for the plan", own, lambda found: _edited(app, found))
 
 
 def diff(app: "TerminalApp", rest: str) -> None:
@@ -72,7 +80,25 @@ def _staged(app: "TerminalApp") -> str:
 
 def _with_plan(app: "TerminalApp", rest: str, then: "Callable[[PlanRecord], object]") -> None:
     plans, reference = app.engine.plans, rest or app.sitting.plan_id
-    app.errands.run("Looking for the plan", lambda: plans.find(reference), then)
+    app.held.lead("Looking for the plan", lambda: plans.find(reference), then)
+
+
+def own_plan(engine: "Engine", session: str, command: str) -> str:
+    """Returns the plan of a session, as it is by now; without a session the current one is meant.
+
+    What changes something never takes the plan of another session unless it is named.
+    """
+    plan_id = engine.sessions.load(session).plan_id if session else ""
+    if session and not plan_id:
+        raise NotFound(NO_PLAN, _by_name(engine, command))
+    return plan_id
+
+
+def _by_name(engine: "Engine", command: str) -> str:
+    try:
+        return f"{command} {engine.plans.find().name}"
+    except NotFound:
+        return "/plans"
 
 
 def _edited(app: "TerminalApp", record: PlanRecord) -> None:
@@ -91,4 +117,4 @@ def _edited(app: "TerminalApp", record: PlanRecord) -> None:
         app.refresh_standing()
         app.review_plan(now.plan_id)
 
-    app.errands.run("Reading the plan", lambda: taken_in(engine, record), taken)
+    app.held.lead("Reading the plan", lambda: taken_in(engine, record), taken)

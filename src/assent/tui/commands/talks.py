@@ -3,9 +3,10 @@
 import os
 from typing import TYPE_CHECKING
 
-from assent.core.errors import NotFound, UsageError
+from assent.core.errors import Busy, NotFound, UsageError
 from assent.core.session import SessionRecord
 from assent.tui.commands.answering import run_line
+from assent.tui.sitting import BUSY
 from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def resume(app: "TerminalApp", rest: str) -> None:
     if not rest:
         sessions(app, "")
         return
-    app.errands.run("Opening", lambda: app.engine.sessions.find(rest), app.open_session)
+    app.held.lead("Opening", lambda: app.engine.sessions.find(rest), app.open_session)
 
 
 def new(app: "TerminalApp", rest: str) -> None:
@@ -37,15 +38,21 @@ def new(app: "TerminalApp", rest: str) -> None:
 def fork(app: "TerminalApp", rest: str) -> None:
     """Copies a session into a new one, and shows that."""
     engine, here = app.engine, app.sitting.record
+    if app.sitting.at_work:
+        raise Busy(BUSY)
 
     def copied() -> SessionRecord:
         return engine.sessions.fork(engine.sessions.find(rest) if rest else current(here))
 
     def shown(record: SessionRecord) -> None:
+        told = f"{record.slug} is a fork: words and todos, no plan and no approval."
+        if app.sitting.at_work:  # the person said something meanwhile, to the one on the screen
+            app.tell(f"{told} /resume {record.slug} shows it.")
+            return
         app.open_session(record)
-        app.held.tell(f"{record.slug} is a fork: words and todos, no plan and no approval.")
+        app.held.tell(told)
 
-    app.errands.run("Forking", copied, shown)
+    app.held.lead("Forking", copied, shown)
 
 
 def retitle(app: "TerminalApp", rest: str) -> None:
