@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.cli.killed_undo import kill_undo
-from tests.cli.scripts import PRESENT, WRITE_PLAN, Talker, turn, write
+from tests.cli.scripts import Talker
 from tests.cli.terminal import PROGRAM as TYPED
 from tests.cli.terminal import Terminal
 from tests.cli.test_cut_off import PATIENCE, number
 from tests.cli.test_run_stream import STREAM
-from tests.cli.test_undo_todos import todo
+from tests.cli.test_undo_todos import worked
 from tests.cli.world import PROGRAM, Answer, World
 
 ALL = [b"a", b"b", b"made1", b"made2"]
@@ -224,17 +224,7 @@ def test_a_signal_after_the_answer_does_not_end_a_build_without_a_word(world: Wo
 
 @pytest.fixture
 def built(talker: Talker) -> World:
-    """A run of a session's plan, after which the todos were changed."""
-    talker.script(
-        turn("Planning.", WRITE_PLAN, todo("one"), write("h1", "1\n"), write("h2", "2\n")),
-        turn("Here it is.", PRESENT),
-        turn("More.", todo("one", "two")),
-        turn("Noted."),
-    )
-    digest = talker.json("Greet", code=3)["digest"]
-    world = talker.world
-    world.ok("approve", "--digest", digest, "--build")
-    talker.json("-c", "And more")
+    world = worked(talker, h1="1\n", h2="2\n")
     assert todos(world) == ["one", "two"]
     return world
 

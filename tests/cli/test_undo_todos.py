@@ -13,19 +13,24 @@ def todo(*words: str) -> tuple[str, dict[str, object]]:
     return "todo", {"todos": [{"content": each, "status": "pending"} for each in words]}
 
 
-@pytest.fixture
-def built(talker: Talker) -> World:
-    """A run of a session's plan, after which the todos were changed."""
+def worked(talker: Talker, **files: str) -> World:
+    """Returns a world with a run of a session's plan, after which the todos were changed."""
+    written = [write(name, content) for name, content in files.items()]
     talker.script(
-        turn("Planning.", WRITE_PLAN, todo("one"), write("hello.txt", "hello\n")),
+        turn("Planning.", WRITE_PLAN, todo("one"), *written),
         turn("Here it is.", PRESENT),
         turn("More.", todo("one", "two")),
         turn("Noted."),
     )
     digest = talker.json("Greet", code=3)["digest"]
-    world = talker.world
-    world.ok("approve", "--digest", digest, "--build")
+    talker.world.ok("approve", "--digest", digest, "--build")
     talker.json("-c", "And more")
+    return talker.world
+
+
+@pytest.fixture
+def built(talker: Talker) -> World:
+    world = worked(talker, **{"hello.txt": "hello\n"})
     assert todos(world) == ["one", "two"]
     return world
 
