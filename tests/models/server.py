@@ -22,6 +22,7 @@ class Turn(msgspec.Struct, frozen=True):
     fault: str = ""
     raw: bytes = b""  # sent as it is, instead of all else
     close: bool = False  # whether the connection is closed in silence after the answer
+    forever: bytes = b""  # sent behind `raw` again and again, until the client has enough
 
 
 class Heard(msgspec.Struct, frozen=True):
@@ -44,6 +45,7 @@ class Server:
         self._tls = tls
         self.heard: list[Heard] = []
         self.models = ["first-model", "second-model"]
+        self.endless = False  # whether the list of models is answered with turns, too
         self.arrived = threading.Semaphore(0)  # a request was read, and its turn given out
         self._turns = list(turns)
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -89,7 +91,8 @@ class Server:
             while (heard := _read(file, number)) is not None:
                 self.heard.append(heard)
                 path = heard.line.split()[1]
-                turn = None if path.endswith("/models") else self._turn()
+                listed = path.endswith("/models") and not self.endless
+                turn = None if listed else self._turn()
                 self.arrived.release()
                 if not self._answer(sock, path, turn):
                     break
@@ -105,6 +108,8 @@ class Server:
             return True
         if turn.raw:
             sock.sendall(turn.raw)
+            while turn.forever:
+                sock.sendall(turn.forever)
             return not turn.close
         wire = PATHS.get(path)
         if wire is None:

@@ -35,3 +35,23 @@ READ: dict[str, tuple[str, dict[str, Any] | None]] = {
 def test_arguments(raw: str, args: dict[str, Any] | None) -> None:
     assert arguments(raw) == args
     assert call("1", "read", raw) == Call("1", "read", args, "" if args is not None else raw)
+
+
+@pytest.mark.parametrize("depth", [101, 300, 5000, 100_000])
+def test_arguments_that_are_nested_too_deeply_mean_nothing(depth: int) -> None:
+    lists = '{"a":' + "[" * depth + "]" * depth + "}"
+    tables = '{"a":' * depth + "1" + "}" * depth
+    assert (arguments(lists), arguments(tables)) == (None, None)
+    assert call("c", "read", lists).raw == lists
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        '{"a": ' + '"\\\\"' * 500_000,
+        "```\n" + " " * 1_000_000 + "x",
+        "```" + "\n" * 1_000_000 + "x",
+    ],
+)
+def test_long_arguments_that_mean_nothing_are_given_up_at_once(raw: str) -> None:
+    assert arguments(raw) is None

@@ -86,6 +86,7 @@ class Models:
 
     def _asked(self, account: Account, known: Known) -> WireModel:
         asked = Asked(account.name, known.name, known.output, known.reasons, account.options)
+        asked = msgspec.structs.replace(asked, most=self._settings.answer)
         where = account.base.origin + account.base.path
         who = Who(account.name, known.name, where, account.key_env, account.key)
         door = Door(who, account.base, account.headers, account.bearer)

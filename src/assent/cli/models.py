@@ -9,6 +9,8 @@ import msgspec
 
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import Output, reader
+from assent.cli.source import piped
+from assent.cli.talk import CUT, MOST_CONTEXT
 from assent.core.message import Message, Text
 from assent.core.model import Delta, Prompt, Retried, Said, Stop, Stopped
 from assent.ports import Answers
@@ -95,10 +97,8 @@ class _Warnings:
 
 def _piped() -> str:
     """Returns what was piped in, under the question."""
-    if sys.stdin is None or sys.stdin.isatty():
-        return ""
-    content = sys.stdin.buffer.read().decode("utf-8", "replace")
-    return f"\n\n{content}" if content.strip() else ""
+    content, more = piped(MOST_CONTEXT)
+    return f"\n\n{content}{CUT if more else ''}" if content.strip() else ""
 
 
 def _said(output: Output, answers: Answers, warn: _Warnings) -> tuple[str, Stopped]:

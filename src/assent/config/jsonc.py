@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from assent.core.nesting import is_deep
+
 # Strings come first, so that nothing inside one is taken for a comment or a comma. Patterns are
 # compiled when the first file needs them.
 _TOKEN = (
@@ -30,6 +32,8 @@ def read_jsonc(content: bytes) -> dict[str, Any]:
         raise BadJson("it is nested too deeply") from None
     if not isinstance(found, dict):
         raise BadJson("it holds no object")
+    if is_deep(found):
+        raise BadJson("it is nested too deeply")
     return found
 
 
@@ -46,7 +50,10 @@ def _blanked(token: re.Match[str]) -> str:
 
 
 def _needed(token: re.Match[str], text: str) -> str:
-    if not token["comma"] or not re.match(_CLOSES, text[token.end() :]):
+    if not token["comma"] or not re.compile(_CLOSES).match(text, token.end()):
         return token[0]
-    follows_value = text[: token.start()].rstrip()[-1:] not in (*"{[,:", "")
+    at = token.start()
+    while at and text[at - 1].isspace():
+        at -= 1
+    follows_value = (text[at - 1] if at else "") not in (*"{[,:", "")
     return " " if follows_value else token[0]

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from assent.core.errors import UsageError
+from assent.core.nesting import is_deep
 from assent.core.paths import shown
 
 Opener: TypeAlias = Callable[[bytes, int], int]
@@ -85,13 +86,16 @@ def named(path: Path) -> str:
 def parsed(path: Path, text: bytes) -> dict[str, Any]:
     """Returns the table that a file of settings holds."""
     try:
-        return tomllib.loads(text.decode("utf-8"))
+        table = tomllib.loads(text.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise wrong(path, f"byte {error.start} is not UTF-8") from None
     except ValueError as error:
         raise wrong(path, str(error)) from None
     except RecursionError:
         raise wrong(path, "it is nested too deeply") from None
+    if is_deep(table):
+        raise wrong(path, "it is nested too deeply")
+    return table
 
 
 def _misplaced(path: Path, why: str) -> UsageError:

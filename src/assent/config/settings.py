@@ -1,11 +1,17 @@
 """Settings: every key that a configuration file may hold, with its default and its meaning."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from assent.core.mode import CustomMode, Mode
-from assent.core.provider import HttpSettings, ModelSettings, ProviderSettings, RetrySettings
+from assent.core.provider import (
+    AnswerSettings,
+    HttpSettings,
+    ModelSettings,
+    ProviderSettings,
+    RetrySettings,
+)
 from assent.core.rules import Answer
 
 
@@ -17,6 +23,12 @@ class PlanSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     export: str = ""
     suggest: bool = False
     commit: bool = False
+
+
+class StageSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[stage]`"""
+
+    max_file_mb: Annotated[int, msgspec.Meta(ge=1)] = 512
 
 
 class ApproveSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -149,6 +161,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings. A setting `a.b` is key `b` of table `[a]`."""
 
     plan: PlanSettings = PlanSettings()
+    stage: StageSettings = StageSettings()
     approve: ApproveSettings = ApproveSettings()
     model: str = ""
     mode: Mode = "plan"
@@ -156,6 +169,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     models: dict[str, ModelSettings] = {}
     retry: RetrySettings = RetrySettings()
     http: HttpSettings = HttpSettings()
+    answer: AnswerSettings = AnswerSettings()
     fetch: FetchSettings = FetchSettings()
     format: dict[str, tuple[str, ...]] = {}
     preset: str = ""
@@ -181,7 +195,8 @@ AFTER_TRUST = (
 )  # fmt: skip
 # and what it may not say even then: how much is asked, and how far things go.
 NEVER = (
-    "approve", "preset", "loops", "budget", "tasks", "questions", "shell", "undo", "notify", "keys",
+    "stage", "approve", "answer", "preset", "loops", "budget", "tasks", "questions", "shell",
+    "undo", "notify", "keys",
 )  # fmt: skip
 USER_ONLY = (*AFTER_TRUST, *NEVER)
 
@@ -200,6 +215,8 @@ MEANINGS = {
     "plan.export": "a file that gets the plan's text as an operation of its own, such as PLAN.md",
     "plan.commit": "true: a plan ends with a git commit of what it changed (user only)",
     "plan.suggest": "true: outside plan mode a model may ask to go back to planning",
+    "stage.max_file_mb": "most that is read from one file or stdin, such as `--from`, in MB "
+    "(user only)",
     "approve.without_terminal": "a full --digest approves without asking on a terminal (user only)",
     "approve.independent": "true, or codes of risks: who asked for such a plan cannot approve it "
     "(user only)",
@@ -270,4 +287,10 @@ MEANINGS = {
     "keys": 'public keys by name, such as ada = "9f3c..."; what they sign counts in bundles '
     "(user only)",
     "http.idle_s": "seconds without a byte after which a connection is given up (if trusted)",
+    "answer.text_mb": "most text of one answer of a model, in MB; more ends the turn (user only)",
+    "answer.reasoning_mb": "most reasoning of one answer, in MB (user only)",
+    "answer.arguments_mb": "most arguments of all calls of one answer, in MB (user only)",
+    "answer.calls": "most calls of one answer (user only)",
+    "answer.events": "most events of one answer, keep-alives included (user only)",
+    "answer.total_mb": "most that is received for one answer, in MB (user only)",
 }

@@ -5,6 +5,7 @@ from typing import Any
 import yaml  # type: ignore[import-untyped]
 
 from assent.config.agent_file import Bad
+from assent.core.nesting import is_deep
 
 
 class _Plain(yaml.SafeLoader):  # type: ignore[misc]
@@ -19,13 +20,16 @@ class _Plain(yaml.SafeLoader):  # type: ignore[misc]
 def read_yaml(text: str) -> Any:
     """Returns the values of a YAML document; raises Bad if it is none."""
     try:
-        return yaml.load(text, _Plain) or {}
+        found = yaml.load(text, _Plain) or {}
     except yaml.YAMLError as error:
         raise Bad(f"its front matter is no YAML: {_line(error)}") from None
     except (ValueError, OverflowError) as error:
         raise Bad(f"its front matter has a value that makes no sense: {error}") from None
     except RecursionError:
         raise Bad("its front matter is nested too deeply") from None
+    if is_deep(found):
+        raise Bad("its front matter is nested too deeply")
+    return found
 
 
 def _line(error: yaml.YAMLError) -> str:

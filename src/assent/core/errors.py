@@ -32,6 +32,7 @@ AssentError
 └── ModelError          a model did not answer
     ├── Unavailable         for now; asking again may help
     ├── Overflow            the conversation is longer than it can read
+    ├── AnswerTooLong       its answer is larger than the settings allow
     └── Unauthorized        it does not know the key, or the key may not
 """
 
@@ -178,6 +179,10 @@ class Unavailable(ModelError):
 
 class Overflow(ModelError):
     word = "overflow"
+
+
+class AnswerTooLong(ModelError):
+    word = "answer_too_long"
 
 
 class Unauthorized(ModelError):

@@ -38,6 +38,17 @@ class HttpSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     idle_s: Positive = 120.0
 
 
+class AnswerSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[answer]`: the most that one answer of a model may hold; more ends the turn."""
+
+    text_mb: Positive = 2.0
+    reasoning_mb: Positive = 4.0
+    arguments_mb: Positive = 8.0  # of all calls together
+    calls: Annotated[int, msgspec.Meta(ge=1)] = 500
+    events: Annotated[int, msgspec.Meta(ge=1)] = 500_000
+    total_mb: Positive = 256.0  # as it comes over the wire
+
+
 class Prices(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """US dollars for a million tokens."""
 

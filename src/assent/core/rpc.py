@@ -4,6 +4,9 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from assent.core.nesting import DEEPEST, is_deep
+
+TOO_DEEP = f"it is nested more than {DEEPEST} levels deep"
 UNKNOWN_METHOD = -32601
 
 
@@ -59,7 +62,12 @@ def answering(asked: Asked) -> bytes:
 def heard(line: bytes) -> Heard:
     """Reads a line; raises Garbage."""
     try:
-        return _heard(msgspec.json.decode(line))
+        found = msgspec.json.decode(line)
+        if is_deep(found):
+            raise Garbage(TOO_DEEP)
+        return _heard(found)
+    except RecursionError:
+        raise Garbage(TOO_DEEP) from None
     except (msgspec.DecodeError, msgspec.ValidationError, UnicodeError) as error:
         raise Garbage(str(error)) from error
 

@@ -1,7 +1,7 @@
 """Asking: one model behind one wire; sends a prompt and streams the answer as it is decoded."""
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterator
 
 import msgspec
 
@@ -13,10 +13,12 @@ from assent.models.net.address import Address
 from assent.models.net.client import HttpClient, Request, Response
 from assent.models.net.reply import Broken
 from assent.models.net.sse import Event, Events, TooLong
-from assent.models.sorting import Who, broken, refused, reported
+from assent.models.sorting import Who, broken, refused, reported, too_long
+from assent.models.wires.meter import Meter, OverLimit
 from assent.models.wires.wire import Decoder, Failed, Wire
 
 ERROR_BODY = 64 << 10
+ERROR_RECEIVED = 1 << 20  # bytes of it, packed, that may say nothing
 OK = 200
 SPOILED = 2  # answers in a row that are asked for anew because of a bad event; then it is left out
 _NO_STREAM = ("text/html", "application/json", "text/xml", "application/xml")
@@ -65,7 +67,11 @@ class WireModel:
             response = None
             yield from last
             yield stopped
-        except (Broken, TooLong, OSError, Failed, ModelError) as error:
+        except (OverLimit, TooLong) as error:
+            cut.check()
+            yield from decoder.so_far()
+            raise too_long(self._door.who, error) from None
+        except (Broken, OSError, Failed, ModelError) as error:
             cut.check()
             raise self._told(error) from None
         finally:
@@ -83,7 +89,7 @@ class WireModel:
         """Decodes a stream as far as it goes; returns whether a part of it speaks."""
         self._check(response)
         spoken, bad = False, 0
-        for event in _events(response, decoder):
+        for event in self._events(response, decoder):
             if event is None:
                 yield Pause()
                 continue
@@ -91,11 +97,23 @@ class WireModel:
                 for part in decoder.take(event):
                     spoken = spoken or _speaks(part)
                     yield part
-            except msgspec.MsgspecError:
+            except (msgspec.MsgspecError, RecursionError):
                 bad += 1
         if decoder.ended() is not None:
             self._judge(bad)
         return spoken
+
+    def _events(self, response: Response, decoder: Decoder) -> Iterator[Event | None]:
+        """Yields events as they come; None where the next one has to be waited for."""
+        events, meter = Events(), Meter(self._wire.most)
+        for burst in response.bursts():
+            for event in (event for piece in burst for event in events.feed(piece)):
+                yield event
+                if decoder.done:
+                    return
+                meter.check_stream(events.count, response.link.reply.received)
+            meter.check_stream(events.count, response.link.reply.received)
+            yield None
 
     def _judge(self, bad: int) -> None:
         """Refuses an answer with an event that cannot be read, unless that is always so here."""
@@ -108,7 +126,7 @@ class WireModel:
         kind = head.headers.get("content-type", "").partition(";")[0].strip().lower()
         if head.status == OK and kind not in _NO_STREAM:
             return
-        body = _bounded(response.pieces())
+        body = _bounded(response)
         if head.status != OK:
             raise refused(self._door.who, head.status, head.headers, body, self._now())
         if kind == "application/json" and b'"error"' in body:
@@ -128,17 +146,6 @@ class WireModel:
                 return broken(who, str(error))
 
 
-def _events(response: Response, decoder: Decoder) -> Iterator[Event | None]:
-    """Yields events as they come; None where the next one has to be waited for."""
-    events = Events()
-    for burst in response.bursts():
-        for event in (event for piece in burst for event in events.feed(piece)):
-            yield event
-            if decoder.done:
-                return
-        yield None
-
-
 def _end(decoder: Decoder, *, spoken: bool) -> tuple[list[Answer], Stopped]:
     """Returns what is left of an answer, if it has an end and something was said."""
     ended = decoder.ended()
@@ -154,13 +161,13 @@ def _speaks(part: Answer) -> bool:
     return isinstance(part, Said) and isinstance(part.part, Text | Call)
 
 
-def _bounded(pieces: Iterable[bytes]) -> bytes:
+def _bounded(response: Response) -> bytes:
     """Returns the beginning of a body that may never end."""
     body = b""
     try:
-        for piece in pieces:
+        for piece in response.pieces():
             body += piece
-            if len(body) >= ERROR_BODY:
+            if len(body) >= ERROR_BODY or response.link.reply.received > ERROR_RECEIVED:
                 break
     except Broken:
         pass  # what came so far says more than that the rest did not

@@ -39,18 +39,18 @@ def names_at(account: Account, client: HttpClient) -> list[str]:
 
 
 def _whole(response: Response) -> bytes:
-    body = b""
+    body = bytearray()
     for piece in response.pieces():
         body += piece
-        if len(body) > LIMIT:
-            raise Broken("the list of its models has no end")
-    return body
+        if len(body) > LIMIT or response.link.reply.received > 2 * LIMIT:
+            raise Broken("the list of its models has no end", fatal=True)
+    return bytes(body)
 
 
 def _names(body: bytes, who: Who) -> list[str]:
     try:
         page = msgspec.json.decode(body, type=_Page)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, RecursionError):
         raise broken(who, "what it sent is no list of models") from None
     return [named.id for named in page.data or ()]
 

@@ -10,6 +10,7 @@ import msgspec
 from assent.core.errors import ModelError, Unavailable, UsageError
 from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
 from assent.core.model import Answer, Delta, Prompt, Said, Stop, Stopped, Usage
+from assent.core.nesting import DEEPEST, is_deep
 from assent.models.cut import Cut, Cuttable
 
 LIMIT = 64 << 20
@@ -86,9 +87,20 @@ def read_script(path: Path, name: str) -> Script:
     if len(content) > LIMIT:
         raise UsageError(f"The script {name} is longer than {LIMIT} bytes.", LIST)
     try:
-        return msgspec.json.decode(content, type=Script)
+        script = msgspec.json.decode(content, type=Script)
+    except RecursionError:
+        raise _deep(name) from None
     except msgspec.MsgspecError as error:
         raise UsageError(f"The script {name} cannot be used: {error}.", LIST) from None
+    turns = [*script.turns, *(turn for turns in script.children.values() for turn in turns)]
+    if any(is_deep(call.args) for turn in turns for call in turn.calls):
+        raise _deep(name)
+    return script
+
+
+def _deep(name: str) -> UsageError:
+    told = f"The script {name} cannot be used: it is nested more than {DEEPEST} levels deep."
+    return UsageError(told, LIST)
 
 
 class Scripted:

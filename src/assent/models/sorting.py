@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from assent.core.errors import ModelError, Overflow, Unauthorized, Unavailable
+from assent.core.errors import AnswerTooLong, ModelError, Overflow, Unauthorized, Unavailable
 from assent.models.wires.wire import Failed
 
 NO_WAIT = -1.0
@@ -90,6 +90,14 @@ def broken(who: Who, reason: str, *, fatal: bool = False) -> ModelError:
     return Unavailable(told, f"assent models ask {who.provider}/{who.model} 'Are you there?'")
 
 
+def too_long(who: Who, over: Exception) -> AnswerTooLong:
+    """Says that an answer was larger than the settings allow; asking again would not help."""
+    setting = getattr(over, "setting", "")
+    told = f"The answer of {who.provider}/{who.model} was cut off: {over}."
+    raised = f" Raise {setting} in your user configuration if such answers are meant."
+    return AnswerTooLong(told + (raised if setting else ""))
+
+
 def retry_after(headers: Mapping[str, str], now: float) -> float:
     """Returns how many seconds the server wants to be left alone; negative if it does not say."""
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
@@ -138,7 +146,7 @@ def _message(body: bytes) -> str:
     """Returns the message in an error's body, wherever this provider puts it."""
     try:
         found = msgspec.json.decode(body)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return _plain(body)
     if isinstance(found, list) and found:
         found = found[0]

@@ -6,6 +6,7 @@ import msgspec
 
 from assent.core.digest import sha256
 from assent.core.errors import NotFound, UsageError
+from assent.core.nesting import DEEPEST, is_deep
 from assent.core.paths import one_line
 from assent.core.tool import Action, Outcome, Request
 from assent.tools.changing.editing import Change, edits, loaded, outcome, reads, target
@@ -14,6 +15,7 @@ from assent.tools.changing.spans import Span, elements, members
 from assent.tools.tool import Around, Tool
 
 ENDING = b".ipynb"
+TOO_DEEP = f"The notebook is nested more than {DEEPEST} levels deep. Nothing was changed."
 WORDS = {"replace": "is replaced", "insert": "is new", "delete": "is gone"}
 
 
@@ -55,9 +57,13 @@ def run(args: Args, around: Around) -> Outcome:
 
 def _check(text: str) -> None:
     try:
-        msgspec.json.decode(text.encode("utf-8", "surrogateescape"))
+        found = msgspec.json.decode(text.encode("utf-8", "surrogateescape"))
     except msgspec.DecodeError as error:
         raise UsageError(f"The notebook is no JSON: {error}. Nothing was changed.") from error
+    except RecursionError:
+        raise UsageError(TOO_DEEP) from None
+    if is_deep(found):
+        raise UsageError(TOO_DEEP)
 
 
 def _index(args: Args, text: str, cells: list[Span]) -> int:

@@ -67,7 +67,7 @@ class Asking:
 
     def failed(self, error: AssentError) -> tuple[SessionEvent, ...]:
         """Returns what a failure leaves to be noted."""
-        return self._step.failed(error.message) if self._step else ()
+        return self._step.failed(error) if self._step else ()
 
     def _make_room(self, opened: Opened) -> Iterator[Shown]:
         """Summarises before the window is full; where that does not help, not again."""

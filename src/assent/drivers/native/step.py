@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from assent.core.errors import Unavailable
+from assent.core.errors import AnswerTooLong, AssentError, Unavailable
 from assent.core.event import Recorded
 from assent.core.message import Call, Image, Result
 from assent.core.model import Delta, Pause, Prompt, Retried, Said, Stop, Stopped, Usage
@@ -17,6 +17,9 @@ LONGEST = 64  # characters of a tool's name or a call's id
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ODD = re.compile(r"[^A-Za-z0-9_-]")
 
+TOO_LARGE = (
+    "The answer was cut off at a limit before it was complete. The call was not carried out."
+)
 ABORTED = "The person interrupted the turn before this call began. It was not carried out."
 
 Shown: TypeAlias = Recorded | Delta
@@ -79,9 +82,16 @@ class Step:
         self._said.clear()
         return self._turn.note(StepRetried(attempt, wait, reason))
 
-    def failed(self, reason: str) -> tuple[SessionEvent, ...]:
+    def failed(self, error: AssentError) -> tuple[SessionEvent, ...]:
         """Returns what has to be noted where no further attempt follows."""
-        return (StepRetried(1, 0.0, reason),) if self._open and self._said else ()
+        if not self._open or not self._said:
+            return ()
+        if not isinstance(error, AnswerTooLong):
+            return (StepRetried(1, 0.0, error.message),)
+        self._open = False  # what was said before the limit was said, as after an interruption
+        cost = self._pay(Usage(), self._said)
+        cut = StepEnded(Stop.LENGTH, cost=cost, words=error.message)
+        return cut, *declined(self._calls, TOO_LARGE)
 
     def aborted(self) -> tuple[SessionEvent, ...]:
         """Returns what has to be noted where the person interrupts: no call is left open."""

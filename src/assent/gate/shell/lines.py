@@ -17,6 +17,7 @@ LONG: Final = (
     f"It is longer than {LONGEST} characters, so that nobody can look through it; write a script "
     "file with the edit tools and run that."
 )
+DEEP: Final = "It is nested too deeply to be judged."
 
 
 def read_line(text: str, *, root: str = "", home: str = "") -> CommandLine:
@@ -26,7 +27,8 @@ def read_line(text: str, *, root: str = "", home: str = "") -> CommandLine:
     try:
         return reading(text) or _read(text, Ground(root, home))
     except Exception as error:  # law 9: what cannot be judged is not certain
-        reason = f"It could not be judged: {type(error).__name__}."
+        deep = isinstance(error, RecursionError)
+        reason = DEEP if deep else f"It could not be judged: {type(error).__name__}."
         return CommandLine((text,), certain=False, risk="high", reasons=(reason,))
 
 

@@ -13,6 +13,7 @@ from assent.models.net.address import Address
 from assent.models.net.reply import Broken, Reply
 
 PIECE, SLICE = 1 << 16, 1 << 20
+REST = 1 << 20  # bytes of an answer that may follow what ends it
 
 Secure: TypeAlias = Callable[[socket.socket, str], socket.socket]
 
@@ -58,10 +59,11 @@ class Link:
     def is_ready(self) -> bool:
         """Tells whether the last answer is over and the server still listens, without waiting."""
         self._sock.settimeout(0)
+        most = self.reply.received + REST
         try:
             while not self.reply.done or self.reply.keeps:
                 piece = self._sock.recv(PIECE)
-                if not piece or self.reply.done:
+                if not piece or self.reply.done or self.reply.received > most:
                     return False
                 for _ in self.reply.feed(piece):
                     pass

@@ -38,6 +38,8 @@ class Reply:
         self.head: Head | None = None
         self.done = False
         self.keeps = False  # whether another response may follow on the same connection
+        self.received = 0  # bytes, head and all
+        self._idle = 0  # bytes since the last that say anything
         self._held = bytearray()
         self._left: int | None = None  # bytes of the body or chunk; None: until the end
         self._chunked = False
@@ -46,6 +48,7 @@ class Reply:
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
         """Yields the body that this piece brings."""
+        self.received += len(piece)
         self._held += piece
         while self.head is None:
             if not self._read_head():
@@ -72,8 +75,9 @@ class Reply:
         end = self._held.find(b"\r\n\r\n")
         if end < 0:
             if len(self._held) > HEAD_LIMIT:
-                raise Broken("the server's answer has a head without end")
+                raise Broken("the server's answer has a head without end", fatal=True)
             return False
+        self._check_idle(end + 4)
         lines = bytes(self._held[:end]).split(b"\r\n")
         del self._held[: end + 4]
         head = parsed(lines)
@@ -118,6 +122,7 @@ class Reply:
                     return
                 del self._held[: len(content)]
                 self._left -= len(content)
+                self._idle = 0
                 yield content
             elif not self._next_line():
                 return
@@ -127,8 +132,9 @@ class Reply:
         end = self._held.find(b"\r\n")
         if end < 0:
             if len(self._held) > HEAD_LIMIT:
-                raise Broken("the server's answer has a chunk without a size")
+                raise Broken("the server's answer has a chunk without a size", fatal=True)
             return False
+        self._check_idle(end + 2)
         line = bytes(self._held[:end])
         del self._held[: end + 2]
         if self._trailing:
@@ -141,12 +147,18 @@ class Reply:
             self._trailing = self._left == 0
         return True
 
+    def _check_idle(self, size: int) -> None:
+        """Counts heads, chunk ends and trailers, of which there may be no end."""
+        self._idle += size
+        if self._idle > 2 * HEAD_LIMIT:
+            raise Broken("the server's answer goes on without saying anything", fatal=True)
+
     def _unpacked(self, content: bytes) -> Iterator[bytes]:
         if self._inflate is None:
             yield content
             return
         try:
-            while content:
+            while content and not self._inflate.eof:  # what follows the end is kept by nobody
                 yield self._inflate.decompress(content, _PIECE)
                 content = self._inflate.unconsumed_tail
         except zlib.error:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import msgspec
 
 LIMIT = 16 << 20  # bytes of one event
+LINE = 40  # bytes that a line takes besides what it says
+_NAME = 200  # bytes of an event's name
 
 
 class TooLong(Exception):
@@ -23,8 +25,8 @@ class Events:
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
-        self._rest: list[bytes] = []
-        self._waiting = 0
+        self.count = 0  # of events, and of lines that belong to none
+        self._rest = bytearray()
         self._name = ""
         self._lines: list[bytes] = []
         self._size = 0
@@ -38,30 +40,31 @@ class Events:
             if line:
                 self._take(line)
             elif self._lines:
+                self.count += 1
                 yield self._event()
             else:
+                self.count += 1
                 self._name = ""
 
     def _whole_lines(self, piece: bytes) -> list[bytes]:
-        """Returns the complete lines; the rest waits unjoined, so that a drip is cheap."""
-        self._rest.append(piece)
-        self._waiting += len(piece)
-        self._check(self._waiting)
-        if b"\n" not in piece and b"\r" not in piece and self._rest[0][-1:] != b"\r":
+        """Returns the complete lines; the rest grows in place, so that a drip is cheap."""
+        after_return = self._rest.endswith(b"\r")
+        self._rest += piece
+        self._check(len(self._rest))
+        if b"\n" not in piece and b"\r" not in piece and not after_return:
             return []
-        held = b"".join(self._rest)
+        held = bytes(self._rest)
         tail = b"\r" if held.endswith(b"\r") else b""  # a line feed may follow in the next piece
         held = held.removesuffix(b"\r")
         lines = held.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        self._rest = [lines.pop() + tail]
-        self._waiting = len(self._rest[0])
+        self._rest = bytearray(lines.pop() + tail)
         return lines
 
     def _without_mark(self, piece: bytes) -> tuple[bytes, bool]:
-        held = b"".join(self._rest) + piece
-        self._rest = []
+        held = bytes(self._rest) + piece
+        self._rest.clear()
         if len(held) < len(_MARK) and _MARK.startswith(held):
-            self._rest = [held]
+            self._rest += held
             return b"", False
         return held.removeprefix(_MARK), True
 
@@ -69,11 +72,13 @@ class Events:
         field, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data":
-            self._size += len(value)
+            self._size += len(value) + LINE
             self._check(self._size)
             self._lines.append(value)
-        elif field == b"event":
-            self._name = value.decode("utf-8", "replace")
+        elif field == b"event" and not self._name:
+            self._name = value[:_NAME].decode("utf-8", "replace")
+        else:
+            self.count += 1
 
     def _event(self) -> Event:
         event = Event(self._name, b"\n".join(self._lines))

@@ -6,6 +6,7 @@ from typing import Any
 from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
 from assent.core.model import Offer, Prompt
 from assent.models.wires.anthropic_answer import AnthropicDecoder
+from assent.models.wires.meter import Meter
 from assent.models.wires.wire import Speaker, as_json, listed, messages_of, opened
 
 VERSION = "2023-06-01"
@@ -53,7 +54,7 @@ class Anthropic(Speaker):
         ]
 
     def decoder(self, serial: str) -> AnthropicDecoder:
-        return AnthropicDecoder()
+        return AnthropicDecoder(Meter(self._asked.most))
 
     def _message(self, message: Message) -> bytes:
         own = message.model == self._asked.full

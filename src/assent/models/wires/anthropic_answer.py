@@ -9,6 +9,7 @@ from assent.core.message import Part, Reasoning, Text
 from assent.core.model import Answer, Delta, Said, Stop, Stopped, Usage
 from assent.models.net.sse import Event
 from assent.models.wires.arguments import call
+from assent.models.wires.meter import Meter, Pieces
 from assent.models.wires.wire import Failed
 
 STOPS = {
@@ -69,12 +70,26 @@ class _Line(msgspec.Struct):
 _LINE = msgspec.json.Decoder(_Line)
 
 
+class _Open:
+    """A block that is being said."""
+
+    def __init__(self, block: _Block) -> None:
+        self.block = block
+        self.said = Pieces(block.text or block.thinking)
+        self.signature = Pieces(block.signature)
+
+    def part(self) -> Part | None:
+        block = msgspec.structs.replace(self.block, signature=self.signature.joined())
+        return _part(block, self.said.joined())
+
+
 class AnthropicDecoder:
     """Puts the blocks of one answer together."""
 
-    def __init__(self) -> None:
+    def __init__(self, meter: Meter | None = None) -> None:
         self.done = False
-        self._open: dict[int, tuple[_Block, list[str]]] = {}
+        self._meter = meter or Meter()
+        self._open: dict[int, _Open] = {}
         self._count: dict[str, int] = {}
         self._stop = ""
         self._words = ""
@@ -87,7 +102,7 @@ class AnthropicDecoder:
                 trouble = line.error or _Trouble()
                 raise Failed(trouble.type, trouble.message)
             case _Line(type="content_block_start", content_block=_Block() as block):
-                self._open[line.index] = block, [block.text or block.thinking]
+                self._begin(line.index, block)
             case _Line(type="content_block_delta", delta=_Change() as change):
                 yield from self._change(line.index, change)
             case _Line(type="content_block_stop"):
@@ -103,19 +118,40 @@ class AnthropicDecoder:
             return None
         return [], Stopped(STOPS.get(self._stop, Stop.END), self._usage(), self._words)
 
+    def so_far(self) -> Iterator[Answer]:
+        """Yields text and thoughts of blocks that have no end; a call without one is none."""
+        for found in self._open.values():
+            part = None if found.block.type == "tool_use" else found.part()
+            if part is not None:
+                yield Said(part)
+
+    def _begin(self, index: int, block: _Block) -> None:
+        if block.type == "tool_use":
+            self._meter.call()
+            self._meter.add("arguments", block.id + block.name)
+            self._meter.add_value("arguments", block.input)
+        else:
+            self._meter.part()
+            self._meter.add("text", block.text)
+            self._meter.add("reasoning", block.thinking + block.signature + block.data)
+        self._open[index] = _Open(block)
+
     def _change(self, index: int, change: _Change) -> Iterator[Answer]:
         if index not in self._open:
             raise msgspec.ValidationError("a change of a block that did not begin")
-        block, pieces = self._open[index]
-        block.signature += change.signature
+        found = self._open[index]
+        self._meter.add("reasoning", change.signature)
+        found.signature.append(change.signature)
         said = change.text or change.thinking or change.partial_json
         if said:
-            pieces.append(said)
-            yield Delta(_KINDS.get(block.type, "text"), said)
+            kind = _KINDS.get(found.block.type, "text")
+            self._meter.add(_METERED.get(kind, kind), said)
+            found.said.append(said)
+            yield Delta(kind, said)
 
     def _complete(self, index: int) -> Iterator[Answer]:
-        block, pieces = self._open.pop(index, (_Block(), []))
-        part = _part(block, "".join(pieces))
+        found = self._open.pop(index, None)
+        part = found.part() if found else None
         if part is not None:
             yield Said(part)
 
@@ -128,6 +164,7 @@ class AnthropicDecoder:
         if line.delta and line.delta.stop_reason:
             self._stop = line.delta.stop_reason
             self._words = str((line.delta.stop_details or {}).get("explanation") or "")
+            self._meter.add("text", self._words)
 
     def _usage(self) -> Usage:
         count = _Count(**self._count)
@@ -137,6 +174,7 @@ class AnthropicDecoder:
 
 
 _KINDS = {"thinking": "reasoning", "redacted_thinking": "reasoning", "tool_use": "call"}
+_METERED = {"call": "arguments"}
 
 
 def _part(block: _Block, said: str) -> Part | None:

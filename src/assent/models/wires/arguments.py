@@ -7,9 +7,11 @@ from typing import Any
 import msgspec
 
 from assent.core.message import Call
+from assent.core.nesting import is_deep
 
-_FENCE = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
-_STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*[}\]])', re.DOTALL)
+_FENCE = "```"
+# A string that has no end reaches to the end: so no part of it is looked at twice.
+_STRING_OR_COMMA = re.compile(r'("(?:[^"\\]|\\.)*+(?:"|\\?\Z))|,(?=\s*+[}\]])', re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f]")
 _DEPTH = 2  # a string in which there is JSON; deeper is no accident any more
 
@@ -36,7 +38,7 @@ def _read(text: str, depth: int) -> dict[str, Any] | None:
         return None
     match value:
         case dict():
-            return value
+            return None if is_deep(value) else value
         case None:
             return {}
         case str() if depth:
@@ -50,8 +52,11 @@ def _as_it_is(raw: str) -> str:
 
 
 def _unfenced(raw: str) -> str:
-    fenced = _FENCE.fullmatch(raw)
-    return fenced[1] if fenced else raw
+    text = raw.strip()
+    if len(text) < 2 * len(_FENCE) or not (text.startswith(_FENCE) and text.endswith(_FENCE)):
+        return raw
+    first, line_end, rest = text[len(_FENCE) : -len(_FENCE)].partition("\n")
+    return rest if line_end and first.strip() in ("", "json") else raw
 
 
 def _tidied(raw: str) -> str:

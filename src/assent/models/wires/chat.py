@@ -8,6 +8,7 @@ import msgspec
 from assent.core.message import Call, Image, Message, Part, Reasoning, Result, Text
 from assent.core.model import Offer, Prompt
 from assent.models.wires.chat_answer import ChatDecoder
+from assent.models.wires.meter import Meter
 from assent.models.wires.wire import Speaker, as_json, as_url, listed, messages_of, opened
 
 COUNT = {"stream_options": {"include_usage": True}}
@@ -38,7 +39,7 @@ class Chat(Speaker):
         ]
 
     def decoder(self, serial: str) -> ChatDecoder:
-        return ChatDecoder(serial)
+        return ChatDecoder(serial, Meter(self._asked.most))
 
     def _limit(self, output: int) -> dict[str, int]:
         """OpenAI itself wants the newer word, which others may not know."""

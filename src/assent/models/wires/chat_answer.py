@@ -9,6 +9,7 @@ from assent.core.message import Reasoning, Text
 from assent.core.model import Answer, Delta, Said, Stop, Stopped, Usage
 from assent.models.net.sse import Event
 from assent.models.wires.arguments import call
+from assent.models.wires.meter import Meter, Pieces
 from assent.models.wires.wire import Failed
 
 STOPS = {"length": Stop.LENGTH, "content_filter": Stop.REFUSED}
@@ -70,26 +71,27 @@ class _Chunk(msgspec.Struct):
 _CHUNK = msgspec.json.Decoder(_Chunk)
 
 
-class _Open(msgspec.Struct):
+class _Open:
     """A call that is being said."""
 
-    index: int
-    id: str = ""
-    name: str = ""
-    pieces: list[str] = []
-    attached: dict[str, Any] | None = None
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.id = self.name = ""
+        self.pieces = Pieces()
+        self.attached: dict[str, Any] | None = None
 
 
 class ChatDecoder:
     """Puts the pieces of one answer together."""
 
-    def __init__(self, serial: str) -> None:
+    def __init__(self, serial: str, meter: Meter | None = None) -> None:
         self.done = False
         self._serial = serial
-        self._texts: list[str] = []
-        self._thoughts: list[str] = []
+        self._meter = meter or Meter()
+        self._texts = Pieces()
+        self._thoughts = Pieces()
         self._extra: dict[str, Any] = {}
-        self._refusals: list[str] = []
+        self._refusals = Pieces()
         self._calls: list[_Open] = []
         self._stop: str | None = None
         self._usage = Usage()
@@ -115,13 +117,18 @@ class ChatDecoder:
         """Returns all parts, and the end, if a reason for it or the last event came."""
         if self._stop is None and not self.done:
             return None
-        refused = "".join(self._refusals)
+        refused = self._refusals.joined()
         stop = STOPS.get(self._stop or "", Stop.CALLS if self._calls else Stop.END)
         stop = Stop.REFUSED if refused else stop
         return [*self._parts()], Stopped(stop, self._usage, refused)
 
+    def so_far(self) -> Iterator[Answer]:
+        """Yields text and thoughts; whether a call is complete nobody knows before the end."""
+        self._calls = []
+        yield from self._parts()
+
     def _parts(self) -> Iterator[Answer]:
-        thoughts, text = "".join(self._thoughts), "".join(self._texts)
+        thoughts, text = self._thoughts.joined(), self._texts.joined()
         for number, found in enumerate(self._calls):
             found.id = found.id or f"{self._serial}_{number}"
         if attached := {found.id: found.attached for found in self._calls if found.attached}:
@@ -131,7 +138,7 @@ class ChatDecoder:
         if text:
             yield Said(Text(text))
         for found in self._calls:
-            yield Said(call(found.id, found.name, "".join(found.pieces)))
+            yield Said(call(found.id, found.name, found.pieces.joined()))
 
     def _change(self, change: _Change) -> Iterator[Answer]:
         for field in _THOUGHTS:
@@ -140,9 +147,11 @@ class ChatDecoder:
                 yield from self._think(thought)
                 break
         if change.reasoning_details:
+            self._meter.add_value("reasoning", change.reasoning_details)
             self._extra.setdefault("reasoning_details", []).extend(change.reasoning_details)
         yield from self._say(change.content or "")
         if change.refusal:
+            self._meter.add("text", change.refusal)
             self._refusals.append(change.refusal)
         for piece in change.tool_calls or ():
             yield from self._grow(piece)
@@ -151,6 +160,7 @@ class ChatDecoder:
         """Takes words; where they come as a list, thoughts may be among them."""
         if isinstance(content, str):
             if content:
+                self._meter.add("text", content)
                 self._texts.append(content)
                 yield Delta("text", content)
             return
@@ -162,30 +172,37 @@ class ChatDecoder:
 
     def _think(self, thought: str) -> Iterator[Answer]:
         if thought:
+            self._meter.add("reasoning", thought)
             self._thoughts.append(thought)
             yield Delta("reasoning", thought)
 
     def _grow(self, piece: _Call) -> Iterator[Answer]:
         found = self._call(piece)
         function = piece.function or _Function()
+        if not found.id or not found.name:
+            self._meter.add("arguments", (piece.id or "") + (function.name or ""))
         found.id = found.id or piece.id or ""
         found.name = found.name or function.name or ""
-        found.attached = piece.extra_content or found.attached
+        if piece.extra_content:
+            self._meter.add_value("arguments", piece.extra_content)
+            found.attached = piece.extra_content
         said = function.arguments
         if isinstance(said, dict):
             said = msgspec.json.encode(said).decode()
         if said:
+            self._meter.add("arguments", said)
             found.pieces.append(said)
             yield Delta("call", said)
 
     def _call(self, piece: _Call) -> _Open:
         """Finds the call that a piece belongs to; some servers number all calls alike, or none."""
-        same = [c for c in self._calls if piece.index is None or c.index == piece.index]
-        begins = bool(piece.id and same and same[-1].id and piece.id != same[-1].id)
-        if same and not begins:
-            return same[-1]
-        index = len(self._calls) if piece.index is None else piece.index
-        self._calls.append(_Open(index, pieces=[]))
+        same = (c for c in reversed(self._calls) if piece.index in (None, c.index))
+        last = next(same, None)
+        begins = last is not None and bool(piece.id and last.id and piece.id != last.id)
+        if last is not None and not begins:
+            return last
+        self._meter.call()
+        self._calls.append(_Open(len(self._calls) if piece.index is None else piece.index))
         return self._calls[-1]
 
 

@@ -7,8 +7,10 @@ import msgspec
 
 from assent.core.message import Part, Reasoning, Text
 from assent.core.model import Answer, Delta, Said, Stop, Stopped, Usage
+from assent.core.provider import AnswerSettings
 from assent.models.net.sse import Event
 from assent.models.wires.arguments import call
+from assent.models.wires.meter import Meter, Pieces
 from assent.models.wires.wire import Failed
 
 DELTAS = {
@@ -18,6 +20,7 @@ DELTAS = {
     "response.reasoning_text.delta": "reasoning",
     "response.function_call_arguments.delta": "call",
 }
+_METERED = {"call": "arguments"}
 LAST = ("response.completed", "response.incomplete")
 _KEPT = ("id", "summary", "content", "encrypted_content")
 
@@ -82,8 +85,10 @@ _LINE, _ITEM = msgspec.json.Decoder(_Line), msgspec.json.Decoder(_Item)
 class ResponsesDecoder:
     """Takes the items of one answer, each when it is complete."""
 
-    def __init__(self, serial: str) -> None:
+    def __init__(self, serial: str, most: AnswerSettings | None = None) -> None:
         self.done = False
+        self._live, self._whole = Meter(most), Meter(most)  # pieces, and the items they become
+        self._saying = {"text": Pieces(), "reasoning": Pieces()}
         self._serial = serial
         self._calls = 0
         self._last = _Line()
@@ -95,7 +100,7 @@ class ResponsesDecoder:
             return
         line = _LINE.decode(event.data)
         if line.type in DELTAS and isinstance(line.delta, str):
-            yield Delta(DELTAS[line.type], line.delta)
+            yield self._piece(DELTAS[line.type], line.delta)
         elif line.type == "response.output_item.done":
             yield from self._item(line.item)
         elif line.type in LAST:
@@ -110,6 +115,20 @@ class ResponsesDecoder:
         response = self._last.response or _Response()
         return [], Stopped(self._stop(response), _usage(response.usage), self._refusal)
 
+    def so_far(self) -> Iterator[Answer]:
+        """Yields text and thoughts whose item has no end yet."""
+        thoughts, text = self._saying["reasoning"].joined(), self._saying["text"].joined()
+        if thoughts:
+            yield Said(Reasoning(thoughts))
+        if text:
+            yield Said(Text(text))
+
+    def _piece(self, kind: str, piece: str) -> Delta:
+        self._live.add(_METERED.get(kind, kind), piece)
+        if kind in self._saying:
+            self._saying[kind].append(piece)
+        return Delta(kind, piece)
+
     def _stop(self, response: _Response) -> Stop:
         reason = response.incomplete_details and response.incomplete_details.reason
         if self._refusal or reason == "content_filter":
@@ -121,7 +140,9 @@ class ResponsesDecoder:
     def _item(self, raw: msgspec.Raw) -> Iterator[Answer]:
         item = _ITEM.decode(raw)
         contents = item.content or []
-        self._refusal += "".join(content.refusal or "" for content in contents)
+        refusal = "".join(content.refusal or "" for content in contents)
+        self._whole.add("text", refusal)
+        self._refusal += refusal
         part = self._part(item, raw, "".join(content.text or "" for content in contents))
         if part is not None:
             yield Said(part)
@@ -129,13 +150,22 @@ class ResponsesDecoder:
     def _part(self, item: _Item, raw: msgspec.Raw, said: str) -> Part | None:
         match item.type:
             case "message":
+                self._whole.part()
+                self._whole.add("text", said)
+                self._saying["text"] = Pieces()
                 return Text(said) if said else None
             case "reasoning":
                 summary = "\n\n".join(piece.text or "" for piece in item.summary or ())
                 whole = msgspec.json.decode(raw, type=dict[str, Any])
                 kept = {key: whole[key] for key in _KEPT if whole.get(key) is not None}
+                self._whole.part()
+                self._whole.add_value("reasoning", kept)
+                self._saying["reasoning"] = Pieces()
                 return Reasoning(summary or said, kept)
             case "function_call":
+                self._whole.call()
+                said = f"{item.call_id}{item.name}{item.arguments}"
+                self._whole.add("arguments", said)
                 self._calls += 1
                 id = item.call_id or f"{self._serial}_{self._calls}"
                 return call(id, item.name or "", item.arguments or "")

@@ -7,6 +7,7 @@ import msgspec
 
 from assent.core.message import Image, Message
 from assent.core.model import Answer, Offer, Prompt, Stopped
+from assent.core.provider import AnswerSettings
 from assent.models.net.sse import Event
 
 Made = TypeVar("Made")
@@ -20,6 +21,7 @@ class Asked(msgspec.Struct, frozen=True):
     output: int = 0  # most tokens that it says at once; 0: unknown
     reasons: bool = False
     options: dict[str, Any] = {}  # more members of the request, from the user's configuration
+    most: AnswerSettings = AnswerSettings()  # that one answer may hold
 
     @property
     def full(self) -> str:
@@ -43,7 +45,10 @@ class Decoder(Protocol):
         """Whether nothing of interest can follow."""
 
     def take(self, event: Event) -> Iterable[Answer]:
-        """Raises Failed, or msgspec.MsgspecError for an event that cannot be read."""
+        """Raises Failed, OverLimit, or msgspec.MsgspecError for an event that cannot be read."""
+
+    def so_far(self) -> Iterable[Answer]:
+        """Returns the parts of text and reasoning that were begun and have no end yet."""
 
     def ended(self) -> tuple[Iterable[Answer], Stopped] | None:
         """Returns what is left to say, and the end; None if the answer was cut off."""
@@ -53,6 +58,10 @@ class Wire(Protocol):
     """Speaks one protocol with one model."""
 
     path: str
+
+    @property
+    def most(self) -> AnswerSettings:
+        """What one answer may hold."""
 
     def headers(self, key: str, *, bearer: bool) -> dict[str, str]: ...
 
@@ -70,6 +79,10 @@ class Speaker:
         self._asked = asked
         self._messages = Once(self._message)
         self._tools = Once(self._tool)
+
+    @property
+    def most(self) -> AnswerSettings:
+        return self._asked.most
 
     def headers(self, key: str, *, bearer: bool) -> dict[str, str]:
         """Returns what proves who asks."""

@@ -7,9 +7,11 @@ import msgspec
 
 from assent.core.errors import UsageError
 from assent.core.message import Call
+from assent.core.nesting import DEEPEST, is_deep
 from assent.tools.calling.schema import field_schema, required, schema
 from assent.tools.tool import Free, Tool
 
+TOO_DEEP = f"they are nested more than {DEEPEST} levels deep"
 SHOWN = 200  # characters of what could not be read
 
 
@@ -68,9 +70,10 @@ def _mended(value: Any, kind: str) -> Any:
     if not kind or not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
         return value
     try:
-        return msgspec.json.decode(value)
-    except msgspec.DecodeError:
+        found = msgspec.json.decode(value)
+    except (msgspec.DecodeError, RecursionError):
         return value
+    return value if is_deep(found) else found
 
 
 def _unfit(tool: Tool, error: msgspec.ValidationError) -> UsageError:
@@ -93,8 +96,12 @@ def _values(tool: Tool, place: str) -> list[str]:
 
 def _unreadable(tool: Tool, raw: str) -> UsageError:
     try:
-        msgspec.json.decode(raw)
+        found = msgspec.json.decode(raw)
         why = "they are no JSON object"
+        if isinstance(found, dict) and is_deep(found):
+            why = TOO_DEEP
+    except RecursionError:
+        why = TOO_DEEP
     except (msgspec.DecodeError, UnicodeError) as error:
         why = str(error)
     began = raw[:SHOWN] + ("..." if len(raw) > SHOWN else "")

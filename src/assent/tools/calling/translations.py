@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from assent.core.errors import UsageError
+from assent.core.nesting import is_deep
 from assent.tools.looking.commands import quoted
 
 Args: TypeAlias = dict[str, Any]
@@ -39,9 +40,10 @@ def _items(value: Any) -> Any:
     if not _is_text(value) or not value.lstrip().startswith("["):
         return value
     try:
-        return msgspec.json.decode(value)
-    except msgspec.DecodeError:
+        found = msgspec.json.decode(value)
+    except (msgspec.DecodeError, RecursionError):
         return value
+    return value if is_deep(found) else found
 
 
 def _command(value: Any) -> Args | None:
