@@ -91,6 +91,7 @@ def _place(root: bytes, plan_dir: bytes, here: Places, settings: Settings) -> Pl
         private=private_paths(here, root, Path.home() / ".config" / "opencode"),
         export=os.fsencode(settings.plan.export),
         staging=settings.plan.staging,
+        max_file=settings.stage.max_file_mb << 20,
         commit=settings.plan.commit,
         bounds=Bounds(undo.file_mb << 20, undo.total_mb << 20, undo.files),
         modes=settings.modes,

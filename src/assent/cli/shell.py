@@ -18,6 +18,8 @@ from assent.core.process import Chunk, Ended, Hold, Limits
 from assent.engine.shell import Finding, judge
 from assent.views.shell import CUTS, Visible, judged_lines, output_row
 
+LONGEST = 1 << 20  # bytes of a line of `check --stdin`
+
 Limit = click.FloatRange(min=0, min_open=True)
 UNPARSED = {"ignore_unknown_options": True}  # so that a line without quotes can be told of them
 
@@ -103,7 +105,10 @@ def _one(words: tuple[str, ...], verb: str) -> str:
 
 
 def _check_all(*, sandboxed: bool) -> None:
-    for line in stdin():
+    stream = stdin()
+    while line := stream.readline(LONGEST):
+        if len(line) == LONGEST:
+            raise Refused(f"A line has {LONGEST} bytes or more.", "assent shell check --help")
         try:
             asked = msgspec.json.decode(line, type=Asked)
         except (msgspec.MsgspecError, RecursionError) as error:

@@ -1,39 +1,53 @@
 """Sources: where a command reads content from, a file or stdin, in the folder of `-C`."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
-from errno import EAGAIN
+from errno import EAGAIN, EBADF
 from shlex import quote
+from stat import S_ISDIR, S_ISFIFO, S_ISREG, S_ISSOCK
 from typing import BinaryIO
 
-from assent.core.errors import AssentError, UsageError
+from assent.core.errors import AssentError, Refused, UsageError
 from assent.core.paths import shown
 
 CHUNK = 1 << 20
+_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+_PASSED = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")
 WITHOUT_STDIN = "assent -p 'TEXT' < /dev/null"
 
 
-def chunks(folder: str, source: str) -> Iterator[bytes]:
-    """Streams a file, or stdin for `-`; a file is looked for in the folder."""
+def chunks(folder: str, source: str, most: int = 0) -> Iterator[bytes]:
+    """Streams a file, or stdin for `-`; a file is looked for in the folder.
+
+    Of more than `most` bytes it raises Refused, also where they come only while it is read.
+    """
+    size = 0
     try:
         with _opened(folder, source) as stream:
+            if most and _length(stream) > most:
+                raise _too_large(source, most)
             while chunk := _read(stream):
+                size += len(chunk)
+                if most and size > most:
+                    raise _too_large(source, most)
                 yield chunk
     except OSError as error:
-        what = "stdin" if source == "-" else shown(os.fsencode(source))
+        what = _name(source)
         told = f"{what}: {error.strerror or error}. Nothing was changed."
         raise AssentError(told, _look(folder, source)) from error
 
 
 def whole(folder: str, source: str, limit: int) -> bytes:
     """Reads a file, or stdin for `-`, until it is over or longer than the limit."""
-    content = b""
+    content = bytearray()
     for chunk in chunks(folder, source):
         content += chunk
         if len(content) > limit:
             break
-    return content
+    return bytes(content)
 
 
 def text(argument: str) -> str:
@@ -95,7 +109,64 @@ def _read(stream: BinaryIO) -> bytes:
 
 
 def _opened(folder: str, source: str) -> BinaryIO:
-    return stdin() if source == "-" else open(os.path.join(folder, source), "rb")
+    """Opens stdin, a regular file, or a descriptor that a shell passed on as `/dev/fd/N`."""
+    path = os.path.join(folder, source)
+    if source == "-" or path in _STDIN:
+        return stdin()
+    if passed := _PASSED.fullmatch(path):
+        return _descriptor(int(passed[1]), source)
+    _check_kind(os.stat(path).st_mode, source)
+    fd = os.open(path, _READ)  # if another file has taken its place by now, nobody waits for it
+    try:
+        _check_kind(os.fstat(fd).st_mode, source)
+        return open(fd, "rb")
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def _descriptor(number: int, source: str) -> BinaryIO:
+    """Returns a descriptor that was passed on to this program, and is none of its own."""
+    if not os.get_inheritable(number):
+        raise OSError(EBADF, os.strerror(EBADF))
+    mode = os.fstat(number).st_mode
+    if not S_ISFIFO(mode) and not S_ISSOCK(mode):
+        _check_kind(mode, source)
+    return open(os.dup(number), "rb")
+
+
+def _check_kind(mode: int, source: str) -> None:
+    """Refuses what may never end, or is no content at all."""
+    if S_ISREG(mode):
+        return
+    known = [(S_ISDIR, "a folder"), (S_ISFIFO, "a named pipe"), (S_ISSOCK, "a socket")]
+    what = next((words for test, words in known if test(mode)), "a device")
+    raise Refused(
+        f"{_name(source)} is {what}, and only regular files, stdin (-) and /dev/fd/N are read. "
+        "Nothing was changed.",
+        _help(),
+    )
+
+
+def _length(stream: BinaryIO) -> int:
+    """Returns how long a regular file is; 0 where that can only be told by reading it."""
+    try:
+        found = os.fstat(stream.fileno())
+    except (OSError, ValueError):
+        return 0
+    return found.st_size if S_ISREG(found.st_mode) else 0
+
+
+def _too_large(source: str, most: int) -> Refused:
+    return Refused(
+        f"{_name(source)} has more than {most >> 20} MB. Nothing was changed. Raise "
+        "stage.max_file_mb in your user configuration if it is meant.",
+        _help(),
+    )
+
+
+def _name(source: str) -> str:
+    return "stdin" if source == "-" else shown(os.fsencode(source))
 
 
 def stdin() -> BinaryIO:

@@ -6,6 +6,7 @@ import re
 import click
 
 from assent.cli.call import Call, examples, takes_call
+from assent.cli.interrupts import interruptible
 from assent.cli.source import chunks
 from assent.cli.stage_others import patch, stage_from
 from assent.cli.stage_run import run
@@ -46,8 +47,10 @@ def write(call: Call, path: str, source: str | None, mode: str | None, link_to: 
     if link_to is not None:
         _answer_one(call, drafts.link(record, target, os.fsencode(link_to)))
         return
-    content = None if source is None else chunks(call.folder, source)
-    _answer_one(call, drafts.write(record, target, content, _mode(mode)))
+    content = None if source is None else chunks(call.folder, source, call.engine.max_file)
+    with interruptible():
+        staged = drafts.write(record, target, content, _mode(mode))
+    _answer_one(call, staged)
 
 
 @stage.command(epilog=examples("assent stage edit src/a.py --find 'x = 1' --put 'x = 2'"))

@@ -8,8 +8,10 @@ from shlex import quote
 import click
 
 from assent.cli.call import Call, examples, takes_call
+from assent.cli.interrupts import interruptible
 from assent.cli.source import chunks, text
 from assent.core.errors import Refused, UsageError
+from assent.core.paths import DEEPEST
 from assent.core.record import PlanRecord
 from assent.engine.plan.checkouts import Compared
 from assent.engine.plan.drafts import Staged
@@ -26,6 +28,7 @@ WHY = {
     "ignored": "ignored by .gitignore",
     "git": "git's own",
     "ours": "Assent's own",
+    "deep": f"below more than {DEEPEST} folders",
     "repository": "a repository of its own",
     "odd": "neither file nor symlink",
 }
@@ -48,7 +51,8 @@ def patch(call: Call, source: str, strip: int | None) -> None:
 
     Its names are seen from the root of the workspace, as git writes them.
     """
-    found = call.engine.patches.stage(call.record(), _read(call.folder, source), strip)
+    with interruptible():
+        found = call.engine.patches.stage(call.record(), _read(call, source), strip)
     rows = _rows(found.staged)
     notes = [line for note in found.notes for line in wrapped("dim", visible_line(note))]
     answer: Row = {"operations": rows, "notes": list(found.notes)}
@@ -74,6 +78,7 @@ def stage_from(call: Call, other: str, paths: tuple[str, ...], delete: bool) -> 
     record = call.record()
     there = quote(text(other))
     with (
+        interruptible(),
         nothing_staged(f"assent stage from {there}", look=f"ls -la {there}"),
         call.output.busy(f"Comparing the files with those in {other} …"),
     ):
@@ -94,19 +99,18 @@ def _compared(
     return call.engine.checkouts.stage(record, checkout, wanted, delete=delete)
 
 
-def _read(folder: str, source: str) -> bytes:
-    pieces, length = [], 0
-    for chunk in chunks(folder, source):
-        pieces.append(chunk)
-        length += len(chunk)
-        if length > LARGEST:
+def _read(call: Call, source: str) -> bytes:
+    content = bytearray()
+    for chunk in chunks(call.folder, source, call.engine.max_file):
+        content += chunk
+        if len(content) > LARGEST:
             raise Refused(
                 f"A patch has at most {LARGEST} bytes; this has more. Nothing was staged.",
                 "assent stage patch --help",
             )
-    if not length:
+    if not content:
         raise UsageError("The patch is empty. Nothing was staged.", "git diff --binary")
-    return b"".join(pieces)
+    return bytes(content)
 
 
 def _rows(staged: Staged) -> list[Row]:

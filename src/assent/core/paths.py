@@ -7,6 +7,7 @@ GIT_ON_NTFS = b"git~1"  # its short name; dots and blanks at the end do not coun
 TREE = b".opencode"
 STATE = b".opencode/assent"
 STAGE = b".opencode/assent/stage"
+DEEPEST = 200  # folders above a file
 OWN = (b".opencode/.gitignore", b".opencode/agents/plan.md")
 
 # Some file systems drop these when they compare names: `.g<U+200C>it` would be `.git` there.
@@ -83,8 +84,16 @@ def one_line(path: bytes) -> str:
     )
 
 
+def refuse_deep(path: bytes) -> None:
+    """Refuses a path below more folders than anybody needs; each one costs time in every run."""
+    if path.count(b"/") > DEEPEST:
+        start = shown(path[:60])
+        raise Refused(f"{start}… lies below more than {DEEPEST} folders. Nothing was staged.")
+
+
 def refuse_ours(path: bytes, plan_dir: bytes, private: tuple[bytes, ...] = ()) -> None:
     """Refuses what no plan may touch: git's data, the plans, and Assent's own state."""
+    refuse_deep(path)
     low = folded(path)
     if any(part.rstrip(b". ") == GIT or part == GIT_ON_NTFS for part in low.split(b"/")):
         raise Refused(f"{shown(path)} is git's own; a plan never touches it.")

@@ -116,6 +116,7 @@ class Place(msgspec.Struct, frozen=True):
     private: tuple[bytes, ...] = ()  # state and configuration, where they lie in the workspace
     export: bytes = b""  # plan.export: a file that gets a proposed plan's text
     staging: bool = True  # plan.staging
+    max_file: int = 512 << 20  # stage.max_file_mb, in bytes
     commit: bool = False  # plan.commit
     bounds: Bounds = Bounds()  # [undo]: what is kept while a command runs
     modes: Modes = {}  # of the person's and the project's own

@@ -296,5 +296,11 @@ class Engine:
         streams += OF_PERSON
         return self._doors.store.read_all(streams, after)
 
+    @property
+    def max_file(self) -> int:
+        """Most bytes that are read from one file or stdin that a person names."""
+        return self._place.max_file
+
     def close(self) -> None:
+        self._doors.blobs.close()
         self._doors.store.close()

@@ -69,6 +69,9 @@ class Blobs(Protocol):
 
     def flush(self) -> None: ...
 
+    def close(self) -> None:
+        """Removes what was kept and never flushed: no event names it."""
+
     def has(self, digest: str) -> bool: ...
 
     def lacking(self, digests: Iterable[str]) -> list[str]:

@@ -69,6 +69,11 @@ class FileBlobs:
                 self._abandon()
                 raise self._writer.fault(error) from error
 
+    def close(self) -> None:
+        """Removes what was kept and never flushed; nothing names it, and nothing is left behind."""
+        with self._turn:
+            self._abandon()
+
     def has(self, digest: str) -> bool:
         place = self._packs.places.get(digest)
         if place is not None and self._marks.set(place[0]):

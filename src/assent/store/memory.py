@@ -92,6 +92,9 @@ class MemoryBlobs:
     def flush(self) -> None:
         """Does nothing: what is in memory is as durable as it gets."""
 
+    def close(self) -> None:
+        """There is nothing to remove."""
+
     def has(self, digest: str) -> bool:
         return digest in self.contents
 

@@ -8,9 +8,11 @@ from traceback import format_exception
 from typing import Any, Final
 
 from assent.core.errors import AssentError
-from assent.tui.letters import Trouble
+from assent.core.model import Delta
+from assent.tui.letters import Heard, Trouble
 
 PAUSE_S: Final = 1 / 30  # a screen that is drawn more often looks the same and answers keys later
+PIECE: Final = 4096  # characters to which pieces that wait for the screen are joined
 INSIDE: Final = "Something inside failed; what it was is told when you leave. Your session is kept."
 
 
@@ -38,10 +40,23 @@ class Mailbox:
         with self._lock:
             if rest is not None:
                 rest()
-            self._letters.append(letter)
+            if not self._joined(letter):
+                self._letters.append(letter)
             woken, self._woken = self._woken, True
         if not woken:
             self._wake()
+
+    def _joined(self, letter: object) -> bool:
+        """Adds a piece of what is being said to the piece before it, if nobody took that yet."""
+        last = self._letters[-1] if self._letters else None
+        match last, letter:
+            case Heard(one, Delta(kind, text)), Heard(other, Delta(same, more)):
+                if (one, kind) == (other, same) and len(text) + len(more) <= PIECE:
+                    self._letters[-1] = Heard(one, Delta(kind, text + more))
+                    return True
+            case _:
+                pass
+        return False
 
     def take(self) -> list[Any]:
         """Returns everything that came since the last time."""

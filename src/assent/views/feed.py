@@ -56,6 +56,7 @@ from assent.views.speech import LiveSpeech
 from assent.views.withdrawn import note_of_withdrawn, transcript, withdrawn
 
 QUESTION = "question"  # the tool with which a model asks
+LIVE = 64_000  # characters of a text that are shown while it still comes: its newest
 _with = msgspec.structs.replace
 
 
@@ -91,6 +92,8 @@ class Feed:
         self._heard: dict[str, _Heard] = {}  # by session
         self._fresh: dict[str, None] = {}
         self._live: dict[str, tuple[str, LiveSpeech]] = {}  # kind and pieces by key
+        self._printed: dict[str, list[str]] = {}  # by calls that run, and not in their blocks yet
+        self._lines: dict[str, int] = {}  # that such a call printed, but for those
         self._step: list[str] = []  # keys of what the step said, void if it is tried again
         self._calls: dict[str, str] = {}  # keys by call,
         self._children: dict[str, str] = {}  # by child,
@@ -119,6 +122,7 @@ class Feed:
         for key, (kind, speech) in self._live.items():
             if key in self._fresh:
                 self._show_live(key, kind, speech)
+        self._show_printed()
         found = [self.blocks[key] for key in self._fresh]
         self._fresh = {}
         return found
@@ -160,8 +164,9 @@ class Feed:
             case _:
                 pass  # arguments of a call are shown with the call
 
-    def _show_live(self, key: str, kind: str, speech: LiveSpeech) -> None:
+    def _show_live(self, key: str, kind: str, speech: LiveSpeech, *, over: bool = False) -> None:
         text = speech.shown()
+        text = text if over else newest(text)
         if kind == "text":
             self.blocks[key] = Spoken(key, text, live=True)
         else:
@@ -170,15 +175,24 @@ class Feed:
 
     def _output(self, text: str) -> None:
         """Adds what a command prints to the call that is running."""
-        running = [key for key in self._calls.values() if self._is_running(key)]
-        if running:
-            key = running[-1]
-            self._full[key] = self._full.get(key, "") + text
-            lines = self._full[key].rstrip("\n").rpartition("\n")[2]
-            block = self.blocks[key]
-            assert isinstance(block, Called)
-            count = count_lines(self._full[key])
-            self._put(_with(block, brief=brief(lines), lines=count))
+        key = next((key for key in reversed(self._calls.values()) if self._is_running(key)), "")
+        if key:
+            self._printed.setdefault(key, []).append(text)
+            self._fresh[key] = None
+
+    def _show_printed(self) -> None:
+        """Brings what calls printed into their blocks; of very much, the newest is kept."""
+        printed, self._printed = self._printed, {}
+        for key, pieces in printed.items():
+            block, text = self.blocks[key], self._full.get(key, "") + "".join(pieces)
+            if not isinstance(block, Called) or block.state != "running":
+                continue
+            kept = newest(text)
+            self._full[key] = kept
+            gone = self._lines.get(key, 0) + text.count("\n") - kept.count("\n")
+            self._lines[key] = gone
+            last = kept.rstrip("\n").rpartition("\n")[2]
+            self._put(_with(block, brief=brief(last), lines=count_lines(kept) + gone))
 
     def _is_running(self, key: str) -> bool:
         block = self.blocks[key]
@@ -290,6 +304,8 @@ class Feed:
 
     def _settled(self, event: CallEnded) -> None:
         block, result = self._call(event.call, event.tool), event.result
+        self._printed.pop(block.key, None)
+        self._lines.pop(block.key, None)
         self._full[block.key] = result.text
         declined = result.failed and event.call in self._declined
         failed = "declined" if declined else "error"
@@ -357,7 +373,7 @@ class Feed:
         """Keeps what was said so far of parts that never came to their end."""
         for key, (kind, speech) in self._live.items():
             speech.take("\n")
-            self._show_live(key, kind, speech)
+            self._show_live(key, kind, speech, over=True)
             self._put(_with(self.blocks[key], live=False))
         self._live = {}
 
@@ -368,6 +384,14 @@ class Feed:
     def _put(self, block: Block) -> None:
         self.blocks[block.key] = block
         self._fresh[block.key] = None
+
+
+def newest(text: str) -> str:
+    """Returns the end of a text that still grows, from the beginning of a line on if it has one."""
+    if len(text) <= LIVE:
+        return text
+    line = text.find("\n", len(text) - LIVE)
+    return text[line + 1 :] if 0 <= line < len(text) - LIVE // 2 else text[-LIVE:]
 
 
 def _is_no(asked: Asked, answers: tuple[tuple[str, ...], ...] | None) -> bool:

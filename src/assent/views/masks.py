@@ -33,6 +33,11 @@ class MaskedSpeech:
         self._pieces: list[str] = []
         self._size, self._enough = 0, 0
 
+    @property
+    def held(self) -> str:
+        """What was taken and not let go, as it came."""
+        return "".join(self._pieces)
+
     def take(self, piece: str) -> str:
         """Returns what can be shown after one more piece."""
         self._pieces.append(piece)

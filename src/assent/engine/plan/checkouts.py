@@ -9,7 +9,17 @@ from assent.core.errors import Drift, Impossible, NotFound, Refused
 from assent.core.motion import Seen
 from assent.core.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
 from assent.core.patch.modes import executable, is_executable
-from assent.core.paths import GIT, TREE, ancestors, folded, inside, name, one_line, refuse_ours
+from assent.core.paths import (
+    DEEPEST,
+    GIT,
+    TREE,
+    ancestors,
+    folded,
+    inside,
+    name,
+    one_line,
+    refuse_ours,
+)
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.contents import Contents
@@ -20,7 +30,7 @@ from assent.ports import Checkout, Sort
 from assent.tools.looking.ignored import Ignored
 from assent.tools.looking.overlay import CHUNK, Overlay
 
-Why: TypeAlias = Literal["ignored", "git", "ours", "repository", "odd"]
+Why: TypeAlias = Literal["ignored", "git", "ours", "deep", "repository", "odd"]
 _BARE = {b"HEAD", b"objects", b"refs"}
 
 
@@ -83,6 +93,13 @@ class Checkouts:
 
     def _keep(self, other: Checkout, written: Iterable[WriteFile]) -> None:
         for op in written:
+            if op.after.size > self._place.max_file:
+                raise Refused(
+                    f"{one_line(op.path)} has more than {self._place.max_file >> 20} MB there. "
+                    "Nothing was staged. Raise stage.max_file_mb in your user configuration if it "
+                    "is meant.",
+                    "assent stage from DIR PATH",
+                )
             digest, _ = self._contents.keep(_chunks(other, op.path))
             if digest != op.after.digest:
                 raise Drift(
@@ -172,6 +189,8 @@ class _Walk:
     def _why_not(self, path: bytes, sort: Sort) -> Why | None:
         if folded(name(path)) == GIT:
             return "git"
+        if path.count(b"/") > DEEPEST:
+            return "deep"
         if self._is_ours(path):
             return "ours"
         if self._ignored.covers(path, folder=sort == "folder"):

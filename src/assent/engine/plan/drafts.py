@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import partial
+from posixpath import normpath
 
 import msgspec
 
@@ -18,7 +19,7 @@ from assent.core.operation import (
     WriteFile,
     footprint,
 )
-from assent.core.paths import folded, inside, name, parent, refuse_ours, shown
+from assent.core.paths import folded, inside, name, parent, refuse_deep, refuse_ours, shown
 from assent.core.record import PlanRecord
 from assent.core.search import matches, spliced
 from assent.core.succession import check_succession, without
@@ -165,6 +166,9 @@ class Drafts:
 
     def stage(self, record: PlanRecord, operations: Sequence[Operation]) -> Staged:
         """Adds operations to the draft, composed with what is there, their contents kept first."""
+        for op in operations:
+            for path, *_ in footprint(op):
+                refuse_deep(path)
         for _ in range(TRIES):
             try:
                 wanted = stage(self.operations(record), operations)
@@ -254,6 +258,8 @@ class Drafts:
 
 def located(files: Files, draft: Overlay, argument: bytes) -> bytes:
     """Returns the path of what a person typed, as symlinks lead with the draft applied."""
+    if not argument.startswith(b"/"):
+        refuse_deep(normpath(argument))
     return files.locate(argument, draft.target if draft.has_links else None)
 
 

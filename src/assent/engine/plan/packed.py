@@ -24,6 +24,9 @@ class PackedBlobs:
     def flush(self) -> None:
         """There is nothing to write."""
 
+    def close(self) -> None:
+        """There is nothing to remove."""
+
     def has(self, digest: str) -> bool:
         return digest in self._contents
 
