@@ -67,3 +67,41 @@ def test_f90_the_stream_and_the_session_have_it_before_the_calls(talker: Talker)
     assert b"  write (run, medium risk): edit new.txt" in shown
     exported = talker.world.run("sessions", "export", "--format", "markdown").out
     assert b"## What is about to happen" in exported
+
+
+READS = (("read", {"path": "a.txt"}),) * 300
+
+
+def test_calls_that_repeat_are_counted_and_not_listed(talker: Talker) -> None:
+    """In text, JSON, the stream and the session that is read later."""
+    talker.world.put("a.txt", b"hello\n")
+    other = ("read", {"path": "b.txt"})
+    talker.script(turn("Reading.", *READS, other), turn("Done."))
+    told = talker.say("Read").err.decode().splitlines()
+    assert told[:3] == [
+        "· 301 calls:",
+        "  read (run, low risk): read a.txt (300 times)",
+        "  read (run, low risk): read b.txt",
+    ]
+    assert len(told) < 10
+
+    [batch] = talker.json("Read")["batches"]
+    assert [(row["touches"], row.get("count")) for row in batch] == [
+        (["read a.txt"], 300),
+        (["read b.txt"], None),
+    ]
+
+    rows = talker.stream("Read")
+    [planned] = [row["body"]["calls"] for row in rows if row["kind"] == "batch_planned"]
+    assert [call.get("count") for call in planned] == [300, None]
+    calls = [row for row in rows if row["kind"] == "part_said" and "args" in row["body"]["part"]]
+    assert [row.get("count", 1) for row in calls] == [1, 299, 1]
+    started = [row.get("count", 1) for row in rows if row["kind"] == "call_started"]
+    ended = [row.get("count", 1) for row in rows if row["kind"] == "call_ended"]
+    assert (sum(started), sum(ended)) == (301, 301)
+    assert len(started) < 10
+    assert len(ended) < 100  # the guard against loops counts up to as many as it remembers
+
+    lines = talker.world.run("sessions", "show").out.decode().splitlines()
+    assert lines.count("Model calls read (300 times)") == 1
+    assert lines.count("Model calls read") == 1

@@ -20,6 +20,7 @@ from assent.views.ansi import ansi
 from assent.views.kin import Kin
 from assent.views.lines import Line
 from assent.views.masks import MaskedSpeech
+from assent.views.repeats import Repeats, times
 from assent.views.rows import Row
 from assent.views.stream import (
     activity_lines,
@@ -97,6 +98,7 @@ class Lines:
         self._session = ""
         self._write = write or _written
         self._speech: dict[str, MaskedSpeech] = {}
+        self._repeats = Repeats()
 
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
         self._session = record.session
@@ -106,8 +108,9 @@ class Lines:
             speech = self._speech.setdefault(heard.kind, MaskedSpeech())
             self._piece(heard.kind, speech.take(heard.text))
         else:
-            self._let_go(void=isinstance(heard.event, StepRetried))
-            self._write(stream_row(heard, self._session, now()))
+            for recorded, count in self._repeats.take(heard):
+                self._let_go(void=isinstance(recorded.event, StepRetried))
+                self._write(stream_row(recorded, self._session, now(), count))
 
     def _let_go(self, *, void: bool) -> None:
         """Shows the ends of what was said before anything else happened, unless they are void."""
@@ -120,6 +123,8 @@ class Lines:
             self._write(stream_row(Delta(kind, text), self._session, now()))
 
     def end(self, ending: Ending) -> None:
+        for recorded, count in self._repeats.rest():
+            self._write(stream_row(recorded, self._session, now(), count))
         self._let_go(void=False)
         self._write(result_line(result_row(ending), ending.session.session, now()))
 
@@ -142,6 +147,7 @@ class Words:
         self._open = False  # whether the last line still lacks its end
         self._session = ""
         self._kin = Kin()
+        self._repeats = Repeats()
 
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
         self._session = record.session
@@ -161,15 +167,17 @@ class Words:
                 self._shown = True
             case Delta("output", text):
                 self._echo(self._printed.take(text))
-            case Recorded(event=event) if of_session(heard, self._session):
-                self._take(event)
             case Recorded(event=event):
-                for line in child_lines(heard, self._kin):
-                    self._note(line, always=_is_plan(event))
+                if of_session(heard, self._session):
+                    self._take(event)
+                for recorded, count in self._repeats.take(heard):
+                    self._tell(recorded, count)
             case _:
                 pass
 
     def end(self, ending: Ending) -> None:
+        for recorded, count in self._repeats.rest():
+            self._tell(recorded, count)
         self._flush()
         if ending.error is None:
             self._output.lines(ending_lines(ending))
@@ -184,8 +192,13 @@ class Words:
                 self._flush()
             case _:
                 pass
-        for line in activity_lines(event, self._kin):
-            self._note(line, always=_is_plan(event))
+
+    def _tell(self, recorded: Recorded, count: int) -> None:
+        event, own = recorded.event, of_session(recorded, self._session)
+        lines = activity_lines(event, self._kin) if own else child_lines(recorded, self._kin)
+        for line in lines:
+            more = f"{line.text}{times(count)}" if count > 1 else line.text
+            self._note(Line(line.style, more), always=_is_plan(event))
 
     def _flush(self) -> None:
         """Shows the parts of an answer that has ended, unless they were shown as they came."""

@@ -41,6 +41,7 @@ class Transcript:
         self._messages: list[Message] = []
         self._model = ""
         self._said: list[Part] = []  # by the step that is being answered
+        self._said_ids: set[str] = set()  # of its calls
         self._open: list[Call] = []  # calls of the last answer that may still get a result
         self._results: dict[str, Result] = {}
         self._began: set[str] = set()
@@ -67,6 +68,7 @@ class Transcript:
                 self._say(part)
             case StepRetried():
                 self._said.clear()
+                self._said_ids.clear()
             case CallStarted(call=call):
                 self._began.add(call)
             case CallEnded(result=result):
@@ -122,9 +124,11 @@ class Transcript:
         self._unread, self._lead = mark.last is not None, None
 
     def _say(self, part: Part) -> None:
-        ids = [said.id for said in self._said if isinstance(said, Call)]
-        if not isinstance(part, Call) or part.id not in ids:  # two cannot be told apart
-            self._said.append(part)
+        if isinstance(part, Call):
+            if part.id in self._said_ids:  # two cannot be told apart
+                return
+            self._said_ids.add(part.id)
+        self._said.append(part)
 
     def _answered(self) -> None:
         """The parts of a complete answer become a message, and its calls wait for results."""
@@ -134,12 +138,13 @@ class Transcript:
             self._unread = False
             self._open = [part for part in self._said if isinstance(part, Call)]
         self._said.clear()
+        self._said_ids.clear()
         if not self._open:
             self._flush()
 
     def _settled(self, result: Result) -> None:
         self._results.setdefault(result.call, result)
-        if not self.unsettled:
+        if len(self._results) >= len(self._open) and not self.unsettled:
             self._flush()
 
     def _shorten(self, summary: str, kept: int) -> None:

@@ -15,6 +15,7 @@ from assent.core.paths import one_line
 from assent.sandbox.running.ending import Running
 
 LINE: Final = 8 << 20  # bytes of one line
+UNSENT: Final = 16 << 20  # bytes that wait to be read by it; one more line may still be added
 COMPLAINTS: Final = 4 << 10  # bytes of stderr that are remembered, the last ones
 _READ: Final = 64 << 10
 _FAREWELL: Final = 0.5  # seconds to end by itself when nobody talks to it any more
@@ -62,6 +63,8 @@ class Child:
 
     def say(self, line: bytes) -> None:
         """Says a line; it is sent while somebody listens, or when it is flushed."""
+        if len(self._unsent) > UNSENT:
+            raise Gone(f"It asks on and on, and reads none of {UNSENT} bytes.")
         if not self._unsent:
             self._events.register(_pipe(self._process.stdin), selectors.EVENT_WRITE)
         self._unsent += line + b"\n"

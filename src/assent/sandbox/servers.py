@@ -10,6 +10,8 @@ from contextlib import suppress
 from threading import Lock
 from typing import Any, Final, TypeVar
 
+import msgspec
+
 from assent import __version__
 from assent.core.errors import AssentError, Refused
 from assent.core.rpc import (
@@ -29,6 +31,8 @@ from assent.sandbox.child import Child, Gone, Slow
 
 START_S: Final = 30.0  # to begin with; many first fetch what they need
 PAGES: Final = 50  # of the list of tools
+LISTED: Final = 8 << 20  # bytes of all of them
+WORDS: Final = 2000  # characters of a refusal
 CHANGED: Final = "notifications/tools/list_changed"
 _GOODBYE: Final = 0.2
 
@@ -112,11 +116,13 @@ class ToolServer:
 
     def _list(self, deadline: float) -> tuple[Served, ...]:
         found: dict[str, Served] = {}
-        cursor = ""
+        cursor, size = "", 0
         for _ in range(PAGES):
-            page, cursor = listed(
-                self._ask("tools/list", {"cursor": cursor} if cursor else {}, deadline)
-            )
+            answer = self._ask("tools/list", {"cursor": cursor} if cursor else {}, deadline)
+            size += len(msgspec.json.encode(answer))
+            if size > LISTED:
+                raise Garbage(f"its list of tools has more than {LISTED} bytes")
+            page, cursor = listed(answer)
             found |= {each.name: each for each in page}
             if not cursor:
                 return tuple(found.values())
@@ -132,7 +138,8 @@ class ToolServer:
                 case Reply(id, result) if id == self._asked:
                     return result
                 case Fault(id, code, message) if id in (self._asked, None):
-                    raise AssentError(f"The server {self.name} refused: {message} ({code}).")
+                    told = message if len(message) <= WORDS else f"{message[:WORDS]}…"
+                    raise AssentError(f"The server {self.name} refused: {told} ({code}).")
                 case _:
                     continue
 

@@ -26,6 +26,7 @@ from assent.core.session_event import (
 from assent.views.kin import Kin
 from assent.views.lines import BLANK, Line, foreign, table
 from assent.views.masks import masked_row
+from assent.views.repeats import in_a_row
 from assent.views.rows import Row
 from assent.views.stream import batch_lines
 from assent.views.visible import visible, visible_line
@@ -166,13 +167,11 @@ def rewound_lines(row: Row) -> Iterator[Line]:
 
 def said_lines(events: Iterable[Recorded]) -> Iterator[Line]:
     """Renders what was said and done in a session, in order."""
-    kin = Kin()
-    for recorded in events:
-        for head, text in (*_said(recorded), *_of_children(recorded, kin)):
-            yield BLANK
-            yield Line("heading", visible_line(masked(head)))
-            if text:
-                yield from foreign(masked(text))
+    for head, text in in_a_row(_all_said(events)):
+        yield BLANK
+        yield Line("heading", visible_line(masked(head)))
+        if text:
+            yield from foreign(masked(text))
 
 
 def markdown_lines(record: SessionRecord, events: Iterable[Recorded]) -> Iterator[Line]:
@@ -180,16 +179,14 @@ def markdown_lines(record: SessionRecord, events: Iterable[Recorded]) -> Iterato
     yield Line("plain", f"# {visible_line(masked(record.title or record.goal) or record.slug)}")
     yield BLANK
     yield Line("plain", f"Session `{record.session}` ({record.slug}), mode {record.mode}.")
-    kin = Kin()
-    for recorded in events:
-        for head, text in (*_said(recorded), *_of_children(recorded, kin)):
-            shown = visible(masked(text)).removesuffix("\n")
-            fence = _FENCE
-            while fence in shown:
-                fence += "~"
-            body = ("", fence, *shown.split("\n"), fence) if shown else ()
-            lines = ("", f"## {visible_line(masked(head))}", *body)
-            yield from (Line("plain", line) for line in lines)
+    for head, text in in_a_row(_all_said(events)):
+        shown = visible(masked(text)).removesuffix("\n")
+        fence = _FENCE
+        while fence in shown:
+            fence += "~"
+        body = ("", fence, *shown.split("\n"), fence) if shown else ()
+        lines = ("", f"## {visible_line(masked(head))}", *body)
+        yield from (Line("plain", line) for line in lines)
 
 
 def fact_lines(facts: Sequence[FactRemembered]) -> Iterator[Line]:
@@ -198,6 +195,13 @@ def fact_lines(facts: Sequence[FactRemembered]) -> Iterator[Line]:
         yield Line("plain", "Nothing is remembered about this workspace.")
         return
     yield from table("plain", [(fact.fact, visible_line(masked(fact.text))) for fact in facts])
+
+
+def _all_said(events: Iterable[Recorded]) -> Iterator[tuple[str, str]]:
+    kin = Kin()
+    for recorded in events:
+        yield from _said(recorded)
+        yield from _of_children(recorded, kin)
 
 
 def _said(recorded: Recorded) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,8 @@
 """The stream of a turn, line by line in the envelope of the log, and its calls in a few words."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -19,6 +21,7 @@ from assent.core.session_event import (
 from assent.views.kin import Kin
 from assent.views.lines import Line, wrapped
 from assent.views.log import event_row
+from assent.views.repeats import counted, times
 from assent.views.rows import Row
 from assent.views.visible import visible_line
 
@@ -28,14 +31,21 @@ ASKED = "ask"
 REFUSED = ("deny", "fail")  # verdicts after which nothing happens
 
 
-def stream_row(heard: Recorded | Delta, session: str, at: str) -> Row:
-    """Returns what was stored with its place in the log, and what is being said without one."""
+def stream_row(heard: Recorded | Delta, session: str, at: str, count: int = 1) -> Row:
+    """Returns what was stored with its place in the log, and what is being said without one.
+
+    With a `count` it stands for so many events like the one before it, of which it is the last.
+    """
     match heard:
         case Delta(kind, text):
             return live_row("delta", session, at, {"kind": kind, "text": masked(text)})
         case Recorded():
             row = event_row(heard, {})
-            return {**row, "session": row["session"] or session}
+            row["session"] = row["session"] or session
+            if isinstance(heard.event, BatchPlanned):
+                body: Any = row["body"]
+                row["body"] = {**body, "calls": counted(body["calls"], "call")}
+            return {**row, "count": count} if count > 1 else row
 
 
 def result_line(result: Row, session: str, at: str) -> Row:
@@ -93,13 +103,16 @@ def batch_lines(calls: Sequence[PlannedCall]) -> Iterator[Line]:
         return
     if len(calls) > 1:
         yield Line("dim", f"· {len(calls)} calls:")
-    for call in calls:
+    alike = Counter((c.tool, c.touches, c.verdict, c.risk, c.reasons) for c in calls)
+    for (tool, touches, verdict, risk, reasons), count in alike.items():
+        call = PlannedCall("", tool, touches, verdict, risk, reasons)
         touched = ", ".join([visible_line(masked(each)) for each in call.touches[:TOUCHED]])
         more = len(call.touches) - TOUCHED
         further = f" and {more} more" if more > 0 else ""
         about = f": {touched}{further}" if touched else ""
         told = ", ".join(filter(None, [call.verdict, f"{call.risk} risk"]))
-        yield from wrapped("dim", f"  {visible_line(masked(call.tool))} ({told}){about}"[:SHORT])
+        text = f"  {visible_line(masked(call.tool))} ({told}){about}"[:SHORT]
+        yield from wrapped("dim", text + times(count))
         yield from _reasons(call)
 
 
@@ -116,7 +129,7 @@ def asked_about(batch: BatchPlanned) -> BatchPlanned:
 
 def batch_row(batch: BatchPlanned) -> list[Row]:
     """Returns the calls of an answer as JSON shows them."""
-    return [
+    rows: list[Row] = [
         {
             "call": call.call,
             "tool": _valid(call.tool),
@@ -127,6 +140,7 @@ def batch_row(batch: BatchPlanned) -> list[Row]:
         }
         for call in batch.calls
     ]
+    return counted(rows, "call")
 
 
 def _valid(text: str) -> str:

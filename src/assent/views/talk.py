@@ -1,5 +1,6 @@
 """What came of talking to a model: the sum of a turn's events, as an object and as lines."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
@@ -29,6 +30,7 @@ from assent.core.session_event import (
 from assent.views.lines import BLANK, Line, wrapped
 from assent.views.masks import masked_row
 from assent.views.questions import open_questions_lines
+from assent.views.repeats import counted, times
 from assent.views.rows import Row
 from assent.views.stream import batch_row
 from assent.views.visible import visible_line, visible_path
@@ -209,7 +211,7 @@ def result_row(ending: Ending) -> Row:
 def questions_of(tally: Tally) -> list[Row]:
     """Returns what was asked and nobody answered: what the model wanted to know, and to do."""
     asked = (*tally.asked, *tally.refused)
-    return masked_row([msgspec.to_builtins(one.question) for one in asked])
+    return counted(masked_row([msgspec.to_builtins(one.question) for one in asked]), "")
 
 
 def refused_words(ending: Ending) -> list[str]:
@@ -218,8 +220,9 @@ def refused_words(ending: Ending) -> list[str]:
     if not refused:
         return []
     calls = "1 call was" if len(refused) == 1 else f"{len(refused)} calls were"
-    listed = [masked(one.question.question) for one in refused[:MOST_REFUSED]]
-    more = [f"And {len(refused) - MOST_REFUSED} more."] if len(refused) > MOST_REFUSED else []
+    alike = Counter(masked(one.question.question) for one in refused)
+    listed = [f"{words}{times(count)}" for words, count in [*alike.items()][:MOST_REFUSED]]
+    more = [f"And {len(alike) - MOST_REFUSED} more."] if len(alike) > MOST_REFUSED else []
     way = f"Go on where you can be asked (`{ending.prefix} -c 'GO ON'`), or allow more (`--mode`)."
     return [f"{calls} refused, because nobody could be asked.", *listed, *more, way]
 

@@ -51,6 +51,7 @@ class Step:
         self._pay = pay
         self._clock = clock
         self._said: list[PartSaid] = []
+        self._ids: set[str] = set()  # of the calls among them
         self._open = True  # the answer is not complete
         self._handed_over = False
 
@@ -80,6 +81,7 @@ class Step:
     def void(self, attempt: int, wait: float, reason: str) -> tuple[Recorded, ...]:
         """Notes that what was said does not count."""
         self._said.clear()
+        self._ids.clear()
         return self._turn.note(StepRetried(attempt, wait, reason))
 
     def failed(self, error: AssentError) -> tuple[SessionEvent, ...]:
@@ -114,7 +116,8 @@ class Step:
             return  # no model says such a thing
         spoken = said.part
         if isinstance(spoken, Call):
-            spoken = mended(spoken, {call.id for call in self._calls}, self._turn.record.steps)
+            spoken = mended(spoken, self._ids, self._turn.record.steps)
+            self._ids.add(spoken.id)
         part = PartSaid(spoken, round(seconds, 3))
         self._said.append(part)
         self._turn.hold(part)
