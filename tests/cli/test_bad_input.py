@@ -153,7 +153,7 @@ def test_a_plan_that_nobody_could_read_is_refused(world: World) -> None:
     before = world.text().read_bytes()
     assert world.no(1, "plan", "write", "-", stdin=b"x" * (1 << 21))["error"] == "bad_plan"
     endless = world.process("plan", "write", "/dev/zero", "--json")
-    assert (endless.code, endless.error["error"]) == (1, "bad_plan")
+    assert (endless.code, endless.error["error"]) == (7, "refused")
     assert world.text().read_bytes() == before
 
 

@@ -43,7 +43,6 @@ def test_fifos_devices_folders_and_sockets_are_refused(
     world: World, tmp_path: Path, reader: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     os.mkfifo(world.root / "pipe.assent")
-    (world.root / "folder.assent").mkdir()
     (world.root / "link.assent").symlink_to("pipe.assent")
     monkeypatch.chdir(world.root)  # the path of a socket is short
     with socket.socket(socket.AF_UNIX) as bound:
@@ -51,7 +50,6 @@ def test_fifos_devices_folders_and_sockets_are_refused(
     kinds = {
         "pipe.assent": "a named pipe",
         "link.assent": "a named pipe",
-        "folder.assent": "a folder",
         "socket.assent": "a socket",
         "/dev/zero": "a device",
         "/dev/null": "a device",
@@ -61,6 +59,8 @@ def test_fifos_devices_folders_and_sockets_are_refused(
         answer = world.process("-C", str(world.root), *reading(reader, path), "--json")
         assert (answer.code, answer.error["error"]) == (7, "refused"), (name, answer)
         assert f"is {kind}, and only regular files" in answer.error["message"]
+    answer = world.process("-C", str(world.root), *reading(reader, str(world.root)), "--json")
+    assert (answer.code, "Is a directory" in answer.error["message"]) == (1, True), answer
     assert is_clean(world)
 
 

@@ -173,3 +173,25 @@ def test_f15_a_digest_names_name_description_and_schema() -> None:
 def test_names_that_models_can_call() -> None:
     assert offered_name("my server", "do/it.now") == "my_server_do_it_now"
     assert len(offered_name("s" * 50, "t" * 50)) == 64
+
+
+def test_a_server_that_asks_on_and_on_and_reads_nothing_is_given_up(tmp_path: Path) -> None:
+    """What waits for it is bounded, although it is always busy."""
+    flood = (
+        'import sys\nline = \'{"jsonrpc": "2.0", "id": "%s", "method": "x"}\' % ("i" * 100000)\n'
+        "while True: print(line)"
+    )
+    words = (sys.executable, "-I", "-S", "-c", flood)
+    start = partial(Child, [os.fsencode(word) for word in words], {"PATH": os.defpath}, b"/")
+    server = ToolServer("stub", start, 60, start_s=60)
+    with pytest.raises(AssentError, match="It asks on and on, and reads none of"):
+        server.tools()
+
+
+def test_a_server_that_says_one_line_for_ever_is_given_up() -> None:
+    flood = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
+    words = (sys.executable, "-I", "-S", "-c", flood)
+    start = partial(Child, [os.fsencode(word) for word in words], {"PATH": os.defpath}, b"/")
+    server = ToolServer("stub", start, 60, start_s=60)
+    with pytest.raises(AssentError, match="bytes in one line"):
+        server.tools()

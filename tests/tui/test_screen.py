@@ -13,7 +13,7 @@ from assent.core.model import Delta
 from assent.core.session_event import CallEnded, CallStarted, PartSaid, SessionEvent, StepStarted
 from assent.tui.host import Start
 from assent.tui.letters import Heard
-from assent.tui.mailbox import Mailbox
+from assent.tui.mailbox import PIECE, Mailbox
 from assent.tui.panels.panel import Panel
 from assent.tui.status import status
 from assent.views.lines import Line
@@ -246,6 +246,17 @@ def test_many_letters_wake_the_screen_once() -> None:
     for n in range(100):
         mailbox.post(Heard("s", Delta("text", str(n))))
     assert len(woken) == 1
-    assert [letter.what.text for letter in mailbox.take()] == [str(n) for n in range(100)]
+    assert [letter.what.text for letter in mailbox.take()] == ["".join(map(str, range(100)))]
     mailbox.post(Event())
     assert len(woken) == 2
+
+
+def test_pieces_that_wait_are_joined_with_their_like_and_stay_small() -> None:
+    mailbox = Mailbox(lambda: None)
+    said = [Delta("text", "ab")] * PIECE + [Delta("output", "x"), Delta("text", "y")]
+    for one in said:
+        mailbox.post(Heard("s", one))
+    mailbox.post(Heard("other", Delta("text", "z")))
+    letters = mailbox.take()
+    assert "".join(letter.what.text for letter in letters) == "ab" * PIECE + "xyz"
+    assert [len(letter.what.text) for letter in letters] == [PIECE, PIECE, 1, 1, 1]

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from errno import EAGAIN, EBADF
+from errno import EAGAIN, EBADF, EISDIR
 from shlex import quote
 from stat import S_ISDIR, S_ISFIFO, S_ISREG, S_ISSOCK
 from typing import BinaryIO
@@ -13,7 +13,6 @@ from assent.core.errors import AssentError, Refused, UsageError
 from assent.core.paths import shown
 
 CHUNK = 1 << 20
-_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _PASSED = re.compile(r"/(?:dev|proc/self)/fd/([0-9]{1,6})")
 WITHOUT_STDIN = "assent -p 'TEXT' < /dev/null"
@@ -116,13 +115,7 @@ def _opened(folder: str, source: str) -> BinaryIO:
     if passed := _PASSED.fullmatch(path):
         return _descriptor(int(passed[1]), source)
     _check_kind(os.stat(path).st_mode, source)
-    fd = os.open(path, _READ)  # if another file has taken its place by now, nobody waits for it
-    try:
-        _check_kind(os.fstat(fd).st_mode, source)
-        return open(fd, "rb")
-    except BaseException:
-        os.close(fd)
-        raise
+    return open(path, "rb")
 
 
 def _descriptor(number: int, source: str) -> BinaryIO:
@@ -139,8 +132,9 @@ def _check_kind(mode: int, source: str) -> None:
     """Refuses what may never end, or is no content at all."""
     if S_ISREG(mode):
         return
-    known = [(S_ISDIR, "a folder"), (S_ISFIFO, "a named pipe"), (S_ISSOCK, "a socket")]
-    what = next((words for test, words in known if test(mode)), "a device")
+    if S_ISDIR(mode):
+        raise IsADirectoryError(EISDIR, os.strerror(EISDIR))
+    what = "a named pipe" if S_ISFIFO(mode) else "a socket" if S_ISSOCK(mode) else "a device"
     raise Refused(
         f"{_name(source)} is {what}, and only regular files, stdin (-) and /dev/fd/N are read. "
         "Nothing was changed.",

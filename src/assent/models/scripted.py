@@ -1,10 +1,8 @@
 """The scripted model: answers from a file, turn by turn, with every fault a server can have."""
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from stat import S_ISREG
 from typing import Any, Literal
 
 import msgspec
@@ -82,13 +80,12 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def read_script(path: Path, name: str) -> Script:
     """Reads a script; `name` is what the person called it."""
     try:
-        with open(path, "rb", opener=_at_once) as file:
-            regular = S_ISREG(os.fstat(file.fileno()).st_mode)
-            content = file.read(LIMIT + 1) if regular else b""
+        if path.exists() and not path.is_file():
+            raise UsageError(f"The script {name} is no regular file.", LIST)
+        with path.open("rb") as file:
+            content = file.read(LIMIT + 1)
     except OSError as error:
         raise UsageError(f"The script {name} cannot be read: {error.strerror}.", LIST) from None
-    if not regular:
-        raise UsageError(f"The script {name} is no regular file.", LIST)
     if len(content) > LIMIT:
         raise UsageError(f"The script {name} is longer than {LIMIT} bytes.", LIST)
     try:
@@ -101,11 +98,6 @@ def read_script(path: Path, name: str) -> Script:
     if any(is_deep(call.args) for turn in turns for call in turn.calls):
         raise _deep(name)
     return script
-
-
-def _at_once(path: str, flags: int) -> int:
-    """Opens a file; a pipe that nobody writes to makes nobody wait."""
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def _deep(name: str) -> UsageError:

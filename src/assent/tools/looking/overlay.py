@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from assent.core.errors import AssentError, NotFound, Refused
 from assent.core.motion import Seen, prunable
 from assent.core.operation import FileState, Operation, RunCommand, footprint
-from assent.core.paths import STATE, ancestors, inside, one_line, parent, shown
+from assent.core.paths import DEEPEST, STATE, ancestors, inside, one_line, parent, shown
 from assent.core.succession import origins
 from assent.ports import Blobs, Files
 
 CHUNK = 1 << 20
-DEEPEST = 200  # folders in a path
 WHOLE_FILE = 16 << 20  # bytes that a tool may hold at once
 OUTPUT = STATE + b"/output"
 
