@@ -83,6 +83,12 @@ class OpenGate:
     def files(self, requests: Sequence[Request]) -> tuple[Request, ...]:
         return ()
 
+    def operands(self, requests: Sequence[Request]) -> tuple[str, ...]:
+        return ()
+
+    def is_fixed(self, requests: Sequence[Request], posture: Posture) -> bool:
+        return False
+
     def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
         return ()
 

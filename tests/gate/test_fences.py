@@ -6,6 +6,7 @@ from assent.core.agent import Agent
 from assent.core.fence import Fence
 from assent.core.grant import Grant, Pattern
 from assent.core.mode import Mode
+from assent.core.protected import RESERVED
 from assent.core.rule_tables import rules_of
 from assent.core.rules import Layer, Policy
 from assent.core.tool import Action, Posture, Request, Verdict
@@ -43,8 +44,16 @@ def kept(found: Fence, path: str, *, folder: bool = False) -> bool:
     ["allow", "ask", {"bash": {"rm *": "deny"}}, {"read": {"~/.ssh/*": "deny", "/etc/*": "deny"}},
      {"edit": "ask", "read": {"*": "ask"}}, {"edit": {"sec/*": "ask"}}],
 )  # fmt: skip
-def test_where_rules_keep_nothing_there_is_no_fence(table: object) -> None:
-    assert gate(table).fence(Posture("ask")) is None
+def test_where_rules_keep_nothing_there_is_only_the_fence_around_orders_for_agents(
+    table: object,
+) -> None:
+    found = fence(table)
+    assert (found.hides, found.named) == (None, RESERVED)
+    assert not any(kept(found, path) for path in ("a.py", "sec/a", "docs/opencode.md", ""))
+    for path in (".claude/settings.json", "sub/AGENTS.md", "opencode.json", ".mcp.json"):
+        assert kept(found, path), path
+    assert kept(found, ".claude", folder=True)
+    assert not kept(found, "node_modules/x/AGENTS.md")
 
 
 def test_f72_a_folder_is_kept_as_a_whole_only_if_a_rule_covers_all_in_it() -> None:
@@ -103,9 +112,25 @@ def test_f75_an_agents_own_rules_keep_files_from_its_commands() -> None:
     found = judge.fence(Posture("yolo", agents=(agent,)))
     assert found is not None
     assert kept(found, "src", folder=True)
-    assert (found.named, found.hides) == ((b"src",), None)
+    assert (found.named, found.hides) == ((b"src", *RESERVED), None)
     assert judge.fence(Posture("yolo", agents=(agent,))) is found
-    assert judge.fence(Posture("yolo", agents=(Agent("other"),))) is None
+    other = judge.fence(Posture("yolo", agents=(Agent("other"),)))
+    assert other is not None
+    assert not kept(other, "src", folder=True)
+
+
+def test_programs_change_orders_for_agents_only_where_the_person_named_them() -> None:
+    for table in ("allow", {"edit": {"*": "allow"}}, {"edit": {f"{ROOT}/*": "allow"}}):
+        assert kept(fence(table, mode="yolo"), ".claude", folder=True), table
+    named = fence({"edit": {".claude/*": "allow"}})
+    assert not kept(named, ".claude", folder=True)
+    assert not kept(named, ".claude/settings.json")
+    assert kept(named, "opencode.json")
+    assert b".claude" not in named.named
+    opened = gate().fence(Posture("ask", opened=(".claude/a.json",)))
+    assert opened is not None
+    assert not kept(opened, ".claude", folder=True)
+    assert (kept(opened, ".claude/a.json"), kept(opened, ".claude/b.json")) == (False, True)
 
 
 def test_a_bare_question_about_reading_is_asked_for_a_command_that_names_no_file() -> None:

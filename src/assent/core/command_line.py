@@ -12,6 +12,7 @@ class CommandLine(msgspec.Struct, frozen=True):
     commands: tuple[str, ...]  # each command in it, also inside substitutions, as rules see it
     certain: bool = True  # false: not every command in it could be told
     reads: tuple[str, ...] | None = None  # the files it opens, if it only reads; None: it may write
+    opens: tuple[str, ...] = ()  # names of files in a line that may write, besides what it writes
     writes: tuple[str, ...] = ()  # files that redirects write
     perhaps: tuple[str, ...] = ()  # written if a name in it is a folder; only rules speak of these
     code: bool = False  # an interpreter in it runs what stands in the line, or comes by a pipe

@@ -22,6 +22,24 @@ class Protected(msgspec.Struct, frozen=True):
     misses: tuple[str, ...] = ()
 
 
+# Who changes these changes what an agent may do; so a person is asked, whatever the mode.
+AGENTS: Final = Protected(
+    "Agents, and Assent itself, take their orders from these.",
+    "it says how agents and Assent work here",
+    (
+        ".opencode", "opencode.json", "opencode.jsonc", "AGENTS.md", "AGENTS.override.md",
+        "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".claude", ".claude.json", ".cursor",
+        ".cursorrules", ".cursorignore", ".mcp.json", "mcp.json", ".aider*", ".codex",
+        ".gemini", ".windsurf", ".windsurfrules", ".clinerules", ".roo", ".roomodes", ".kiro",
+        ".github/copilot-instructions.md", ".github/instructions", ".goosehints",
+        ".config/assent", ".config/opencode",
+    ),
+    (".opencode/assent.toml", "opencode.json", "sub/agents.md", "CLAUDE.md", ".mcp.json",
+     ".claude/settings.json", ".cursorrules", ".aider.conf.yml", ".codex/config.toml",
+     ".config/assent/config.toml"),
+    ("docs/agents/x.md", "opencode.py", "claude.txt"),
+)  # fmt: skip
+
 PROTECTED: Final = (
     Protected(
         "Git runs these by itself.",
@@ -65,20 +83,7 @@ PROTECTED: Final = (
         (".vscode/tasks.json", "a/.idea/x.xml", "app.code-workspace", ".devcontainer/Dockerfile"),
         ("vscode/readme.md", "code-workspace"),
     ),
-    Protected(
-        "Agents, and Assent itself, take their orders from these.",
-        "it says how agents and Assent work here",
-        (
-            ".opencode", "opencode.json", "opencode.jsonc", "AGENTS.md", "AGENTS.override.md",
-            "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".claude", ".claude.json", ".cursor",
-            ".cursorrules", ".cursorignore", ".mcp.json", "mcp.json", ".aider*", ".codex",
-            ".gemini", ".windsurf", ".windsurfrules", ".clinerules", ".roo", ".roomodes", ".kiro",
-            ".github/copilot-instructions.md", ".github/instructions", ".goosehints",
-        ),
-        (".opencode/assent.toml", "opencode.json", "sub/agents.md", "CLAUDE.md", ".mcp.json",
-         ".claude/settings.json", ".cursorrules", ".aider.conf.yml", ".codex/config.toml"),
-        ("docs/agents/x.md", "opencode.py", "claude.txt"),
-    ),
+    AGENTS,
     Protected(
         "Shells and package managers read settings and secrets from these.",
         "shells and package managers obey it",
@@ -107,6 +112,14 @@ PROTECTED: Final = (
     ),
 )  # fmt: skip
 
+# Of these, folders and files that make agents start programs (hooks, servers) are kept from
+# appearing while a model's command runs, too.
+RESERVED: Final = (
+    b".claude", b".codex", b".cursor", b".gemini", b".kiro", b".mcp.json", b".roo", b".windsurf",
+    b"opencode.json", b"opencode.jsonc",
+)  # fmt: skip
+_PACKAGES: Final = frozenset({"node_modules", "site-packages"})
+
 # Templates without secrets: everybody commits them.
 _TEMPLATE = re.compile(r"(?:^|/)\.env\.(?:example|sample|template|dist|defaults?)$")
 
@@ -126,6 +139,16 @@ def protection(path: bytes) -> Protected | None:
     if match is None or _TEMPLATE.search(text):
         return None
     return PROTECTED[int(str(match.lastgroup)[1:])]
+
+
+def configures_agents(path: bytes) -> bool:
+    """Tells whether agents, or Assent itself, take orders from a path or from what is in it.
+
+    Packages bring such files of their own; no agent works in the folders where they lie.
+    """
+    text = folded(path).decode("utf-8", "surrogateescape")
+    match = _orders().search(text)
+    return match is not None and _PACKAGES.isdisjoint(text[: match.start() + 1].split("/"))
 
 
 def holds_protected(path: bytes) -> bool:
@@ -160,6 +183,11 @@ def _pattern() -> re.Pattern[str]:
         f"(?P<r{n}>{'|'.join(map(_regex, row.globs))})(?:/|$)" for n, row in enumerate(PROTECTED)
     ]
     return re.compile(f"(?:^|/)(?:{'|'.join(rows)})")
+
+
+@cache
+def _orders() -> re.Pattern[str]:
+    return re.compile(f"(?:^|/)(?:{'|'.join(map(_regex, AGENTS.globs))})(?:/|$)")
 
 
 @cache

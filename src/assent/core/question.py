@@ -66,8 +66,13 @@ def read_consent(question: Question, answers: Answers | None) -> Consent:
     return Consent(words=said, why=said if said.endswith((".", "!", "?")) else f"{said}.")
 
 
-def choices(always: tuple[Pattern, ...], *, command: bool = False) -> tuple[Option, ...]:
-    """Returns the answers that a permission question offers, with what each would mean."""
+def choices(
+    always: tuple[Pattern, ...], *, command: bool = False, fixed: bool = False
+) -> tuple[Option, ...]:
+    """Returns the answers that a permission question offers, with what each would mean.
+
+    A yes to what is `fixed` counts for one session at most.
+    """
     if not always and not command:
         return (Option(YES), Option(NO))
     listed = ", ".join(pattern_words(each) for each in always)
@@ -78,7 +83,7 @@ def choices(always: tuple[Pattern, ...], *, command: bool = False) -> tuple[Opti
     free = Option(UNCONFINED, "once; it could then change whatever you can change")
     return (
         Option(YES, "once"),
-        *(kept if always else ()),
+        *((kept[:1] if fixed else kept) if always else ()),
         *((free,) if command else ()),
         Option(NO),
     )

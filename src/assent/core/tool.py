@@ -49,12 +49,14 @@ PERMISSIONS: dict[Action, str] = {
 class Request(msgspec.Struct, frozen=True):
     """One action on one resource: a path of the workspace, a command line, a URL, a tool.
 
-    `key` is the word under which rules speak of it, where that is not the action's own.
+    `key` is the word under which rules speak of it, where that is not the action's own. `link` is
+    the name by which it was reached, where a symlink leads there; no rule looks at it.
     """
 
     action: Action
     resource: str
     key: str = ""
+    link: str = ""
 
     @property
     def permission(self) -> str:
@@ -105,6 +107,7 @@ class Posture(msgspec.Struct, frozen=True):
     auto: bool = False  # what would be asked runs; plan mode, denials and secrets stay as they are
     grants: tuple[Grant, ...] = ()  # remembered answers that count here
     deeper: bool = True  # a child may be started: the limit of depth is not reached
+    opened: tuple[str, ...] = ()  # configuration of agents that this one call may change
 
 
 class Attempt(msgspec.Struct, frozen=True):

@@ -5,23 +5,46 @@ from typing import TypeAlias
 
 from assent.core.command_line import CommandLine
 from assent.core.grant import Pattern
-from assent.core.tool import Action, Posture, Request
+from assent.core.tool import PERMISSIONS, Action, Posture, Request
 from assent.gate.hosts import host_of, is_near, origin_of
+from assent.gate.lines import orders
 from assent.gate.matter import secret
 
 Line: TypeAlias = Callable[[str], CommandLine]
 Offer: TypeAlias = Callable[[Request, Line], Sequence[Pattern]]
+Outer: TypeAlias = Callable[[str], str]  # where a path leads outside the workspace, if it does
 ALL = "/*"
+OUTSIDE = PERMISSIONS[Action.OUTSIDE]
 
 
-def always(requests: Sequence[Request], posture: Posture, line: Line) -> tuple[Pattern, ...]:
+def always(
+    requests: Sequence[Request], posture: Posture, line: Line, outer: Outer = lambda path: ""
+) -> tuple[Pattern, ...]:
     """Returns the patterns, each once; none where one of the requests cannot be remembered."""
     if posture.mode == "plan":
         return ()
-    offers = [OFFERS[request.action](request, line) for request in requests]
+    folders = [one.resource.removesuffix("*") for one in requests if one.action is Action.OUTSIDE]
+    asked = [one for one in requests if not _is_inside(one, folders)]
+    offers = [OFFERS[request.action](request, line) for request in asked]
     if not all(offers):
         return ()
-    return tuple(dict.fromkeys(pattern for offer in offers for pattern in offer))
+    lines = [line(one.resource) for one in asked if one.action is Action.SHELL]
+    names = [outer(path) for found in lines for path in (*(found.reads or ()), *found.opens)]
+    names += [outer(one.resource) for one in asked if one.action is Action.READ]
+    away = [name for name in names if name and not _is_below(name, folders)]
+    outside = [Pattern(OUTSIDE, name, exact=True) for name in away]
+    found = [pattern for offer in offers for pattern in offer]
+    return tuple(dict.fromkeys((*found, *outside)))
+
+
+def _is_inside(request: Request, folders: Sequence[str]) -> bool:
+    """Tells whether a yes to a folder that is asked about together covers a file, too."""
+    plain = request.action is Action.READ and not secret(request.resource)
+    return plain and _is_below(request.resource, folders)
+
+
+def _is_below(path: str, folders: Sequence[str]) -> bool:
+    return any(f"{path}/".startswith(folder) for folder in folders)
 
 
 def _exact(request: Request, line: Line) -> Sequence[Pattern]:
@@ -37,7 +60,7 @@ def _shell(request: Request, line: Line) -> Sequence[Pattern]:
     found = line(request.resource)
     if found.danger or not found.always:
         return ()
-    written = [Pattern("edit", path, exact=True) for path in found.writes]
+    written = [Pattern("edit", path, exact=True) for path in (*found.writes, *orders(found))]
     opened = [Pattern("read", path, exact=True) for path in found.reads or () if secret(path)]
     return (*found.always, *written, *opened)
 

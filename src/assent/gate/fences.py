@@ -2,13 +2,15 @@
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, TypeAlias
 
 import msgspec
 
 from assent.core.errors import Refused
-from assent.core.fence import Fence
+from assent.core.fence import Covers, Fence
 from assent.core.paths import normal, shown
+from assent.core.protected import RESERVED, configures_agents
 from assent.core.rules import Answer, Layer, Policy, Rule
 from assent.core.ruling import Opinion, Rows, deciding
 from assent.core.tool import Action, Posture, Request
@@ -16,6 +18,7 @@ from assent.core.wildcards import expanded, is_bare
 from assent.gate.stacks import Stack, Stacks
 
 Forgives: TypeAlias = Callable[[str], bool]
+Opens: TypeAlias = Callable[[str, bool], bool]
 
 _ORDER: Final[tuple[Answer, ...]] = ("allow", "ask", "deny")
 _FOLDER: Final = re.compile(r"([^*?]+)/\*+")  # a pattern for everything in one folder
@@ -143,6 +146,32 @@ class Fences:
             return normal(text.encode("utf-8", "surrogateescape"))
         except Refused:
             return b""
+
+
+def with_orders(fence: Fence | None, is_open: Opens | None = None) -> Fence:
+    """Returns a fence that keeps what configures agents, too, there or not; but what is open."""
+    reserved: tuple[bytes, ...] = RESERVED
+    orders: Covers = _orders
+    if is_open is not None:
+        reserved = tuple(path for path in RESERVED if not is_open(shown(path), True))
+        orders = partial(_closed_orders, is_open)
+    if fence is None:
+        return Fence(keeps=orders, named=reserved)
+    keeps = orders if fence.keeps is None else partial(_either, fence.keeps, orders)
+    named = tuple(dict.fromkeys((*fence.named, *reserved)))
+    return Fence(fence.hides, keeps, named)
+
+
+def _orders(path: bytes, folder: bool) -> bool:
+    return bool(path) and configures_agents(path)
+
+
+def _closed_orders(is_open: Opens, path: bytes, folder: bool) -> bool:
+    return _orders(path, folder) and not is_open(shown(path), folder)
+
+
+def _either(one: Covers, other: Covers, path: bytes, folder: bool) -> bool:
+    return one(path, folder) or other(path, folder)
 
 
 def _matched(

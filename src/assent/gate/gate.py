@@ -5,6 +5,8 @@ from functools import cache, lru_cache, partial
 from itertools import chain
 from typing import TypeAlias
 
+import msgspec
+
 from assent.core.command_line import CommandLine
 from assent.core.errors import Refused
 from assent.core.fence import Fence
@@ -16,10 +18,18 @@ from assent.core.session_event import Level
 from assent.core.tool import Action, Decision, Posture, Request, Verdict, strictest
 from assent.core.wildcards import is_bare
 from assent.gate.always import always
-from assent.gate.fences import Fences
+from assent.gate.fences import Fences, with_orders
+from assent.gate.fixed import names, outer
 from assent.gate.forms import forms
 from assent.gate.granted import granted
-from assent.gate.lines import line_matters, planning_matters, read_only, staged_matters
+from assent.gate.lines import (
+    line_matters,
+    orders,
+    outside_matter,
+    planning_matters,
+    read_only,
+    staged_matters,
+)
 from assent.gate.matter import NAMES, Matter, matter_of, unstaged
 from assent.gate.no_file import NoFile
 from assent.gate.risk import risk
@@ -28,10 +38,12 @@ from assent.gate.stacks import Stacks
 Operands: TypeAlias = Callable[[str], Sequence[str]]
 Said: TypeAlias = Sequence[Opinion]
 
+EDITS = Request(Action.EDIT, "")
 RULED = ("user", "project", "agent", "command line")  # layers whose question yolo mode answers
 VERDICTS = {"allow": Verdict.RUN, "ask": Verdict.ASK, "deny": Verdict.DENY}
 SAID = {"allow": "allows it", "ask": "asks before it", "deny": "denies it"}
 _KEPT = 256  # command lines that were looked at
+_FENCES = 16  # that are remembered
 
 
 class RuleGate:
@@ -52,12 +64,13 @@ class RuleGate:
         self._stacks = Stacks(policy)
         self._fences = Fences(policy, self._stacks)
         self._line = lru_cache(_KEPT)(read_line)
+        self._kept: dict[object, Fence] = {}
         self._operands = operands
 
     def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
         """Returns the strictest verdict that any of the requests gets."""
         try:
-            matters = [each for one in requests for each in self._matters(one, posture)]
+            matters = [each for one in requests for each in self._matters(one, posture, requests)]
             return strictest([self._decide(matter, posture)[0] for matter in matters])
         except Exception as error:  # law 9: a gate that fails says no
             return _failed(error, posture)
@@ -68,7 +81,29 @@ class RuleGate:
         def is_readable(path: str) -> bool:
             return self.decide((Request(Action.READ, path),), posture).verdict is Verdict.RUN
 
-        return self._fences.of(posture, free=_is_free(posture), reads=is_readable)
+        found = self._fences.of(posture, free=_is_free(posture), reads=is_readable)
+        return found if posture.mode == "plan" else self._with_orders(found, posture)
+
+    def _with_orders(self, fence: Fence | None, posture: Posture) -> Fence:
+        """Returns a fence that also keeps what configures agents, unless it may change unasked."""
+        ruled = bool(posture.opened) or self._stacks.speak_of(EDITS, posture.agents)
+        stacks = tuple(map(id, self._stacks.of(posture.agents)))  # a stack, once made, stays
+        modes = (posture.mode, posture.building, posture.scope, *(one.id for one in posture.custom))
+        key = (fence, stacks, modes, posture.opened)
+        if key not in self._kept:
+            if len(self._kept) >= _FENCES:
+                self._kept.clear()
+            is_open = partial(self._is_open, posture) if ruled else None
+            self._kept[key] = with_orders(fence, is_open)
+        return self._kept[key]
+
+    def _is_open(self, posture: Posture, path: str, folder: bool) -> bool:
+        """Tells whether programs may change what configures agents; of a folder, anything in it."""
+        if any(_touch(path, each) for each in posture.opened):
+            return True
+        unasked = msgspec.structs.replace(posture, grants=())
+        wanted = Request(Action.EDIT, f"{path}/*" if folder else path)
+        return self.decide((wanted,), unasked).verdict is Verdict.RUN
 
     def shut(self, tool: str, action: Action, posture: Posture) -> str:
         """Says why no call of a tool can ever be allowed here; nothing if one might be."""
@@ -87,7 +122,7 @@ class RuleGate:
     def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
         """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
         try:
-            return always(requests, posture, self._line)
+            return always(requests, posture, self._line, partial(outer, policy=self._policy))
         except Exception:
             return ()
 
@@ -104,17 +139,32 @@ class RuleGate:
         """Returns the files that command lines open or write, as far as their text tells."""
         lines = [one.resource for one in requests if one.action is Action.SHELL]
         try:
-            found = [each for line in lines for each in _files(self._line(line))]
+            found = [each for line in lines for each in self._files(self._line(line))]
         except Exception:  # as above: only shown
             return ()
         return tuple(dict.fromkeys(found))
+
+    def operands(self, requests: Sequence[Request]) -> tuple[str, ...]:
+        """Returns every name in command lines that could be a file which they read."""
+        read = [self._line(one.resource) for one in requests if one.action is Action.SHELL]
+        names = [path for line in read for path in (*(line.reads or ()), *line.opens)]
+        found = [outer(path, self._policy) or path for path in names]
+        return tuple(dict.fromkeys(found))
+
+    def is_fixed(self, requests: Sequence[Request], posture: Posture) -> bool:
+        """Tells whether a yes to one of these counts for one session at most."""
+        try:
+            matters = [each for one in requests for each in self._matters(one, posture, requests)]
+        except Exception:  # law 9
+            return True
+        return any(matter.fixed for matter in matters)
 
     def explain(self, requests: Sequence[Request], posture: Posture) -> tuple[Explained, ...]:
         """Returns everything that is decided about, with what each layer says to it."""
         found = []
         for request in requests:
             try:
-                matters = list(self._matters(request, posture))
+                matters = list(self._matters(request, posture, requests))
             except Exception as error:
                 no = _failed(error, posture)
                 found.append(Explained(request, no, self._opinions(request, posture)))
@@ -139,11 +189,14 @@ class RuleGate:
         decision, said = self._decide(matter, posture)
         return Explained(matter.request, decision, tuple(dict.fromkeys(chain(*said))))
 
-    def _matters(self, request: Request, posture: Posture) -> Iterable[Matter]:
+    def _matters(
+        self, request: Request, posture: Posture, together: Sequence[Request]
+    ) -> Iterable[Matter]:
         if request.action is not Action.SHELL:
-            return (matter_of(request, posture),)
+            return (matter_of(request, posture), *self._around(request, posture, together))
         if posture.mode != "plan":
-            return line_matters(request, posture, self._line(request.resource))
+            line, away = self._line(request.resource), partial(outer, policy=self._policy)
+            return line_matters(request, posture, line, away)
         text = request.resource
         try:
             files = self._operands(text) if self._operands else read_only(self._line(text))
@@ -158,20 +211,46 @@ class RuleGate:
         is_ruled = self._stacks.speak_of(request, posture.agents)
         return planning_matters(request, posture, self._commands(text) if is_ruled else (), files)
 
+    def _around(
+        self, request: Request, posture: Posture, together: Sequence[Request]
+    ) -> Iterable[Matter]:
+        """Yields the look outside that reading a file is, where no other request says so."""
+        away = outer(request.resource, self._policy) if request.action is Action.READ else ""
+        asked = [one.resource.removesuffix("*") for one in together if one.action is Action.OUTSIDE]
+        if away and not any(f"{away}/".startswith(folder) for folder in asked):
+            yield outside_matter(away, posture)
+
+    def _files(self, line: CommandLine) -> Iterable[Request]:
+        away = [path for path in line.opens if outer(path, self._policy)]
+        reads = [Request(Action.READ, path) for path in (*(line.reads or ()), *away)]
+        writes = [Request(Action.EDIT, path) for path in (*line.writes, *orders(line))]
+        return (*reads, *writes)
+
     def _commands(self, text: str) -> tuple[str, ...]:
         return self._line(text).commands
 
     def _decide(self, matter: Matter, posture: Posture) -> tuple[Decision, Sequence[Said]]:
         """Rules, the mode where none spoke, the floor, and an answer where it would be asked."""
-        texts: Forms = cache(partial(forms, matter.request, self._policy.root))
+        texts: Forms = cache(partial(_forms, matter, self._policy.root))
         stacks = self._stacks.of(posture.agents)
         said = [opinions(stack, matter.request, texts) for stack in stacks]
-        decision = strictest([_ruled(matter, each, posture) for each in said])
+        decision = strictest([self._ruled(matter, each, posture) for each in said])
         if matter.floor is not None:
             decision = strictest((decision, matter.floor))
         if decision.verdict is Verdict.ASK and posture.grants:
             decision = self._answered(matter, decision, posture, texts)
         return decision, said
+
+    def _ruled(self, matter: Matter, said: Said, posture: Posture) -> Decision:
+        """Returns what rules, or else the mode, make of a matter."""
+        if matter.fixed:  # only a rule of the person's own that names it lets it run
+            policy = self._policy
+            said = [
+                one
+                for one in said
+                if one.rule.action != "allow" or names(one, matter.fixed, policy)
+            ]
+        return _ruled(matter, said, posture)
 
     def _answered(
         self, matter: Matter, decision: Decision, posture: Posture, texts: Forms
@@ -182,9 +261,17 @@ class RuleGate:
         return Decision(Verdict.RUN, "You said yes to it before.", "grant", grant.id)
 
 
-def _files(line: CommandLine) -> Iterable[Request]:
-    reads = [Request(Action.READ, path) for path in line.reads or ()]
-    return (*reads, *[Request(Action.EDIT, path) for path in line.writes])
+def _touch(one: str, other: str) -> bool:
+    """Tells whether one path is the other, or lies in it, or holds it."""
+    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+
+
+def _forms(matter: Matter, root: str) -> tuple[str, ...]:
+    """Returns the texts by which rules and answers know a matter."""
+    found = forms(matter.request, root)
+    if not matter.fixed or matter.request.action is not Action.OUTSIDE:
+        return found
+    return tuple(dict.fromkeys((*found, matter.fixed, f"{matter.fixed.rstrip('/')}/*")))
 
 
 def _failed(error: Exception, posture: Posture) -> Decision:

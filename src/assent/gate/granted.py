@@ -16,6 +16,8 @@ def granted(
     if posture.mode == "plan":
         return None
     for grant in posture.grants:
+        if matter.fixed and grant.reach != "session":
+            continue
         if _counts(grant, decision, posture) and any(
             _covers(pattern, matter, forms, home) for pattern in grant.patterns
         ):

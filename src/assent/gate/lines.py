@@ -1,11 +1,13 @@
 """Lines: what is to be decided about a command line, in plan mode and outside it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 import msgspec
 
 from assent.core.command_line import CommandLine
 from assent.core.errors import Refused
+from assent.core.protected import configures_agents
 from assent.core.tool import Action, Decision, Posture, Request, Verdict, strictest
 from assent.gate.matter import (
     Matter,
@@ -17,6 +19,7 @@ from assent.gate.matter import (
 )
 
 FAR = ("/", "~", "..")
+Outer: TypeAlias = Callable[[str], str]  # where a path leads outside the workspace, if it does
 UNCERTAIN = Decision(Verdict.ASK, "Not every command in this line could be told apart.", "defaults")
 
 
@@ -48,7 +51,9 @@ def staged_matters(
         yield Matter(edit, staged, edit_floor(path, posture), whole=whole)
 
 
-def line_matters(request: Request, posture: Posture, line: CommandLine) -> Iterator[Matter]:
+def line_matters(
+    request: Request, posture: Posture, line: CommandLine, outer: Outer
+) -> Iterator[Matter]:
     """Yields what is to be decided outside plan mode: commands, and files read or written."""
     if line.danger:
         yield bounded(Matter(request), line.danger, "defaults")
@@ -62,6 +67,25 @@ def line_matters(request: Request, posture: Posture, line: CommandLine) -> Itera
     yield from _files(line.reads or (), posture)
     yield from (_written(path, posture) for path in line.writes)
     yield from (Matter(Request(Action.EDIT, path)) for path in line.perhaps)
+    yield from (matter_of(Request(Action.EDIT, path), posture) for path in orders(line))
+    found = dict.fromkeys(outer(path) for path in (*(line.reads or ()), *line.opens))
+    yield from (outside_matter(path, posture) for path in found if path)
+
+
+def orders(line: CommandLine) -> tuple[str, ...]:
+    """Returns what configures agents and may be written, besides what surely is."""
+    paths = dict.fromkeys(path.rstrip("/") for path in line.perhaps)
+    found = [path for path in paths if configures_agents(path.encode("utf-8", "surrogateescape"))]
+    return tuple(
+        path for path in found if not any(f"{path}/".startswith(f"{w}/") for w in line.writes)
+    )
+
+
+def outside_matter(path: str, posture: Posture) -> Matter:
+    """Returns the look at a path outside the workspace, of which only its name is known."""
+    folder = path.rstrip("/").rpartition("/")[0]
+    matter = matter_of(Request(Action.OUTSIDE, f"{folder}/*"), posture)
+    return msgspec.structs.replace(matter, fixed=path)
 
 
 def read_only(line: CommandLine) -> tuple[str, ...]:

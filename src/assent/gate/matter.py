@@ -9,6 +9,7 @@ import msgspec
 from assent.core.agent import Agent
 from assent.core.mode import Mode
 from assent.core.plan import Scope
+from assent.core.protected import configures_agents
 from assent.core.ruling import lacks, names_of
 from assent.core.secret_names import why_secret
 from assent.core.tool import Action, Decision, Posture, Request, Verdict, strictest
@@ -40,7 +41,8 @@ class Matter(msgspec.Struct, frozen=True):
 
     `default` counts where no rule speaks, and `floor` whatever any rule says. Something delicate
     runs only by a rule that names it; `exact`: a remembered answer must be to this very text.
-    `whole` is the command line that a command stands in.
+    `whole` is the command line that a command stands in. `fixed` is a path that only a person, or
+    a rule of theirs that names it, lets anybody touch so; rules know it by itself, too.
     """
 
     request: Request
@@ -49,6 +51,7 @@ class Matter(msgspec.Struct, frozen=True):
     delicate: bool = False
     exact: bool = False
     whole: str = ""
+    fixed: str = ""
 
 
 Look: TypeAlias = Callable[[Request, Posture], Matter]
@@ -111,6 +114,9 @@ def _edit(request: Request, posture: Posture) -> Matter:
     floor = edit_floor(path, posture)
     if posture.mode == "plan":
         return Matter(request, STAGED, floor)
+    if configures_agents(path.encode("utf-8", "surrogateescape")):
+        reason = f"{path} configures agents or Assent: only you can allow changing it."
+        return Matter(request, Decision(ASK, reason, "defaults"), floor, True, True, fixed=path)
     if posture.building:
         inside = Decision(RUN, "The approved plan's scope covers it.", "scope")
         return Matter(request, strictest([inside, *([floor] if floor else [])]), floor)
@@ -162,11 +168,19 @@ def _tool(request: Request, posture: Posture) -> Matter:
 
 
 def _outside(request: Request, posture: Posture) -> Matter:
+    folder = request.resource.removesuffix("/*") or "/"
     if why := secret(request.resource):
         reason = f"{request.resource} may hold secrets: {why}"
-        return Matter(request, Decision(ASK, reason, "defaults"), delicate=True, exact=True)
-    free = msgspec.structs.replace(posture, building=False)
-    return Matter(request, asks(free, "looking outside the workspace"))
+        ask = Decision(ASK, reason, "defaults")
+        return Matter(request, ask, delicate=True, exact=True, fixed=folder)
+    return Matter(request, outside_ask(posture), fixed=folder)
+
+
+def outside_ask(posture: Posture) -> Decision:
+    """Returns the default for looking outside the workspace: a question, whatever the mode."""
+    if posture.mode == "plan":
+        return Decision(ASK, "Plan mode asks before looking outside the workspace.")
+    return Decision(ASK, "Only you can allow looking outside the workspace.", "defaults")
 
 
 def _loop(request: Request, posture: Posture) -> Matter:

@@ -6,8 +6,13 @@ from posixpath import join, normpath
 from assent.gate.readonly.judge import Enter, Reading, admit
 
 
+FAR = ("/", "~", "..")
+
+
 def operands(text: str) -> tuple[str, ...]:
     """Returns the files that a command line names, as seen from where it starts.
+
+    A folder that it enters is among them where it may lie outside the workspace.
 
     Raises Refused unless every command in it only reads.
     """
@@ -15,6 +20,7 @@ def operands(text: str) -> tuple[str, ...]:
     for stage in admit(text):
         if isinstance(stage.work, Enter):
             folder = join(folder, stage.work.folder)
+            found += [folder] if normpath(folder).startswith(FAR) else []
         else:
             found += [join(folder, name) for each in stage.work for name in _named(each)]
             found += [folder or "." for each in stage.work[:1] if _looks_around(each)]

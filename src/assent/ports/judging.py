@@ -29,6 +29,12 @@ class Gate(Protocol):
     def files(self, requests: Sequence[Request]) -> tuple[Request, ...]:
         """Returns the files that command lines open or write, for people who watch."""
 
+    def operands(self, requests: Sequence[Request]) -> tuple[str, ...]:
+        """Returns every name in command lines that could be a file which they read."""
+
+    def is_fixed(self, requests: Sequence[Request], posture: Posture) -> bool:
+        """Tells whether a yes to one of these counts for one session at most."""
+
     def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
         """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
 

@@ -33,18 +33,23 @@ def touches(args: Args, around: Around) -> Sequence[Request]:
 def run(args: Args, around: Around) -> Outcome:
     folder = _folder(args, around)
     place = around.root + b"/" + folder if folder else around.root
+    if around.posture.mode != "plan" and any(o.action is Action.OUTSIDE for o in around.judged):
+        return _wish(args, folder)  # it was allowed; the shell that only reads sees nothing there
     try:
         return of_the_disk(gathered(around.shell.run(args.command, place), args.command), around)
     except MayWrite as refused:
         if around.posture.mode == "plan" and not around.posture.staging:
             message = f"{refused.message} Only commands that read run here; nothing was run."
             raise Refused(f"{message} Change files with the editing tools.", refused.next) from None
-        seconds = max(0, args.seconds)
-        command = Command(args.command, folder, seconds, args.subject, args.network)
-        text = refused.message if around.posture.mode == "plan" else ""
-        return Outcome(text, args.command, effect=command)
+        return _wish(args, folder, refused.message if around.posture.mode == "plan" else "")
     except Refused as refused:
         raise Refused(f"{refused.message} Nothing was run.", refused.next) from None
+
+
+def _wish(args: Args, folder: bytes, text: str = "") -> Outcome:
+    seconds = max(0, args.seconds)
+    command = Command(args.command, folder, seconds, args.subject, args.network)
+    return Outcome(text, args.command, effect=command)
 
 
 def _folder(args: Args, around: Around) -> bytes:

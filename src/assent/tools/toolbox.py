@@ -32,6 +32,7 @@ from assent.tools.calling.schema import offer
 from assent.tools.calling.told import failed, no, touched
 from assent.tools.calling.wanted import wanted
 from assent.tools.calling.withheld import withheld
+from assent.tools.looking.places import outside_of
 from assent.tools.tool import Around, Tool
 
 LOOKING = (Action.READ, Action.SHELL, Action.FETCH)
@@ -149,6 +150,8 @@ class Toolbox:
             return Prepared(call, failure=failed(call.tool, error))
         try:
             requests = tuple(tool.touches(args, around)) or (Request(tool.action, tool.name),)
+            if around.posture.mode != "plan":  # there commands see nothing outside
+                requests += outside_of(around, self._gate.operands(requests))
             decision = self._gate.decide(requests, around.posture)
         except Exception as error:  # law 9: what cannot be judged is not done
             outcome = failed(tool.name, error)

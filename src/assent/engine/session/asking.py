@@ -60,8 +60,10 @@ def _touched(request: Request) -> str:
     word = _WORDS[request.action]
     if _is_long(request):
         return f"{word} this command"
-    shell = request.action is Action.SHELL
-    return f"{word} `{request.resource}`" if shell else f"{word} {_one_line(request.resource)}"
+    if request.action is Action.SHELL:
+        return f"{word} `{request.resource}`"
+    led = f"{_one_line(request.link)} -> " if request.link else ""
+    return f"{word} {led}{_one_line(request.resource)}"
 
 
 def _is_long(request: Request) -> bool:

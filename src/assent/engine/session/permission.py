@@ -66,6 +66,7 @@ class Doubt(msgspec.Struct, frozen=True):
     risk: tuple[str, ...] = ()  # level first, then the reasons
     always: tuple[Pattern, ...] = ()
     parts: tuple[str, ...] = ()  # every command of a command line
+    fixed: bool = False  # a yes counts for one session at most
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -152,7 +153,7 @@ class Permission:
         return msgspec.structs.replace(
             permission(doubt.requests, doubt.decision, *shown),
             header=_header(record, doubt.agent),
-            options=choices(always, command=doubt.command),
+            options=choices(always, command=doubt.command, fixed=doubt.fixed),
             always=always,
             risk=doubt.risk,
         )

@@ -15,6 +15,7 @@ from assent.core.message import Call, Result
 from assent.core.mode import own_name
 from assent.core.model import Delta
 from assent.core.paths import one_line
+from assent.core.protected import configures_agents
 from assent.core.question import Consent
 from assent.core.session import SessionRecord
 from assent.core.session_event import (
@@ -25,7 +26,18 @@ from assent.core.session_event import (
     TurnEnded,
     Why,
 )
-from assent.core.tool import Action, Carried, Command, Decision, Edit, Outcome, Task, Verdict
+from assent.core.tool import (
+    Action,
+    Carried,
+    Command,
+    Decision,
+    Edit,
+    Outcome,
+    Posture,
+    Request,
+    Task,
+    Verdict,
+)
 from assent.core.transcript import LOST
 from assent.engine.doors import NoHooks
 from assent.engine.session.asking import drained
@@ -38,7 +50,7 @@ from assent.engine.session.permission import Doubt as Asked
 from assent.engine.session.reporting import said_no
 from assent.engine.session.sidebyside import side_by_side
 from assent.engine.session.tooling import Tooling
-from assent.ports import Guard
+from assent.ports import Guard, Process
 from assent.tools.tool import Around
 from assent.tools.toolbox import Ask, Doubt, Prepared, Settled, heard
 
@@ -236,6 +248,7 @@ class Settling:
             (level, *reasons),
             gate.always(doubt.requests, posture),
             gate.parts(doubt.requests),
+            gate.is_fixed(doubt.requests, posture),
         )
         work = self.effects.permission.ask(self._ground.record, wanted)
         consent = drained(work, lambda event: self._pending.extend(self._ground.note(event)))
@@ -261,9 +274,21 @@ class Settling:
             yield from self._ground.follow()  # what others did comes before what this call does
             now = self._ground.around()
             about = (outcome.effect, _decided(settled), outcome.text, now.posture.mode == "plan")
-            wish = Wish(self._ground.record, call, *about, _unconfined(settled), now.process)
+            process = self._opened(settled, now.posture) or now.process
+            wish = Wish(self._ground.record, call, *about, _unconfined(settled), process)
             done = yield from self._carry(wish)
         return [] if done.later else self._ended(call, settled, done, seconds)
+
+    def _opened(self, settled: Settled, posture: Posture) -> Process | None:
+        """Returns what runs a command that was allowed to change configuration of agents."""
+        if settled.attempt is None or not isinstance(settled.outcome.effect, Command):
+            return None
+        files = self._tooling.gate.files(settled.attempt.requests)
+        opened = tuple(f.resource for f in files if f.action is Action.EDIT and _is_order(f))
+        if not opened:
+            return None
+        found = self._tooling.fenced(msgspec.structs.replace(posture, opened=opened))
+        return found[0] if found else None
 
     def _ended(
         self, call: Call, settled: Settled, done: Done, seconds: float
@@ -348,6 +373,10 @@ def _decided(settled: Settled) -> Decision:
 
 def _unconfined(settled: Settled) -> bool:
     return settled.consent is not None and settled.consent.unconfined
+
+
+def _is_order(request: Request) -> bool:
+    return configures_agents(request.resource.encode("utf-8", "surrogateescape"))
 
 
 def _may_be_freed(doubt: Doubt, *, confined: bool) -> bool:

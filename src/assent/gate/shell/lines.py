@@ -3,10 +3,13 @@
 from posixpath import basename
 from typing import Final
 
+import msgspec
+
 from assent.core.command_line import CommandLine
 from assent.gate.shell.always import patterns
 from assent.gate.shell.arities import without_globals
 from assent.gate.shell.dangers import Ground, danger_of
+from assent.gate.shell.openers import opened
 from assent.gate.shell.reading import reading
 from assent.gate.shell.risks import risk_of, runs_code
 from assent.gate.shell.simple import Found, Simple, Word
@@ -36,7 +39,7 @@ def _read(text: str, ground: Ground) -> CommandLine:
     found = spread(text)
     writes = written(found)
     doubts = [*found.doubts, *(doubtful_writes(found) if writes else [])]
-    found = Found(found.commands, found.targets, tuple(doubts), found.nested)
+    found = msgspec.structs.replace(found, doubts=tuple(doubts))
     commands = _as_rules_see(found)
     danger = danger_of(text, found, ground)
     level, reasons = risk_of(found, writes)
@@ -45,6 +48,7 @@ def _read(text: str, ground: Ground) -> CommandLine:
     return CommandLine(
         commands or (text,),
         certain=certain,
+        opens=opened(found, text),
         writes=writes,
         code=runs_code(found),
         danger=danger,

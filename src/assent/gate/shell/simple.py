@@ -63,6 +63,7 @@ class Found(msgspec.Struct, frozen=True):
     targets: tuple[Word, ...] = ()  # what redirects write
     doubts: tuple[str, ...] = ()
     nested: bool = False  # one command stands in the words of another
+    inputs: tuple[Word, ...] = ()  # what redirects read
 
 
 def quoted(text: str) -> str:

@@ -33,7 +33,7 @@ def spread(text: str, deeper: int = _NESTED) -> Found:
     found = found_in(text)
     doubts = [*_strange(text), *found.doubts]
     commands: list[Simple] = []
-    targets = list(found.targets)
+    targets, inputs = list(found.targets), list(found.inputs)
     waiting = [*found.commands]
     wrapped = 0
     while waiting and len(commands) <= MOST_COMMANDS and wrapped <= _MOST_WRAPPED:
@@ -50,6 +50,7 @@ def spread(text: str, deeper: int = _NESTED) -> Found:
             below = spread(script, deeper - 1)
             commands += [_given(each, command) for each in below.commands]
             targets += below.targets
+            inputs += below.inputs
             doubts += below.doubts
         elif script:
             doubts.append("too many shells run each other")
@@ -57,7 +58,7 @@ def spread(text: str, deeper: int = _NESTED) -> Found:
         doubts.append(MANY)
     doubts += ["a written file's name is not plain" for word in targets if not word.plain]
     unique = tuple(dict.fromkeys(doubts))
-    return Found(tuple(commands), tuple(targets), unique, found.nested)
+    return Found(tuple(commands), tuple(targets), unique, found.nested, tuple(inputs))
 
 
 def _given(command: Simple, shell: Simple) -> Simple:

@@ -59,7 +59,7 @@ def found_in(text: str) -> Found:
     doubts += [HIDDEN] if _hides(tree, content) else []
     doubts += [AGAIN] if is_evaluated(tree.root_node, content) else []
     unique = tuple(dict.fromkeys(doubts))
-    return Found(tuple(walk.commands), tuple(walk.targets), unique, walk.nested)
+    return Found(tuple(walk.commands), tuple(walk.targets), unique, walk.nested, tuple(walk.inputs))
 
 
 def _hides(tree: Tree, content: bytes) -> bool:
@@ -96,6 +96,7 @@ class _Walk:
         self._content = content
         self.commands: list[Simple] = []
         self.targets: list[Word] = []
+        self.inputs: list[Word] = []
         self.doubts: list[str] = []
         self.nested = False
         self._depth = 0
@@ -207,6 +208,8 @@ class _Walk:
         moved = sign == ">&" and (first.text.isdecimal() or first.text == "-")
         if sign in _WRITING and not moved:
             self.targets.append(first)
+        if sign.startswith("<") and not first.text.isdecimal():
+            self.inputs.append(first)
         return [word_of(place, self._line) for place in places[1:]]
 
     def _moves_plainly(self, sign: Node) -> bool:

@@ -87,7 +87,12 @@ def made_for(profile: Profile, look: Look = look) -> tuple[bytes, ...]:
     if not profile.writable:
         return ()
     ends = [_standing(profile.root, path, look) for path in profile.kept]
-    return tuple(sorted({path for path in ends if look(path).kind is Kind.MISSING}))
+    return tuple(sorted({path for path in ends if _is_made(path, look(path).kind)}))
+
+
+def _is_made(path: bytes, kind: Kind) -> bool:
+    """Tells whether a folder is ours; one that a killed call left where files lie is, too."""
+    return kind is Kind.MISSING or (kind is Kind.FOLDER and path.endswith((b".json", b".jsonc")))
 
 
 def _entries(profile: Profile, look: Look) -> dict[bytes, Mounts]:

@@ -1,6 +1,9 @@
 """Places: where a path that a model typed leads, and whether anybody may look there at all."""
 
-from assent.core.errors import Refused
+from collections.abc import Sequence
+from posixpath import join, normpath
+
+from assent.core.errors import AssentError, Refused
 from assent.core.paths import folded, inside, one_line, parent, shown
 from assent.core.tool import Action, Request
 from assent.ports import Outside
@@ -27,7 +30,26 @@ def looks(around: Around, argument: str) -> tuple[Request, ...]:
     found = _outer(around, argument)
     if found is None:
         return (looked_at(around, argument),)
-    return _touched(*found)
+    return _touched(around.root, *found, argument)
+
+
+def outside_of(around: Around, names: Sequence[str]) -> tuple[Request, ...]:
+    """Returns what a command looks at outside by these names of files, symlinks followed.
+
+    What nobody is shown is refused where a symlink hides it; else its name says what it is.
+    """
+    found: list[Request] = []
+    for name in names:
+        try:
+            outer = _outer(around, name)
+        except Refused:
+            if not name.startswith(("/", "~", "..")):
+                raise
+            continue
+        except AssentError:  # it is no path at all
+            continue
+        found += _touched(around.root, *outer, name) if outer else ()
+    return tuple(dict.fromkeys(found))
 
 
 def looked_at(around: Around, argument: str) -> Request:
@@ -50,14 +72,19 @@ def entered(around: Around, argument: str) -> tuple[Outside, bytes] | None:
     Only what the gate has judged counts: a symlink may lead elsewhere by now.
     """
     found = _outer(around, argument)
-    if found and any(asked not in around.judged for asked in _touched(*found)):
+    if found and any(asked not in around.judged for asked in _touched(around.root, *found, argument)):
         raise Refused(f"{one_line(argument.encode())} leads to {one_line(found[1])} now. {MOVED}")
     return found
 
 
-def _touched(outside: Outside, path: bytes) -> tuple[Request, ...]:
+def _touched(root: bytes, outside: Outside, path: bytes, argument: str) -> tuple[Request, ...]:
     folder = path if outside.is_folder(path) else parent(path)
-    return (Request(Action.OUTSIDE, shown(folder) + "/*"), Request(Action.READ, shown(path)))
+    typed = argument.encode("utf-8", "backslashreplace")
+    link = shown(typed) if normpath(join(root, typed)) != path else ""
+    return (
+        Request(Action.OUTSIDE, shown(folder) + "/*"),
+        Request(Action.READ, shown(path), link=link),
+    )
 
 
 def _outer(around: Around, argument: str) -> tuple[Outside, bytes] | None:

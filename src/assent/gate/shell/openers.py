@@ -1,0 +1,74 @@
+"""Openers: which files a line that may write seems to open, by the names in its words.
+
+Which words are files is known of few programs, so every word that could be one counts.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from posixpath import join, normpath
+from typing import Final
+
+from assent.gate.readonly.spec import listed
+from assent.gate.shell.simple import Found, Simple, Word
+
+# Of these no word is a file that they read.
+_NO_FILES: Final = listed(
+    "echo printf export declare typeset local readonly unset alias kill sleep exit return "
+    "tee touch mkdir rmdir rm unlink truncate shred"
+)
+_INTO: Final = listed("cp install ln mv")  # the last word is written, or a folder written to
+# The first word is an expression, unless an option names it.
+_SCRIPTED: Final = listed("sed gsed awk gawk mawk nawk grep egrep fgrep rg ag perl jq yq")
+_SCRIPTS: Final = listed("-e -f -E --expression --file --regexp")
+# What follows these is text or a pattern, and no file.
+_TEXTS: Final = listed(
+    "-m --message -e --expression --regexp -name -iname -path -ipath -wholename -regex -iregex "
+    "-H --header -X --request"
+)
+_ATTACHED: Final = re.compile(r"-[A-Za-z](?=[/~]|\.\.)")
+_UNSURE: Final = re.compile(r"\(|\|\||(?<![&>])&(?![&>])")  # a `cd` in such a line may not count for the rest
+
+
+def opened(found: Found, text: str) -> tuple[str, ...]:
+    """Returns the names, as seen from where the line starts; a home stays as it is written."""
+    folders, names = [""], list[str]()
+    for command in found.commands:
+        here = folders if _UNSURE.search(text) else folders[-1:]
+        named = [*_words(command), *(each.partition("=")[2] for each in command.sets)]
+        names += [_placed(folder, name) for name in named for folder in here if name]
+        if command.name in ("cd", "pushd") and len(command.words) > 1:
+            folders.append(join(folders[-1], command.words[1].text))
+    names += [_placed(folder, word.text) for word in found.inputs for folder in folders]
+    return tuple(dict.fromkeys(names))
+
+
+def _words(command: Simple) -> Iterator[str]:
+    """Yields the words of a command that could name what it reads, without the signs around."""
+    if not command.words or command.name in _NO_FILES:
+        return
+    words = list(command.words[1:])
+    skipped = {id(then) for one, then in pairwise(words) if one.text in _TEXTS}
+    operands = [word for word in words if not word.text.startswith("-")]
+    if command.name in _SCRIPTED and not _SCRIPTS & {word.text for word in words}:
+        skipped.update(id(word) for word in operands[:1])
+    if command.name in _INTO and len(operands) > 1 and not command.has("t", "--target-directory"):
+        skipped.add(id(operands[-1]))
+    for word in words:
+        if id(word) not in skipped:
+            yield from _pieces(word)
+
+
+def _pieces(word: Word) -> Iterator[str]:
+    text = word.text
+    if "://" in text:
+        yield from [text.removeprefix("file://")] if text.startswith("file://") else []
+        return
+    yield from (piece for piece in re.split(r"[{,}]", text) if piece != text and not word.plain)
+    text = _ATTACHED.sub("", text.lstrip("<>@"), count=1)
+    value = text.partition("=")[2].lstrip("@")
+    yield from (piece for piece in (text, value) if piece and not piece.startswith("-"))
+
+
+def _placed(folder: str, name: str) -> str:
+    return name if name.startswith(("~", "$")) else normpath(join(folder, name))

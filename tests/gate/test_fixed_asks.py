@@ -1,0 +1,225 @@
+"""Fixed asks: what only a person's answer, or a rule of theirs that names the path, lets happen."""
+
+from typing import Any
+
+import pytest
+
+from assent.config.presets import PRESETS
+from assent.core.agent import Agent
+from assent.core.grant import Grant, Pattern, Reach
+from assent.core.mode import MODES, Mode
+from assent.core.protected import configures_agents
+from assent.core.rule_tables import rules_of
+from assent.core.rules import Layer, LayerName, Policy, Rule
+from assent.core.tool import Action, Decision, Posture, Request, Verdict
+from assent.gate.gate import RuleGate
+from assent.gate.operands import operands
+from assent.gate.shell.lines import read_line
+
+RUN, STAGE, ASK, DENY = Verdict.RUN, Verdict.STAGE, Verdict.ASK, Verdict.DENY
+ROOT, HOME = "/srv/app", "/home/ada"
+WORKING: tuple[Mode, ...] = ("ask", "auto-edit", "yolo")
+BUILD = (Agent("build"),)
+
+
+def layer(table: Any, name: LayerName = "user", *, trusted: bool = True) -> Layer:
+    return Layer(name, rules_of(table, "config.toml"), trusted)
+
+
+def gate(*layers: Layer) -> RuleGate:
+    return RuleGate(Policy(layers, ROOT, HOME), read_line, operands)
+
+
+def decided(request: Request, posture: Posture | Mode, *layers: Layer) -> Decision:
+    posture = posture if isinstance(posture, Posture) else Posture(posture)
+    return gate(*layers).decide([request], posture)
+
+
+READS = {
+    "a folder": Request(Action.OUTSIDE, "/near/*"),
+    "a file": Request(Action.READ, "/near/a.txt"),
+    "a file above": Request(Action.READ, "../other/a.txt"),
+    "a file at home": Request(Action.READ, "~/a.txt"),
+    "cat": Request(Action.SHELL, "cat /near/a.txt"),
+    "cat above": Request(Action.SHELL, "cat ../a.txt"),
+    "cd out": Request(Action.SHELL, "cd /near && ls"),
+    "ls": Request(Action.SHELL, "ls /near"),
+    "cp": Request(Action.SHELL, "cp /near/a.txt ."),
+    "mv": Request(Action.SHELL, "mv /near/a.txt b"),
+    "ln": Request(Action.SHELL, "ln -s /near/a.txt b"),
+    "input": Request(Action.SHELL, "make < /near/a.txt"),
+    "an option": Request(Action.SHELL, "tool --file=/near/a.txt"),
+    "an attached option": Request(Action.SHELL, "tool -f/near/a.txt"),
+    "at": Request(Action.SHELL, "tool -d @/near/a.txt"),
+    "dd": Request(Action.SHELL, "dd if=/near/a.txt of=b"),
+    "home": Request(Action.SHELL, "cp ~/a.txt ."),
+    "a variable for home": Request(Action.SHELL, 'cp "$HOME/a.txt" .'),
+    "a variable": Request(Action.SHELL, "X=/near/a.txt; cp $X ."),
+    "braces": Request(Action.SHELL, "cp {/near/a.txt,b} c"),
+    "a wildcard": Request(Action.SHELL, "cp /near/* ."),
+    "a folder of git": Request(Action.SHELL, "git -C /near commit -m x"),
+    "a script": Request(Action.SHELL, "bash -c 'cp /near/a.txt .'"),
+    "xargs": Request(Action.SHELL, "make | xargs -I{} cp /near/a.txt {}"),
+    "in a substitution": Request(Action.SHELL, "make $(cat /near/a.txt)"),
+    "a sub-shell that went": Request(Action.SHELL, "(cd src); cp ../a.txt b"),
+    "a file URL": Request(Action.SHELL, "tool file:///near/a.txt"),
+    "a test": Request(Action.SHELL, "test -f /near/a.txt && make"),
+}
+ORDERS = (
+    ".opencode/assent.toml", ".opencode/agents/build.md", ".OpenCode/x", "opencode.json",
+    "sub/opencode.jsonc", "AGENTS.md", "docs/CLAUDE.md", ".claude/settings.json", ".mcp.json",
+    ".vscode/mcp.json", ".cursor/rules/a.mdc", ".codex/config.toml", ".husky/AGENTS.md",
+    ".github/copilot-instructions.md",
+)  # fmt: skip
+WRITES = {
+    **{path: Request(Action.EDIT, path) for path in ORDERS},
+    "a redirect": Request(Action.SHELL, "echo x > .claude/settings.json"),
+    "a copy": Request(Action.SHELL, "cp a opencode.json"),
+    "a copy of a folder": Request(Action.SHELL, "cp -r evil/.claude ."),
+    "a move": Request(Action.SHELL, "mv a/AGENTS.md ."),
+    "a removal": Request(Action.SHELL, "rm AGENTS.md"),
+    "in place": Request(Action.SHELL, "sed -i s/a/b/ CLAUDE.md"),
+    "after cd": Request(Action.SHELL, "cd .claude && touch settings.json"),
+    "one's own settings": Request(Action.SHELL, "echo x >> ~/.config/assent/config.toml"),
+}
+FIXED = {**READS, **WRITES}
+
+
+@pytest.mark.parametrize("mode", WORKING)
+@pytest.mark.parametrize("request_", FIXED.values(), ids=FIXED)
+def test_it_asks_in_every_mode_but_plan(request_: Request, mode: Mode) -> None:
+    assert decided(request_, mode).verdict is ASK
+    assert decided(request_, Posture(mode, auto=True)).verdict is ASK
+
+
+NOT_ENOUGH = {
+    "allow": (layer("allow"),),
+    "a star for each": (layer({"external_directory": "allow", "edit": "allow", "bash": "allow"}),),
+    "stars in paths": (
+        layer({"external_directory": {"/*": "allow", "/n*": "allow", "*.txt": "allow",
+                                      "/?ear/*": "allow", f"{HOME[:3]}*": "allow"},
+               "edit": {"**": "allow", "*.json": "allow", "*.md": "allow", "docs/*": "allow",
+                        f"{ROOT}/*": "allow", "sub/*": "allow", ".*": "allow"},
+               "bash": "allow", "read": "allow"}),
+    ),
+    "a permission that is a star": (layer({"*": {"/near/*": "allow", ".claude/*": "allow"}}),),
+    "another permission": (layer({"read": {"/near/*": "allow", "/srv/*": "allow"}, "bash": "allow"}),),
+    **{f"the preset {name}": (Layer("user", rules),) for name, rules in PRESETS.items()},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layers", NOT_ENOUGH.values(), ids=NOT_ENOUGH)
+def test_no_rule_that_names_nothing_answers_it(layers: tuple[Layer, ...]) -> None:
+    for name, request in FIXED.items():
+        assert decided(request, "yolo", *layers).verdict in (ASK, DENY), name
+
+
+NAMED = {
+    "external_directory": {"/near/*": "allow", "/srv/other/*": "allow", "/srv/a.txt": "allow",
+                           f"{HOME}/*": "allow"},
+    "edit": {path: "allow" for path in ("*", *ORDERS)} | {".claude/*": "allow"},
+    "bash": "allow",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["project", "agent"])
+def test_rules_of_projects_and_agents_do_not_answer_it(name: LayerName) -> None:
+    for what, request in FIXED.items():
+        found = decided(request, "yolo", layer("allow"), layer(NAMED, name))
+        assert found.verdict is ASK, what
+
+
+@pytest.mark.parametrize("name", ["user", "command line"])
+@pytest.mark.parametrize(
+    "what", ["a folder", "a file", "a file above", "a file at home", "cat", "cat above", "ls", "cp",
+             "an option", *ORDERS, "a redirect", "a copy", "a removal", "after cd"]
+)  # fmt: skip
+def test_a_rule_of_the_person_that_names_the_path_answers_it(what: str, name: LayerName) -> None:
+    assert decided(FIXED[what], "yolo", layer(NAMED, name)).verdict is RUN
+
+
+def test_a_rule_of_a_file_that_others_could_have_written_does_not() -> None:
+    for what, request in FIXED.items():
+        assert decided(request, "yolo", layer(NAMED, trusted=False)).verdict is ASK, what
+
+
+def test_a_deny_and_a_later_question_still_hold() -> None:
+    folder = READS["a folder"]
+    denied = layer({"external_directory": {"/near/deep/*": "deny"}}, "project")
+    deep = Request(Action.OUTSIDE, "/near/deep/*")
+    assert decided(deep, "yolo", layer(NAMED), denied).verdict is DENY
+    asked = layer({"external_directory": "ask"}, "project", trusted=False)
+    assert decided(folder, "yolo", layer(NAMED), asked).verdict is ASK
+    assert decided(deep, "yolo", layer(NAMED)).verdict is RUN
+
+
+@pytest.mark.parametrize("mode", WORKING)
+def test_the_scope_of_a_plan_of_prose_does_not_answer_it(mode: Mode) -> None:
+    building = Posture(mode, building=True, scope=("**", ".claude/*", "AGENTS.md"))
+    for what, request in FIXED.items():
+        assert decided(request, building).verdict is ASK, what
+
+
+def remembered(reach: Reach, *patterns: Pattern) -> Posture:
+    grant = Grant("g", reach, "s", "build", "yolo", patterns, "2026-01-01T00:00:00Z")
+    return Posture("yolo", agents=BUILD, grants=(grant,))
+
+
+@pytest.mark.parametrize("request_", FIXED.values(), ids=FIXED)
+def test_a_yes_for_the_session_answers_it_and_one_for_the_project_does_not(
+    request_: Request,
+) -> None:
+    judge, plain = gate(), Posture("yolo", agents=BUILD)
+    offered = judge.always([request_], plain)
+    assert judge.is_fixed([request_], plain)
+    assert judge.decide([request_], remembered("project", *offered)).verdict is ASK
+    if offered:
+        assert judge.decide([request_], remembered("session", *offered)).verdict is RUN
+    wide = [Pattern(p, "*") for p in ("external_directory", "edit", "bash", "read")]
+    assert judge.decide([request_], remembered("project", *wide)).verdict is ASK
+
+
+def test_in_plan_mode_reads_ask_and_writes_are_staged() -> None:
+    assert decided(READS["a folder"], "plan").verdict is ASK
+    assert decided(READS["a file"], "plan").verdict is ASK
+    for path in ORDERS:
+        assert decided(Request(Action.EDIT, path), "plan").verdict is STAGE
+    assert decided(WRITES["a redirect"], "plan").verdict is STAGE
+
+
+USUAL = (
+    "cat a.txt", "cat src/../a.txt", f"cat {ROOT}/a.txt", "cd src && cat ../a.txt",
+    "cd src && cp ../a.txt .", "make > /dev/null 2>&1", "make < /dev/null", "sed -i /foo/d a.txt",
+    "grep -q /api/ a.txt || make", "awk '/x/ {print}' a > b", "curl -o a https://example.org/b",
+    "find . -path './x/*' -delete", "git commit -m '/fix: ../x'", "echo /etc/hosts > a",
+    "pytest -q tests/a.py", "mkdir -p out && cp a.txt out/", "cp a.txt node_modules/x/AGENTS.md",
+    "dd if=/dev/zero of=a count=1",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", USUAL)
+def test_usual_commands_do_not_ask_in_yolo_mode(line: str) -> None:
+    assert decided(Request(Action.SHELL, line), "yolo").verdict is RUN
+
+
+def test_usual_files_are_no_orders_for_agents() -> None:
+    usual = ("src/a.py", "docs/agents/x.md", "opencode.py", "node_modules/a/AGENTS.md", "a.json",
+             "lib/site-packages/x/CLAUDE.md", "claude.md.txt")  # fmt: skip
+    assert [path for path in usual if configures_agents(path.encode())] == []
+    assert [path for path in ORDERS if not configures_agents(path.encode())] == []
+
+
+def test_explaining_says_who_decides() -> None:
+    judge = gate(Layer("user", (Rule("external_directory", "*", "allow"),)))
+    found = judge.explain([READS["cat"]], Posture("yolo"))
+    asked = [each for each in found if each.decision.verdict is ASK]
+    assert [(one.request.permission, one.request.resource) for one in asked] == [
+        ("external_directory", "/near/*")
+    ]
+    assert asked[0].decision.layer == "defaults"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_yes_is_never_offered_for_the_project_where_it_would_not_count(mode: Mode) -> None:
+    assert gate().is_fixed([READS["a folder"]], Posture(mode))
+    assert not gate().is_fixed([Request(Action.EDIT, "src/a.py")], Posture(mode))
