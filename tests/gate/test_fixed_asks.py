@@ -103,7 +103,9 @@ NOT_ENOUGH = {
                "bash": "allow", "read": "allow"}),
     ),
     "a permission that is a star": (layer({"*": {"/near/*": "allow", ".claude/*": "allow"}}),),
-    "another permission": (layer({"read": {"/near/*": "allow", "/srv/*": "allow"}, "bash": "allow"}),),
+    "another permission": (
+        layer({"read": {"/near/*": "allow", "/srv/*": "allow"}, "bash": "allow"}),
+    ),
     **{f"the preset {name}": (Layer("user", rules),) for name, rules in PRESETS.items()},
 }  # fmt: skip
 
@@ -117,7 +119,7 @@ def test_no_rule_that_names_nothing_answers_it(layers: tuple[Layer, ...]) -> Non
 NAMED = {
     "external_directory": {"/near/*": "allow", "/srv/other/*": "allow", "/srv/a.txt": "allow",
                            f"{HOME}/*": "allow"},
-    "edit": {path: "allow" for path in ("*", *ORDERS)} | {".claude/*": "allow"},
+    "edit": dict.fromkeys(("*", *ORDERS), "allow") | {".claude/*": "allow"},
     "bash": "allow",
 }  # fmt: skip
 

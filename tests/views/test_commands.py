@@ -87,7 +87,7 @@ OWN = "Undo runs its undo command, and leaves to that whatever this one changed.
             (
                 COVERED,
                 "It seems to need the network, which it does not get: it may fail.",
-                "It seems to write outside the workspace, which the sandbox does not let it.",
+                "It seems to write outside the workspace: in the sandbox that fails or is lost.",
             ),
         ),
         (

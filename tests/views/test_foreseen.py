@@ -43,7 +43,7 @@ def seen(text: str, *, read: bool = True, scope: Scope | None = None, cwd: bytes
         ("echo x > /etc/hosts", "outside"),
         ("cp a ../b", "outside"),
         ("touch ~/x", "outside"),
-        ("echo x > /tmp/a", ""),
+        ("echo x > /tmp/a", "outside"),
         ("echo x > /srv/app/a", ""),
         ("echo x 2>/dev/null > a", ""),
     ],

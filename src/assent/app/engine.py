@@ -15,6 +15,7 @@ from assent.core.changes import Bounds
 from assent.core.command_line import CommandLine
 from assent.core.errors import UsageError
 from assent.core.paths import normal
+from assent.core.process import Hold
 from assent.engine.doors import Doors, NoHooks, Place, Retention
 from assent.engine.engine import Engine
 from assent.execute.executor import Executor
@@ -76,6 +77,7 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
         keys=LateKeys(here, root, settings.keys),
         read_line=partial(_read_line, os.fsdecode(root)),
         rules=rules,
+        unheld=_unheld,
     )
     return Engine(doors, place)
 
@@ -111,6 +113,14 @@ def _commander(rules: LateRules, files: Files, blobs: Blobs, place: Place) -> Co
         return ProcessCommander(rules.process(), files, blobs, place, rules)
 
     return LateCommander(make)
+
+
+def _unheld() -> str:
+    """Says why no sandbox holds here; nothing where one does, or nobody has tried yet."""
+    from assent.app.standing import known_standing
+
+    standing = known_standing()
+    return "" if standing is None or standing.hold is Hold.HELD else standing.reason
 
 
 def _read_line(root: str, text: str) -> CommandLine:

@@ -153,7 +153,10 @@ def _verify(call: Call) -> int:
 
 def _staged(operation: OperationReview) -> Iterable[Line]:
     if isinstance(operation.op, RunCommand):
-        return [Line("heading", f"run {brief(operation.op)}"), *command_lines(operation.op)]
+        return [
+            Line("heading", f"run {brief(operation.op)}"),
+            *command_lines(operation.op, operation.unheld),
+        ]
     if operation.diff is not None:
         return diff_lines(operation.diff)
     return [Line("plain", f"{subject(operation.op)}: contents {UNSHOWN}")]

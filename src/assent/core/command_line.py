@@ -2,6 +2,7 @@
 
 import msgspec
 
+from assent.core.command_effects import Effect
 from assent.core.grant import Pattern
 from assent.core.session_event import Level
 
@@ -19,4 +20,5 @@ class CommandLine(msgspec.Struct, frozen=True):
     danger: str = ""  # why nobody should run this; it is refused in every mode
     risk: Level = "low"
     reasons: tuple[str, ...] = ()
+    effects: tuple[Effect, ...] = ()  # what its commands do, as the review calls it
     always: tuple[Pattern, ...] = ()  # what a remembered yes would cover; none: it cannot be

@@ -103,6 +103,7 @@ class Doors(msgspec.Struct, frozen=True):
     read_line: Callable[[str], CommandLine] | None = None  # what is in a command line, by its text
     keys: Keys = NoKeys()
     rules: Rules = NoRules()  # of person and project, for commands of plans
+    unheld: Callable[[], str] = lambda: ""  # why no sandbox holds here, as far as that is known
 
 
 class Place(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """The shell of planning: runs command lines that only read, without any shell interpreter."""
 
 import os
+import stat
 from collections.abc import Generator, Iterator, Sequence
 from functools import partial
 
@@ -13,6 +14,7 @@ from assent.core.paths import inside, shown
 from assent.core.process import Chunk, Ended, Errors, Hold, Limits, Program, Standing
 from assent.core.shell import Command, Joint
 from assent.core.shell_words import Word
+from assent.gate.no_file import NoFile
 from assent.gate.readonly.judge import Admitted, Enter, Finding, Reading, admit, judge, read
 from assent.ports import Process
 
@@ -55,6 +57,7 @@ class Shell:
             raise Refused(f"The shell is off: {standing.reason}", standing.next)
         sandboxed = standing.hold is Hold.HELD
         stages = admit(text, sandboxed=sandboxed)
+        _check_kinds(stages, folder)
         place = Place(folder, self._within, self._fence)
         return _Call(self._process, place, limits or Limits(), sandboxed=sandboxed).run(stages)
 
@@ -64,6 +67,32 @@ def _check(text: str) -> None:
         admit(text)
     except Refused as refused:
         raise MayWrite(refused.message, refused.next) from refused
+
+
+def _check_kinds(stages: tuple[Admitted, ...], folder: bytes) -> None:
+    """Refuses a line that would read a device, a pipe or a socket by way of a symlink's name."""
+    for stage in stages:
+        if isinstance(stage.work, Enter):
+            folder = os.path.join(folder, _encoded(stage.work.folder))
+            continue
+        for reading in stage.work:
+            for path in _names(reading, folder):
+                if why := _no_file(path):
+                    raise NoFile(why)
+
+
+def _no_file(path: bytes) -> str:
+    """Says what a path leads to where that is neither a file nor a folder; else nothing."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return ""
+    real = os.path.realpath(path)
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode) or real == NOTHING:
+        return ""
+    what = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+    leads = "" if real == path else f" leads to {shown(real)}, which"
+    return f"{shown(path)}{leads} is {what} and not a file."
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -153,6 +182,9 @@ class _Call:
             judged = read(Command(words, reading.errors), sandboxed=self._sandboxed)
         except Refused as refused:
             raise _NotRun(refused.message.removesuffix("."), FORBIDDEN) from refused
+        for path in self._named(judged):
+            if why := _no_file(path):  # by a name that a wildcard stood for
+                raise _NotRun(why.removesuffix("."), FORBIDDEN)
         self._check_place(judged)
         if not self._sandboxed:
             self._check_reads(judged, fed=fed)
@@ -210,18 +242,10 @@ class _Call:
                 yield from _said(f"{shown(path)} {self._place.why_hidden(path)}", reading.errors)
 
     def _named(self, reading: Reading) -> list[bytes]:
-        names = [_encoded(word.text) for word in reading.reads if word.text != "-"]
-        base = self._base(reading)
-        return [os.path.join(base, name) for name in names]
+        return _names(reading, self._folder)
 
     def _base(self, reading: Reading) -> bytes:
-        """Returns the folder that a command's files are named from: git has an option for it."""
-        folder, words = self._folder, [word.text for word in reading.command.words[1:]]
-        while reading.command.name == "git" and words and words[0].startswith("-"):
-            option = words.pop(0)
-            if option == "-C" and words:
-                folder = os.path.join(folder, _encoded(words.pop(0)))
-        return folder
+        return _base(reading, self._folder)
 
     def _check_below(self, reading: Reading, folder: bytes) -> None:
         if reading.follows and os.path.isdir(folder):
@@ -238,6 +262,23 @@ class _NotRun(Exception):
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
         self.code = code
+
+
+def _names(reading: Reading, folder: bytes) -> list[bytes]:
+    """Returns the files that a command names, seen from the folder that it runs in."""
+    names = [_encoded(word.text) for word in reading.reads if word.text != "-"]
+    base = _base(reading, folder)
+    return [os.path.join(base, name) for name in names]
+
+
+def _base(reading: Reading, folder: bytes) -> bytes:
+    """Returns the folder that a command's files are named from: git has an option for it."""
+    words = [word.text for word in reading.command.words[1:]]
+    while reading.command.name == "git" and words and words[0].startswith("-"):
+        option = words.pop(0)
+        if option == "-C" and words:
+            folder = os.path.join(folder, _encoded(words.pop(0)))
+    return folder
 
 
 def _said(message: str, errors: Errors) -> Iterator[Chunk]:

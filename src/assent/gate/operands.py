@@ -5,7 +5,6 @@ from posixpath import join, normpath
 
 from assent.gate.readonly.judge import Enter, Reading, admit
 
-
 FAR = ("/", "~", "..")
 
 

@@ -49,14 +49,18 @@ def words(argv: tuple[bytes, ...]) -> str:
     return " ".join([quote(visible_word(word)) for word in argv])
 
 
-def command_lines(op: RunCommand) -> Iterator[Line]:
-    """Renders a command in full: what runs, where, with what, and what takes it back."""
+def command_lines(op: RunCommand, unheld: str = "") -> Iterator[Line]:
+    """Renders a command in full: what runs, where, with what, and what takes it back.
+
+    `unheld` says why no sandbox holds on this machine, where none does.
+    """
     if op.argv:
         yield from wrapped("plain", f"$ {words(op.argv)}")
     if op.script:
         yield from foreign(shown(op.script))
     yield from table("dim", [_in_full(*row) for row in manner(op)])
-    yield from wrapped("risk" if op.profile == "unconfined" else "dim", confinement(op))
+    loud = unheld or op.profile == "unconfined"
+    yield from wrapped("risk" if loud else "dim", confinement(op, unheld))
 
 
 def manner(op: RunCommand) -> list[tuple[str, str]]:
@@ -82,10 +86,13 @@ def exit_words(code: int) -> str:
     return f"{code}, {signal}" if signal else str(code)
 
 
-def confinement(op: RunCommand) -> str:
+def confinement(op: RunCommand, unheld: str = "") -> str:
     """Says in words what a command can do while it runs."""
     if op.profile == "unconfined":
         return "WITHOUT THE SANDBOX: it can do whatever you can."
+    if unheld:
+        why = visible_line(unheld).rstrip(".")
+        return f"No sandbox on this machine ({why}): a build here refuses to run this command."
     network = "may use the network" if op.network else "has no network"
     if op.profile == "commit":
         return (
@@ -95,14 +102,23 @@ def confinement(op: RunCommand) -> str:
     return f"In the sandbox: it may write in the workspace, nowhere else, and {network}."
 
 
-def remarks(op: RunCommand, told: Foreseen, most_mb: int, held: Held = FREE) -> tuple[str, ...]:
-    """Says what rules hold it to, what an undo cannot cover, and what will not work as confined."""
+def remarks(
+    op: RunCommand, told: Foreseen, most_mb: int, held: Held = FREE, unheld: str = ""
+) -> tuple[str, ...]:
+    """Says what rules hold it to, what an undo cannot cover, and what will not work as confined.
+
+    Where no sandbox holds, nothing is said of what one would do.
+    """
     danger = [f"No model gets to run this, whoever says yes: {told.danger}"] if told.danger else []
     found = [*_of_rules(op, told, held), *danger, *_of_undo(op, most_mb), *_elsewhere(op)]
+    if unheld:
+        return tuple(found)
     if told.network and not op.network and op.profile != "unconfined":
         found.append("It seems to need the network, which it does not get: it may fail.")
     if told.outside and op.profile != "unconfined":
-        found.append("It seems to write outside the workspace, which the sandbox does not let it.")
+        found.append(
+            "It seems to write outside the workspace: in the sandbox that fails or is lost."
+        )
     return (*found, *(_unseen(told) if op.profile != "unconfined" else ()))
 
 

@@ -21,7 +21,11 @@ def text_part(text: bytes) -> Part:
 def operation_part(number: int, operation: OperationReview) -> Part:
     """Returns an operation as a review shows it: its diff, or its command; else it has no lines."""
     op = operation.op
-    lines = command_lines(op) if isinstance(op, RunCommand) else diff_lines(operation.diff or "")
+    lines = (
+        command_lines(op, operation.unheld)
+        if isinstance(op, RunCommand)
+        else diff_lines(operation.diff or "")
+    )
     return part(lines, operation.id, _about(operation), number)
 
 

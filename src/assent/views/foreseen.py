@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from assent.core.command_effects import Effect, effects
 from assent.core.command_line import CommandLine
 from assent.core.operation import RunCommand
 from assent.core.paths import shown
@@ -19,24 +20,6 @@ from assent.views.targets import empties, takes_for_another, targets, touches_pr
 
 Words: TypeAlias = tuple[str, ...]
 
-# Programs, and the words with which they do it. `*` is any word.
-_NETWORK: Final = (
-    ("curl wget aria2c ssh scp sftp nc ncat netcat socat telnet ftp lynx w3m http https xh", "*"),
-    ("ping dig nslookup host traceroute whois gh glab aws gcloud az heroku fly flyctl vercel", "*"),
-    ("netlify firebase wrangler doctl kubectl helm terraform tofu pulumi twine npx uvx bunx", "*"),
-    ("git", "push pull fetch clone ls-remote submodule lfs"),
-    ("docker podman buildah skopeo", "pull push run build login"),
-    ("npm pnpm yarn bun cargo poetry uv pdm gem flit hatch", "publish upload push login"),
-    ("cargo", "fetch update search"),
-    ("go", "mod"),
-)
-_DELETES: Final = (
-    ("rm rmdir unlink shred srm trash", "*"),
-    ("git", "clean rm restore"),
-    ("find fd", "-delete"),
-    ("rsync", "--delete --delete-after --delete-before --delete-during --delete-excluded"),
-)
-_OFFLINE: Final = frozenset({"make", "dpkg", "rpm"})  # they install what lies here already
 _RULERS: Final = frozenset(
     [
         "sudo", "doas", "su", "pkexec", "run0", "runuser", "mount", "umount", "systemctl",
@@ -51,7 +34,7 @@ _CODE: Final = re.compile(
     r"|luajit|tclsh|osascript|pwsh|powershell|Rscript|julia|groovy|guile|racket|elixir|g?awk|mawk"
     r"|env|xargs|eval|exec|ssh|npx|uvx|bunx|sudo|doas|timeout|nice|nohup|busybox|find|parallel"
 )
-_TEMPORARY: Final = ("/tmp", "/var/tmp", "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
+_NOWHERE: Final = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 # A script with one of these does more than its first words say.
 _COMPOUND: Final = re.compile(rb"[;&|<>$`\n(){}]")
 UNDECLARED: Final = Scope()
@@ -81,21 +64,33 @@ def foreseen(
     commands = [(_name(each[0]), *each[1:]) for each in _commands(op, line)]
     bringing = [each for each in commands if installs(RunCommand(_encoded(each)))]
     written = targets(op, line, root)
-    online = any(each[0] not in _OFFLINE for each in bringing)
+    does = _effects(commands, line)
+    online = any("network" in effects(piece) for each in bringing for piece in _pieces(each))
     return Foreseen(
-        bool(bringing) or installs(op),
-        online or any(_is_in(each, _NETWORK) for each in commands),
-        any(_is_in(each, _DELETES) or _throws_away(each) for each in commands)
-        or empties(commands, line),
-        op.profile == "unconfined" or _leaves(op, commands, line, root),
+        "installs" in does or bool(bringing) or installs(op),
+        "network" in does or online,
+        "deletes" in does or empties(commands, line),
+        op.profile == "unconfined" or "writes_outside" in does or _leaves(op, commands, line, root),
         _is_covered(op, line, scope),
         line is not None and not line.certain,
         line.danger if line is not None else "",
         named(op),
-        touches_protected(written),
+        "protected" in does or touches_protected(written),
         takes_for_another([each[0] for each in _commands(op, line)], written),
         _is_unclear(op, line),
     )
+
+
+def _effects(commands: Sequence[Words], line: CommandLine | None) -> frozenset[Effect]:
+    """Returns what its commands do by either table, the gate's among them."""
+    if line is not None and line.reads is not None:
+        return frozenset()  # it was proved to read alone
+    told = line.effects if line is not None else ()
+    return frozenset(told).union(*[effects(each) for each in commands])
+
+
+def _pieces(command: Words) -> list[list[str]]:
+    return list(pieces(RunCommand(_encoded(command))))
 
 
 def _is_unclear(op: RunCommand, line: CommandLine | None) -> bool:
@@ -129,22 +124,6 @@ def _name(program: str) -> str:
     return program.rpartition("/")[2] or program
 
 
-def _is_in(command: Words, table: Sequence[tuple[str, str]]) -> bool:
-    program, *words = command
-    rows = [verbs.split() for programs, verbs in table if program in programs.split()]
-    return any(verbs == ["*"] or not set(verbs).isdisjoint(words) for verbs in rows)
-
-
-def _throws_away(command: Words) -> bool:
-    match command:
-        case ("git", "reset", *words):
-            return "--hard" in words
-        case ("git", "checkout", *words):
-            return not {"--", ".", "-f", "--force"}.isdisjoint(words)
-        case _:
-            return False
-
-
 def _leaves(op: RunCommand, commands: Sequence[Words], line: CommandLine | None, root: str) -> bool:
     """Tells whether it names a place outside to write to, or changes the machine itself."""
     certain = line is not None and line.certain
@@ -166,8 +145,9 @@ def _is_outside(target: str, folder: str, root: str) -> bool:
     if not target.startswith("/"):
         return normpath(join(folder, target)).startswith("..")
     real = normpath(target)
-    near = (*_TEMPORARY, root) if root else _TEMPORARY
-    return not any(real == place or real.startswith(f"{place}/") for place in near)
+    if real in _NOWHERE:
+        return False
+    return not root or (real != root and not real.startswith(f"{root}/"))
 
 
 def _is_covered(op: RunCommand, line: CommandLine | None, scope: Scope) -> bool:

@@ -47,6 +47,7 @@ class OperationReview(msgspec.Struct, frozen=True):
     seen: bool = False  # by the person who reads, in this form
     remarks: tuple[str, ...] = ()  # of a command: what an undo does not cover, what may fail
     unclear: bool = False  # a command whose text does not tell what it does
+    unheld: str = ""  # of a command that needs a sandbox: why none holds on this machine
 
 
 class Review(msgspec.Struct, frozen=True):
@@ -325,7 +326,7 @@ def about_lines(number: int, operation: OperationReview, mark: str) -> list[Line
 def _without_diff(operation: OperationReview) -> Iterator[Line]:
     """Renders a command, or what is known of contents that cannot be shown."""
     if isinstance(operation.op, RunCommand):
-        yield from command_lines(operation.op)
+        yield from command_lines(operation.op, operation.unheld)
         for remark in operation.remarks:
             yield from wrapped("plain", remark)
     elif operation.diff is None:

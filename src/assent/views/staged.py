@@ -57,7 +57,7 @@ def whole_lines(operation: OperationReview) -> Iterator[Line]:
     if operation.diff:
         yield from diff_lines(operation.diff)
     elif isinstance(operation.op, RunCommand):
-        yield from command_lines(operation.op)
+        yield from command_lines(operation.op, operation.unheld)
         for remark in operation.remarks:
             yield from wrapped("plain", remark)
     elif operation.diff is None:

@@ -8,7 +8,7 @@ import msgspec
 
 from assent.core.digest import operation_ids, sha256
 from assent.core.draft import check_tree, stage
-from assent.core.errors import Busy, Impossible, Moved, NoMatch, NotFound, UsageError
+from assent.core.errors import Busy, Impossible, Moved, NoMatch, NotFound, Refused, UsageError
 from assent.core.event import DraftChanged
 from assent.core.operation import (
     DeleteFile,
@@ -62,7 +62,7 @@ class Drafts:
     ) -> Staged:
         """Stages new content, a new mode (content None), or both."""
         draft = self._drafted(record)
-        path = self._path(argument, draft)
+        path = self._file(argument, draft)
         before = self._before(draft, path)
         if content is None:
             if before is None or before.kind == "link" or mode is None:
@@ -93,7 +93,7 @@ class Drafts:
                 "What to find is empty.", "assent stage edit PATH --find OLD --put NEW"
             )
         draft = self._drafted(record)
-        path = self._path(argument, draft)
+        path = self._file(argument, draft)
         before = self._before(draft, path)
         if before is None or before.kind == "link":
             raise NotFound(f"{shown(path)} is no file to edit.", "assent stage write PATH --from -")
@@ -221,6 +221,24 @@ class Drafts:
         path = located(self._doors.files, draft, argument)
         refuse_ours(path, self._plan_dir, self._private)
         return path
+
+    def _file(self, argument: bytes, draft: Overlay) -> bytes:
+        """Returns the file that is written under a name: of a symlink, the one that it leads to.
+
+        That is what a model's tools write, too. One that leads outside is refused, and stays.
+        """
+        path = self._path(argument, draft)
+        if draft.target(path) is None:
+            return path
+        try:
+            real = draft.follow(path)
+            refuse_ours(real, self._plan_dir, self._private)
+        except Refused as refused:
+            raise Refused(
+                f"{shown(path)} is a symlink. {refused.message} Nothing was staged.",
+                f"assent stage delete {shown(path)}",
+            ) from refused
+        return real
 
     def _before(self, draft: Overlay, path: bytes) -> FileState | None:
         seen = draft.state(path)

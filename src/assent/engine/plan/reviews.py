@@ -167,10 +167,13 @@ class _Around:
         held = held_to(self._doors.rules, op)
         bounds = self._place.bounds
         seen = foreseen(op, line, root)
-        told = remarks(op, seen, bounds.file >> 20, held)
+        unheld = "" if op.profile == "unconfined" else self._doors.unheld()
+        told = remarks(op, seen, bounds.file >> 20, held, unheld)
         told = (*told, *uncovered(op, bounds, self._coverage(op, at)))
         back, codes = reversibility(op), risks(op, look)
-        return OperationReview(identity, op, back, codes, remarks=told, unclear=seen.unclear)
+        return OperationReview(
+            identity, op, back, codes, remarks=told, unclear=seen.unclear, unheld=unheld
+        )
 
     def _coverage(self, op: RunCommand, at: int) -> Coverage:
         """How far a record would reach when a command begins, where an undo will rest on it."""

@@ -11,7 +11,7 @@ from assent.gate.shell.arities import without_globals
 from assent.gate.shell.dangers import Ground, danger_of
 from assent.gate.shell.openers import opened
 from assent.gate.shell.reading import reading
-from assent.gate.shell.risks import risk_of, runs_code
+from assent.gate.shell.risks import effects_of, risk_of, runs_code
 from assent.gate.shell.simple import Found, Simple, Word
 from assent.gate.shell.spread import LONGEST, spread
 from assent.gate.shell.writers import doubtful_writes, perhaps_written, written
@@ -42,7 +42,7 @@ def _read(text: str, ground: Ground) -> CommandLine:
     found = msgspec.structs.replace(found, doubts=tuple(doubts))
     commands = _as_rules_see(found)
     danger = danger_of(text, found, ground)
-    level, reasons = risk_of(found, writes)
+    level, reasons = risk_of(found, writes, ground.root)
     certain = bool(commands) and not found.doubts
     lasting = certain and not danger and not found.nested
     return CommandLine(
@@ -55,6 +55,7 @@ def _read(text: str, ground: Ground) -> CommandLine:
         risk="high" if danger or not certain else level,
         reasons=(danger,) if danger else reasons,
         perhaps=perhaps_written(found),
+        effects=effects_of(found),
         always=patterns(commands, exactly=level == "high" or _by_path(found)) if lasting else (),
     )
 

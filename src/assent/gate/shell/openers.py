@@ -27,7 +27,9 @@ _TEXTS: Final = listed(
     "-H --header -X --request"
 )
 _ATTACHED: Final = re.compile(r"-[A-Za-z](?=[/~]|\.\.)")
-_UNSURE: Final = re.compile(r"\(|\|\||(?<![&>])&(?![&>])")  # a `cd` in such a line may not count for the rest
+_UNSURE: Final = re.compile(
+    r"\(|\|\||(?<![&>])&(?![&>])"
+)  # a `cd` in such a line may not count for the rest
 
 
 def opened(found: Found, text: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
+from assent.core.command_effects import Effect, effects, in_order
 from assent.core.session_event import Level
 from assent.gate.readonly.judge import judge
 from assent.gate.readonly.spec import listed
@@ -28,64 +29,88 @@ class Row(msgspec.Struct, frozen=True):
     pattern: re.Pattern[str]
     reason: str
     level: Level = "high"
+    effects: tuple[Effect, ...] = ()
 
 
-def _row(pattern: str, reason: str, level: Level = "high") -> Row:
-    return Row(re.compile(rf"(?:{pattern})(?=\s|$)", re.DOTALL), reason, level)
+def _row(pattern: str, reason: str, *effects: Effect, level: Level = "high") -> Row:
+    return Row(re.compile(rf"(?:{pattern})(?=\s|$)", re.DOTALL), reason, level, effects)
 
 
 _ANY: Final = r"(?:\s.*)?\s"
 
 ROWS: Final = (
-    _row(rf"rm{_ANY}-(?:[a-zA-Z]*[rR][a-zA-Z]*|-recursive)", "deletes folders with all in them"),
-    _row(rf"find{_ANY}-delete", "deletes every file that it finds"),
-    _row(r"(?:rm|rmdir|unlink)", "deletes files", "medium"),
-    _row(r"(?:mv|cp|ln|install|tee|touch|mkdir|patch|tar|unzip|dd)", "writes files", "medium"),
-    _row(r"(?:shred|srm|truncate)", "destroys the contents of files"),
+    _row(rf"rm{_ANY}-(?:[a-zA-Z]*[rR][a-zA-Z]*|-recursive)",
+         "deletes folders with all in them", "deletes"),
+    _row(rf"find{_ANY}-delete", "deletes every file that it finds", "deletes"),
+    _row(r"(?:rm|rmdir|unlink)", "deletes files", "deletes", level="medium"),
+    _row(r"(?:mv|cp|ln|install|tee|touch|mkdir|patch|tar|unzip|dd)",
+         "writes files", level="medium"),
+    _row(r"(?:shred|srm|truncate)", "destroys the contents of files", "deletes"),
     _row(rf"git push{_ANY}(?:-[a-zA-Z]*f[a-zA-Z]*|--force\S*|--mirror|--delete|-d|\+\S+)",
-         "overwrites what others have on the server"),
-    _row(r"git push", "publishes commits"),
+         "overwrites what others have on the server", "network"),
+    _row(r"git push", "publishes commits", "network"),
     _row(rf"git (?:rebase|filter-branch|filter-repo|replace|commit{_ANY}--amend|"
-         rf"reflog (?:expire|delete)|update-ref|gc{_ANY}--prune\S*)", "rewrites history"),
+         rf"reflog (?:expire|delete)|update-ref|gc{_ANY}--prune\S*)",
+         "rewrites history", "deletes"),
     _row(rf"git (?:reset{_ANY}--(?:hard|merge|keep)|clean|restore|checkout{_ANY}(?:--|\.|-f)|"
          rf"stash (?:drop|clear)|branch{_ANY}-(?:D|d|-delete)|tag{_ANY}-d|worktree remove|"
-         r"switch\s.*--discard-changes|rm)", "throws away changes or branches"),
-    _row(r"git (?:pull|fetch|clone|remote|submodule|ls-remote|lfs)", "talks to another machine"),
-    _row(r"git (?:config|hook|bisect run)", "changes what git does or runs"),
+         r"switch\s.*--discard-changes|rm)", "throws away changes or branches", "deletes"),
+    _row(r"git (?:pull|fetch|clone|remote|submodule|ls-remote|lfs)",
+         "talks to another machine", "network"),
+    _row(r"git (?:config|hook|bisect run)", "changes what git does or runs", "protected"),
     _row(r"(?:npm|pnpm|yarn|bun) (?:install|i|ci|add|update|upgrade|remove|uninstall|link|exec|dlx"
-         r"|x|create|init)", "installs or runs programs of others"),
+         r"|x|create|init)", "installs or runs programs of others", "installs", "network"),
     _row(r"(?:pip|pip3|pipx|conda|mamba|gem|brew|apt|apt-get|dnf|yum|pacman|apk|snap|flatpak|cpan|"
-         r"choco|winget|zypper|emerge|nix-env|port) \S+", "installs or removes programs"),
+         r"choco|winget|zypper|emerge|nix-env|port) \S+",
+         "installs or removes programs", "installs", "network"),
     _row(r"(?:uv|poetry|pdm|rye) (?:add|remove|sync|install|update|lock|pip|tool|self)",
-         "installs programs of others"),
-    _row(r"(?:cargo|go) (?:install|add|get|update)", "installs programs of others"),
-    _row(r"(?:npx|bunx|uvx|rustup|nvm|asdf|mise|curl|wget)", "gets things from another machine"),
+         "installs programs of others", "installs", "network"),
+    _row(r"(?:cargo|go) (?:install|add|get|update)",
+         "installs programs of others", "installs", "network"),
+    _row(r"(?:npx|bunx|uvx|rustup|nvm|asdf|mise|curl|wget)",
+         "gets things from another machine", "network"),
     _row(rf"(?:make|ninja|cmake|meson){_ANY}(?:install|uninstall|--install)",
-         "installs to the machine"),
+         "installs to the machine", "installs"),
     _row(r"(?:npm|pnpm|yarn|bun|cargo|poetry|uv|pdm|gem|twine|flit|hatch|lerna) "
-         r"(?:publish|upload|push|deprecate|unpublish|yank|dist-tag|owner)", "publishes"),
+         r"(?:publish|upload|push|deprecate|unpublish|yank|dist-tag|owner)",
+         "publishes", "network"),
     _row(r"(?:docker|podman|buildah|skopeo|nerdctl|docker-compose|vagrant|virsh|qemu\S*|lxc)",
-         "runs or changes containers and machines"),
+         "runs or changes containers and machines", "network"),
     _row(r"(?:systemctl|service|launchctl|crontab|at|batch|loginctl|update-rc\.d|journalctl)",
-         "changes what runs on the machine"),
+         "changes what runs on the machine", "writes_outside"),
     _row(r"(?:kubectl|helm|terraform|tofu|pulumi|ansible\S*|k9s|flux|argocd|nomad|consul|vault)",
-         "changes machines elsewhere"),
+         "changes machines elsewhere", "network"),
     _row(r"(?:gh|glab|aws|gcloud|az|heroku|fly|flyctl|vercel|netlify|firebase|wrangler|doctl|"
-         r"hub|stripe|supabase|railway)", "changes things at a service"),
+         r"hub|stripe|supabase|railway)", "changes things at a service", "network"),
     _row(r"(?:mount|umount|iptables|nft|ip|ifconfig|route|useradd|usermod|userdel|passwd|groupadd|"
-         r"visudo|chsh|sysctl|modprobe|insmod|rmmod|setcap|chattr)", "changes the machine itself"),
-    _row(r"(?:kill|pkill|killall|xkill)", "ends processes"),
+         r"visudo|chsh|sysctl|modprobe|insmod|rmmod|setcap|chattr)",
+         "changes the machine itself", "writes_outside"),
+    _row(r"(?:kill|pkill|killall|xkill)", "ends processes", "writes_outside"),
     _row(r"(?:psql|mysql|mariadb|mongosh?|redis-cli|sqlite3|sqlcmd|cqlsh)",
-         "can change a database"),
-    _row(rf"(?:chmod|chown|chgrp){_ANY}-\w*R", "changes who may use whole folders"),
-    _row(r"(?:chmod|chown|chgrp|setfacl)", "changes who may use files", "medium"),
+         "can change a database", "deletes"),
+    _row(rf"(?:chmod|chown|chgrp){_ANY}-\w*R", "changes who may use whole folders", "protected"),
+    _row(r"(?:chmod|chown|chgrp|setfacl)", "changes who may use files", level="medium"),
     _row(r"git (?:commit|add|merge|cherry-pick|revert|am|apply|stash|tag|branch|checkout|switch|mv|"
-         r"init|notes|worktree)", "changes the repository", "medium"),
+         r"init|notes|worktree)", "changes the repository", level="medium"),
 )  # fmt: skip
+# What the table of the review knows of a command, where no row here says it.
+_WORDS: Final[dict[Effect, Reason]] = {
+    "installs": ("high", "installs or runs programs of others"),
+    "network": ("high", "talks to another machine"),
+    "deletes": ("medium", "deletes files or throws away changes"),
+}
 _CODE: Final = re.compile(r"-\w*[ceEr]|--eval|--exec|-p|--print|-")
 
 
-def risk_of(found: Found, writes: tuple[str, ...]) -> tuple[Level, tuple[str, ...]]:
+def effects_of(found: Found) -> tuple[Effect, ...]:
+    """Returns what the commands of a line do, by the rows here and by the table of the review."""
+    commands = [each for each in found.commands if each.words]
+    rows = [effect for each in commands for row in _rows(each) for effect in row.effects]
+    table = [effect for each in commands for effect in effects(_words(each))]
+    return in_order([*rows, *table])
+
+
+def risk_of(found: Found, writes: tuple[str, ...], root: str = "") -> tuple[Level, tuple[str, ...]]:
     """Returns the highest level of all commands, and every reason for it."""
     reasons: list[Reason] = [("high", f"It is not certain: {doubt}.") for doubt in found.doubts]
     looked_at = found.commands[:_LOOKED] if found.doubts else found.commands
@@ -93,11 +118,17 @@ def risk_of(found: Found, writes: tuple[str, ...]) -> tuple[Level, tuple[str, ..
         if command.words:
             reasons += _reasons(command)
     reasons += [("medium", f"It writes {path}.") for path in writes[:_NAMED]]
-    if any(path.startswith(("/", "~", "..")) for path in writes):
+    if _is_far(writes, root):
         reasons.append(("high", "It writes outside the workspace."))
     levels: list[Level] = ["low", *(level for level, _ in reasons)]
     level = max(levels, key=_ORDER.index)
     return level, tuple(dict.fromkeys(words for each, words in reasons if each == level))
+
+
+def _is_far(writes: tuple[str, ...], root: str) -> bool:
+    """Tells whether a line writes outside the workspace, by the names of its files."""
+    near = f"{root.rstrip('/')}/" if root.strip("/") else "\0"
+    return any(path.startswith(("/", "~", "..")) and not path.startswith(near) for path in writes)
 
 
 def runs_code(found: Found) -> bool:
@@ -116,14 +147,24 @@ _LONGEST: Final = 100  # characters of a word that can tell something
 _ORDER: Final[tuple[Level, ...]] = ("low", "medium", "high")
 
 
+def _words(command: Simple) -> list[str]:
+    return [command.name, *(word.text for word in without_globals(command)[1:])]
+
+
+def _rows(command: Simple) -> list[Row]:
+    text = " ".join(word[:_LONGEST] for word in _words(command))
+    return [row for row in ROWS if row.pattern.match(text)]
+
+
 def _reasons(command: Simple) -> list[Reason]:
-    words = without_globals(command)
-    text = " ".join([command.name, *(word.text[:_LONGEST] for word in words[1:])])
-    rows = [row for row in ROWS if row.pattern.match(text)]
     if command.name in SHELLS and command.has("c"):
         return []  # what it runs is judged itself, or in doubt
-    if rows:
-        return [(row.level, f"`{command.name}` {row.reason}.") for row in rows]
+    rows = _rows(command)
+    told = {effect for row in rows for effect in row.effects}
+    others = [_WORDS[each] for each in in_order(effects(_words(command)) - told) if each in _WORDS]
+    found = [*((row.level, row.reason) for row in rows), *others]
+    if found:
+        return [(level, f"`{command.name}` {reason}.") for level, reason in found]
     for names, test, level, reason in _OTHERS:
         if command.name in names and test(command):
             return [(level, f"`{command.name}` {reason}.")]

@@ -11,6 +11,8 @@ from assent.core.errors import UsageError
 BEGIN, END = "*** Begin Patch", "*** End Patch"
 MARK = r"\*\*\* (Add File|Update File|Delete File|Move to): (.+)"
 HUNK = r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@.*"
+# A mode of git's for what is no regular file.
+LINK = r"(?:(?:new file|deleted file|old|new) mode|index [0-9a-f]+\.\.[0-9a-f]+) (?!10)\d+"
 NOWHERE = "/dev/null"
 NO_END = "\\"  # `\ No newline at end of file`
 
@@ -121,6 +123,11 @@ def _unified(lines: list[str]) -> list[FilePatch]:
     for number, line in rows:
         if line.startswith(("GIT binary patch", "Binary files ")):
             raise UsageError(f"patch, line {number}: binary files cannot be patched.")
+        if re.fullmatch(LINK, line.rstrip()):
+            raise UsageError(
+                f"patch, line {number}: symlinks and submodules cannot be patched, only files. "
+                "Nothing was changed."
+            )
         if line.startswith("--- "):
             old = _name(line)
         elif line.startswith("+++ "):

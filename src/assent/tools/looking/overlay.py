@@ -54,6 +54,10 @@ class Overlay:
             raise Refused(f"{shown(path)} is Assent's own; it holds nothing of the project.")
         return path
 
+    def follow(self, path: bytes) -> bytes:
+        """Returns where a path of the workspace leads; what it leads to outside is refused."""
+        return self._walk(path)
+
     def way_out(self, argument: str) -> bytes | None:
         """Returns where a path leads to outside, absolute or from the root; None if it stays."""
         try:

@@ -72,7 +72,9 @@ def entered(around: Around, argument: str) -> tuple[Outside, bytes] | None:
     Only what the gate has judged counts: a symlink may lead elsewhere by now.
     """
     found = _outer(around, argument)
-    if found and any(asked not in around.judged for asked in _touched(around.root, *found, argument)):
+    if found and any(
+        asked not in around.judged for asked in _touched(around.root, *found, argument)
+    ):
         raise Refused(f"{one_line(argument.encode())} leads to {one_line(found[1])} now. {MOVED}")
     return found
 

@@ -1,0 +1,89 @@
+"""The gate and the review rate every command alike: where one warns, so does the other (F90)."""
+
+from collections.abc import Iterator
+from shlex import split
+
+import pytest
+from tests.shell.lists import CORPUS, every, listed
+
+from assent.core.command_line import CommandLine
+from assent.core.operation import RunCommand
+from assent.core.rules import Policy
+from assent.core.tool import Action, Request
+from assent.gate.gate import RuleGate
+from assent.gate.risk import LEVELS
+from assent.gate.shell.lines import read_line
+from assent.views.foreseen import Foreseen, foreseen
+
+ROOT, HOME = "/srv/app", "/home/ada"
+NAMED = (
+    "supabase db push", "pnpx foo", "npx foo", "railway up", "hub sync", "stripe listen",
+    "git clean -fd", "git rebase main", "git config core.hooksPath x", "npm publish",
+    "helm install x", "bundle install", "composer require a/b", "mix deps.get", "deno add x",
+    "dotnet restore", "git restore .", "git checkout -- a", "git reset --hard",
+    "rsync -a --delete a/ b/", "make install", "dpkg -i a.deb", "python3 -m pip install x",
+    "psql -c 'drop table a'", "kill 5", "chmod -R 777 a", "cargo fetch", "go mod tidy",
+    "twine upload x", "docker ps", "gh pr create", "ping a", "whois b", "touch a", "make",
+    "pytest -q", "ls", "rm a", "echo a > b", "cp a b",
+)  # fmt: skip
+
+
+def read(line: str) -> CommandLine:
+    return read_line(line, root=ROOT, home=HOME)
+
+
+GATE = RuleGate(Policy((), ROOT, HOME), read)
+
+
+def lines() -> Iterator[str]:
+    yield from NAMED
+    for kind in ("runs", "refused"):
+        yield from every(kind)
+    for path in sorted(CORPUS.glob("*.txt")):
+        yield from listed(path)
+
+
+def level(line: str) -> int:
+    return LEVELS.index(GATE.risk([Request(Action.SHELL, line)])[0])
+
+
+def told(line: str) -> Foreseen:
+    command = RunCommand((), line.encode("utf-8", "surrogateescape"))
+    return foreseen(command, read(line), ROOT)
+
+
+def disagrees(line: str) -> str:
+    """Says in which way gate and review see a line differently; nothing if they do not."""
+    rated, seen = level(line), told(line)
+    if (seen.installs or seen.network or seen.outside or seen.danger) and rated < LEVELS.index(
+        "high"
+    ):
+        return f"review warns, the gate does not: {line!r}"
+    if (seen.deletes or seen.protected) and rated < LEVELS.index("medium"):
+        return f"review warns, the gate says low: {line!r}"
+    warned = seen.installs or seen.network or seen.outside or seen.deletes or seen.protected
+    named = warned or seen.danger or seen.unclear or seen.doubtful or seen.touches or seen.lookalike
+    if rated == LEVELS.index("high") and not named:
+        return f"the gate says high, review nothing: {line!r}"
+    return ""
+
+
+def test_no_line_of_any_corpus_is_rated_differently() -> None:
+    assert len([*lines()]) > 1000
+    assert [found for line in lines() if (found := disagrees(line))] == []
+
+
+@pytest.mark.parametrize("line", ["supabase db push", "pnpx foo"])
+def test_the_stricter_of_two_tables_holds_in_both(line: str) -> None:
+    assert level(line) == LEVELS.index("high")
+    assert told(line).network
+    assert told(line).installs == (split(line)[0] == "pnpx")
+
+
+def test_a_line_without_its_reader_is_told_by_the_same_table() -> None:
+    for line in ("supabase db push", "pnpx foo", "rm a"):
+        words = tuple(word.encode() for word in split(line))
+        rough, exact = foreseen(RunCommand(words)), told(line)
+        assert (rough.installs, rough.network, rough.deletes) == (
+            exact.installs, exact.network, exact.deletes,
+        )  # fmt: skip
