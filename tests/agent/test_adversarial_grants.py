@@ -10,6 +10,8 @@ from tests.agent.stage import Stage, events
 from tests.agent.test_adversarial_plugins import Workshop
 from tests.cli.world import TRUSTING
 
+from assent.core.question import PROJECT
+
 Made = tuple[str, dict[str, Any]]
 
 # What a person may have said yes to for good in ask mode. All but the first would write.
@@ -46,6 +48,9 @@ def grant(stage: Stage, made: Made, reach: str) -> str:
     stage.play(turn(made), {"text": "Done."}, options=ASKING)
     [row] = stage.ok("questions", "list")["questions"]
     always = [pattern["pattern"] for pattern in row["questions"][0]["always"]]
+    labels = [option["label"] for option in row["questions"][0]["options"]]
+    if PROJECT not in labels:  # what only a session remembers
+        reach = "session"
     said = reach if always else "yes"
     named = [word for pattern in always for word in ("--pattern", pattern)]
     line = ("questions", "answer", row["question"], said, "--digest", row["digest"])

@@ -182,8 +182,8 @@ class _Call:
             judged = read(Command(words, reading.errors), sandboxed=self._sandboxed)
         except Refused as refused:
             raise _NotRun(refused.message.removesuffix("."), FORBIDDEN) from refused
-        for path in self._named(judged):
-            if why := _no_file(path):  # by a name that a wildcard stood for
+        for named in self._named(judged):
+            if why := _no_file(named):  # by a name that a wildcard stood for
                 raise _NotRun(why.removesuffix("."), FORBIDDEN)
         self._check_place(judged)
         if not self._sandboxed:
