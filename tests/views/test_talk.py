@@ -28,6 +28,7 @@ from assent.views.talk import (
     Tally,
     ending_lines,
     exit_code,
+    questions_of,
     refused_words,
     result_row,
     tallied,
@@ -110,7 +111,12 @@ def test_a_call_that_nobody_could_be_asked_about_is_counted_and_listed() -> None
     assert "`assent -c 'GO ON'`" in way
     for answer in ((("No",),), (("Yes",),), ((),)):  # somebody was there
         assert summed(asked, QuestionAnswered("q1", answer), ended).refused == ()
-    many = msgspec.structs.replace(tally, refused=tally.refused * 25)
+    same = msgspec.structs.replace(tally, refused=tally.refused * 25)
+    assert refused_words(Ending(ASKING, same))[1] == "Which? (25 times)"
+    [counted] = questions_of(same)
+    assert counted["count"] == 25
+    asked_25 = [Asked("q", "c", Question("Which", f"Which {n}?")) for n in range(25)]
+    many = msgspec.structs.replace(tally, refused=tuple(asked_25))
     assert refused_words(Ending(ASKING, many))[-2] == "And 5 more."
 
 

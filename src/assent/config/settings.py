@@ -161,7 +161,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All settings. A setting `a.b` is key `b` of table `[a]`."""
 
     plan: PlanSettings = PlanSettings()
-    stage: StageSettings = StageSettings()
     approve: ApproveSettings = ApproveSettings()
     model: str = ""
     mode: Mode = "plan"
@@ -169,7 +168,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     models: dict[str, ModelSettings] = {}
     retry: RetrySettings = RetrySettings()
     http: HttpSettings = HttpSettings()
-    answer: AnswerSettings = AnswerSettings()
     fetch: FetchSettings = FetchSettings()
     format: dict[str, tuple[str, ...]] = {}
     preset: str = ""
@@ -187,6 +185,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     undo: UndoSettings = UndoSettings()
     notify: NotifySettings = NotifySettings()
     keys: dict[str, str] = {}  # by name; whose approvals of bundles count
+    stage: StageSettings = StageSettings()
+    answer: AnswerSettings = AnswerSettings()
 
 
 # What a project's file may say only after the person trusted exactly that file,
