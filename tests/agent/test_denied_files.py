@@ -144,11 +144,13 @@ def test_f75_the_model_is_told_what_a_rule_keeps(kept: Stage) -> None:
     (told,) = shells(kept, "echo x > lnk/y4", mode="yolo")
     words = "a/uv.lock (a rule denies edits there), sec (a rule denies edits there)"
     assert told["failed"]
-    assert f"[Read-only for this command: .git, .opencode, {words}.]" in told["text"]
+    assert f"[Read-only for this command: .git, {words}, .claude, " in told["text"]
+    assert ", .opencode, " in told["text"]
 
 
 @needs_bubblewrap
 def test_the_model_is_told_that_git_cannot_commit_in_the_sandbox(kept: Stage) -> None:
     (told,) = shells(kept, "git add -A", mode="yolo")
     assert told["failed"]
-    assert "[Read-only for this command: .git, .opencode. Git's own files" in told["text"]
+    assert "[Read-only for this command: .git, .claude, " in told["text"]
+    assert "opencode.jsonc. Git's own files" in told["text"]

@@ -5,6 +5,7 @@ import os
 import msgspec
 
 from assent.core.paths import inside, one_line
+from assent.core.protected import configures_agents
 
 
 class Profile(msgspec.Struct, frozen=True):
@@ -49,12 +50,14 @@ class Profile(msgspec.Struct, frozen=True):
 
     def closed(self) -> tuple[str, ...]:
         """Says what of a writable workspace cannot change, or by a rule cannot be read."""
-        kept = [(path, "a rule denies edits there") for path in self.kept]
+        orders = {path for path in self.kept if configures_agents(path[len(self.root) + 1 :])}
+        kept = [(path, "a rule denies edits there") for path in self.kept if path not in orders]
         masked = [(path, "a rule hides it") for path in self.masks if path in self.ruled]
-        return tuple(
+        ruled = [
             self._name(path) + (f" ({why})" if path in self.ruled else "")
             for path, why in (*kept, *masked)
-        )
+        ]
+        return (*ruled, *map(self._name, sorted(orders)))
 
     def _name(self, path: bytes) -> str:
         return one_line(path[len(self.root) + 1 :]) if path != self.root else "the workspace"
