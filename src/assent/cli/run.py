@@ -9,10 +9,10 @@ import msgspec
 
 from assent.cli.asking import consent
 from assent.cli.call import Call, examples, streams, takes_call
-from assent.cli.failing import cut_short, not_begun, told
+from assent.cli.failing import RECOVER, cut_short, not_begun, told
 from assent.cli.interrupts import INTERRUPTED, interruptible
 from assent.cli.travelling import or_file
-from assent.core.errors import AssentError, Interrupted, UsageError
+from assent.core.errors import Interrupted, UsageError
 from assent.core.journal import Doing, Live, Outcome, Way
 from assent.core.masking import masked
 from assent.core.operation import RunCommand
@@ -20,7 +20,7 @@ from assent.core.record import PlanRecord, RunNote
 from assent.engine.run.runs import RunReport
 from assent.views.rows import left_running, run_row
 from assent.views.spoken import doing_brief
-from assent.views.status import next_instead, run_lines
+from assent.views.status import cut_off_lines, next_instead, run_lines
 
 R = TypeVar("R")
 
@@ -174,8 +174,9 @@ def _end_undo(call: Call, plan_id: str, note: RunNote) -> None:
     Whichever command that was, and however it went on: the undo is over, and nobody comes back to
     it. What fails here keeps no answer back.
     """
-    runs, ledger = call.engine.runs, call.engine.runs.ledger()
-    try:
+    runs = call.engine.runs
+    with runs.housekeeping("The todos were not set back"):
+        ledger = runs.ledger()
         record = ledger.load(plan_id)
         if not record.undoes or record.unfinished:
             return
@@ -184,8 +185,6 @@ def _end_undo(call: Call, plan_id: str, note: RunNote) -> None:
         found = call.engine.undoing.recalled(runs.report(ledger, note.run, ledger.plan(note)))
         if found is not None:
             set_todos_back(call, *found)
-    except AssentError as error:
-        call.engine.warn(f"The todos were not set back: {error.message}")
 
 
 def _cut_short(call: Call, interrupt: KeyboardInterrupt) -> Interrupted | None:
@@ -208,15 +207,20 @@ def answer(call: Call, report: RunReport) -> int:
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]
     lines = run_lines(report.run, report.outcome, results, notes, report.exits)
+    if report.cut_off:
+        row, lines = {**row, "next": [RECOVER]}, cut_off_lines(lines, RECOVER)
     if report.outcome == "done" and all(isinstance(op, RunCommand) for op in report.about):
-        lines = next_instead(lines, call.engine.undoing.standing(report.run)[1])
+        with call.engine.runs.housekeeping("How to go back from here could not be read"):
+            lines = next_instead(lines, call.engine.undoing.standing(report.run)[1])
     call.output.answer(row, lines)
     return EXITS[report.outcome]
 
 
 def answer_recovered(call: Call, report: RunReport) -> int:
     """Says how a run went that was taken up again; of an undo, as the undo itself would have."""
-    found = call.engine.undoing.recalled(report)
+    found = None
+    with call.engine.runs.housekeeping("What the run takes back could not be read"):
+        found = call.engine.undoing.recalled(report)
     if found is None:
         return answer(call, report)
     from assent.cli.undo import answer_undo

@@ -7,6 +7,7 @@ import click
 
 from assent.cli.asking import consent
 from assent.cli.call import Call, examples, named, streams, takes_call
+from assent.cli.failing import LOOK, RECOVER
 from assent.cli.run import ALL_CONFLICT, EXITS, answered, settled
 from assent.core.errors import Declined, UsageError
 from assent.core.masking import masked
@@ -15,7 +16,7 @@ from assent.engine.run.runs import RunReport
 from assent.engine.run.undoing import Undo
 from assent.views.lines import Line
 from assent.views.rows import left_running, operation_row, run_row
-from assent.views.status import next_instead, run_lines
+from assent.views.status import cut_off_lines, next_instead, run_lines
 from assent.views.undo import end_lines, preview_row, undo_lines
 from assent.views.visible import visible_line
 
@@ -118,7 +119,8 @@ def _with_todos(call: Call, undo: Undo, tell: Callable[[], int], *, whole: bool)
     An answer that nobody hears leaves nothing undone; what fails here keeps no answer back.
     """
     try:
-        _set_todos_back(call, undo, whole=whole)
+        with call.engine.runs.housekeeping("The todos were not set back"):
+            _set_todos_back(call, undo, whole=whole)
     finally:
         code = tell()
     return code
@@ -173,12 +175,21 @@ def answer_undo(call: Call, preview: Undo, report: RunReport) -> int:
     lines = run_lines(report.run, report.outcome, results, notes, report.exits)
     if report.outcome == "done":
         lines = end_lines(lines, found, notes, preview.extent)
-        lines = next_instead(lines, call.engine.undoing.way_back(preview, report))
+        lines = next_instead(lines, _way_back(call, preview, report))
         row |= {} if good in found else {"outcome": "nothing"}
     elif report.outcome == "rolled_back":
-        lines = _not_done(lines, preview, call.engine.undoing.way_back(preview, report))
+        lines = _not_done(lines, preview, _way_back(call, preview, report))
+    elif report.cut_off:
+        row, lines = {**row, "next": [RECOVER]}, cut_off_lines(lines, RECOVER)
     call.output.answer({**row, **more}, lines)
     return EXITS[report.outcome]
+
+
+def _way_back(call: Call, preview: Undo, report: RunReport) -> str:
+    """Returns what to type next; where the log cannot be read, what shows where things stand."""
+    with call.engine.runs.housekeeping("How to go on from here could not be read"):
+        return call.engine.undoing.way_back(preview, report)
+    return LOOK
 
 
 def _not_done(lines: Iterable[Line], undo: Undo, onward: str) -> Iterator[Line]:

@@ -240,6 +240,8 @@ def _taken_up(now: Course, entry: Recovering) -> Course:
     way = entry.way
     if now.unseen and way != "accept":
         return now  # it may be about somebody's own changes, which that person has not seen named
+    if entry.trusted >= 0 and now.phase not in ("files", "running"):
+        now = replace(now, halted=True)  # whatever else happened is lost
     said = replace(now, word=now.word if way == "auto" else way)
     if now.phase == "files":
         return replace(said, inside=(*now.inside, entry))

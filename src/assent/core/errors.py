@@ -36,7 +36,9 @@ AssentError
     └── Unauthorized        it does not know the key, or the key may not
 """
 
-from typing import ClassVar
+from typing import ClassVar, Final
+
+STORED: Final = "What was stored before is unchanged."  # true of the log, and of nothing else
 
 
 class AssentError(Exception):

@@ -1,6 +1,6 @@
 """The journal: what a run has durably said about itself, and what that means it must do next."""
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from enum import Enum
 from typing import Literal, TypeAlias, TypeVar
 
@@ -31,9 +31,14 @@ class Started(msgspec.Struct, frozen=True, tag="started"):
 
 
 class Recovering(msgspec.Struct, frozen=True, tag="recovering"):
-    """A later process took the run up again."""
+    """A later process took the run up again.
+
+    Where the records of a run were damaged or lost, a person decides with this one: only the first
+    `trusted` of those before it count from then on.
+    """
 
     way: Way = "auto"
+    trusted: int = -1  # -1: all of them
 
 
 class Committed(msgspec.Struct, frozen=True, tag="committed"):
@@ -64,6 +69,7 @@ class Halted(msgspec.Struct, frozen=True, tag="halted"):
 
     conflicts: tuple[Conflict, ...]
     undone: tuple[int, ...] = ()  # operations that were put back
+    contradicted: bool = False  # the disk shows more, or less, than the journal tells
 
 
 class Settled(msgspec.Struct, frozen=True, tag="settled"):
@@ -219,7 +225,8 @@ def next_step(entries: Sequence[Entry]) -> Step:
     committed = halted = False
     for entry in entries:
         match entry:
-            case Recovering(way):
+            case Recovering(way, trusted):
+                halted = halted or trusted >= 0  # what is lost, only a person can decide
                 step, halted = _taken_up(step, way, halted), halted and way == "auto"
             case Committed():
                 step, committed = Step.FINISH, True
@@ -244,6 +251,18 @@ def _taken_up(step: Step, way: Way, halted: bool) -> Step:
     return Step.CONTINUE if step is Step.FINISH else step
 
 
+def in_force(entries: Iterable[Entry]) -> list[Entry]:
+    """Returns the entries of a run without those that a person's decision has set aside."""
+    found: list[Entry] = []
+    for entry in entries:
+        if isinstance(entry, Recovering) and entry.trusted >= 0:
+            del found[entry.trusted :]
+            if not found:
+                continue  # nothing of it counts; what follows begins the run's story anew
+        found.append(entry)
+    return found
+
+
 def started(entries: Sequence[Entry]) -> Started:
     """Returns the first record of a run."""
     first = entries[0] if entries else None
@@ -254,7 +273,9 @@ def started(entries: Sequence[Entry]) -> Started:
 
 def results(entries: Sequence[Entry], motions: Sequence[Motion], count: int) -> tuple[Result, ...]:
     """Says of each operation of a segment what became of it, from the segment's entries."""
-    last_settled = next((e for e in reversed(entries) if isinstance(e, Settled)), None)
+    ends = (e for e in reversed(entries) if isinstance(e, Settled | Halted))
+    last_end = next(ends, None)  # a halt after it: the disk contradicts it
+    last_settled = last_end if isinstance(last_end, Settled) else None
     if last_settled and last_settled.outcome == "done" and not last_settled.accepted:
         return _all("done", count)
     abort = next((e for e in reversed(entries) if isinstance(e, Aborted)), None)

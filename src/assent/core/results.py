@@ -75,8 +75,9 @@ def _results(course: Sequence[Span], entries: Sequence[Entry]) -> list[Result]:
 def _files(span: Span, inside: Sequence[Entry]) -> Sequence[Result]:
     count, first = len(span.operations), inside[0]
     assert isinstance(first, Started | Entered)
-    settled = [entry for entry in inside if isinstance(entry, Settled)]
-    if settled and settled[-1].outcome == "done" and not settled[-1].accepted:
+    ends = [entry for entry in inside if isinstance(entry, Settled | Halted)]
+    last = ends[-1] if ends else None
+    if isinstance(last, Settled) and last.outcome == "done" and not last.accepted:
         return ["done"] * count  # without looking at every motion
     return results(inside, motions(span.files, first.layout), count)
 

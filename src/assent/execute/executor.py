@@ -49,6 +49,7 @@ class Executor:
         self._commander = commander or NoCommands()
         self._at: Segment | None = None  # the segment that was last at work
         self._spares: Spares = no_spares
+        self._again = False  # an earlier process began the run
 
     def apply(
         self, consented: ApprovedPlan | PermittedPlan, run: str, spares: Spares = no_spares
@@ -67,14 +68,18 @@ class Executor:
         self._journal.write(run, Started(plan_id, plan.digest, consent, layout, missing))
         yield from self._drive(run, plan)
 
-    def recover(self, plan: Plan, run: str, way: Way) -> Watched:
-        """Takes up a run that an earlier process left, with the plan that it was started with."""
+    def recover(self, plan: Plan, run: str, way: Way, trusted: int = -1) -> Watched:
+        """Takes up a run that an earlier process left, with the plan that it was started with.
+
+        Of a journal that is damaged only the first `trusted` entries count.
+        """
+        self._again = True
         entries = self._journal.read(run)
         if plan.digest != started(entries).digest:
             raise OtherDigest("The run belongs to another plan.", "assent status")
         if self._place(run, plan).course.step is Step.OVER:
             return
-        word = Recovering(way)
+        word = Recovering(way, trusted)
         backs = read_backs(entries, self._blobs)
         ended = any(isinstance(entry, Ran) and entry.cut for entry in entries)
         if ended or course(plan.operations, (*entries, word), backs).step is Step.RECKON:
@@ -135,7 +140,7 @@ class Executor:
     def _segment(self, now: Course) -> Segment:
         """Returns the segment that the run is in; its motions are worked out once."""
         if self._at is None or not self._at.goes_on(now):
-            self._at = Segment(self._hands, self._blobs, now, self._spares)
+            self._at = Segment(self._hands, self._blobs, now, self._spares, again=self._again)
         return self._at
 
     def _command(self, step: Step, place: Place) -> Working:
@@ -153,6 +158,8 @@ class Executor:
 
     def _sweep(self, place: Place) -> Entry:
         now, settled = place.course, place.course.settled
+        if halted := self._segment(now).contradicted():
+            return halted
         again = any(isinstance(entry, Recovering) for entry in place.history.entries)
         kept = self._segment(now).sweep(again=again)
         if not now.ends:

@@ -8,11 +8,25 @@ from functools import cached_property
 from assent.core.course import Course, Span
 from assent.core.displaced import Spares, no_spares
 from assent.core.errors import AssentError, StoreError, WorkspaceError
-from assent.core.journal import Conflict, Entered, Entry, Halted, Progress, Result, Settled, Step
+from assent.core.journal import (
+    Aborted,
+    Committed,
+    Conflict,
+    Entered,
+    Entry,
+    Halted,
+    Outcome,
+    Progress,
+    Recovering,
+    Result,
+    Settled,
+    Step,
+)
 from assent.core.motion import Layout, Motion, fills, motions, needed_folders
 from assent.core.operation import FileOperation, MoveFile, footprint
 from assent.core.paths import inside, shown
 from assent.core.plan import Plan
+from assent.execute import compare
 from assent.execute.check import Difference, check_blobs, differences
 from assent.execute.finish import finish
 from assent.execute.prepare import Contents, prepare
@@ -25,7 +39,13 @@ class Segment:
     """The segment of files that a run is in, with the hands to carry it out."""
 
     def __init__(
-        self, hands: Hands, blobs: Blobs, course: Course, spares: Spares = no_spares
+        self,
+        hands: Hands,
+        blobs: Blobs,
+        course: Course,
+        spares: Spares = no_spares,
+        *,
+        again: bool = False,
     ) -> None:
         self._hands = hands
         self._blobs = blobs
@@ -33,6 +53,7 @@ class Segment:
         self._operations = course.span.files
         self._layout = course.entered.layout
         self._contents = Contents(blobs, self._operations, spares)
+        self._again = again  # an earlier process began it: what it says is compared with the disk
 
     def goes_on(self, course: Course) -> bool:
         """Goes on with a later moment of the same segment; tells whether it is the same."""
@@ -53,16 +74,80 @@ class Segment:
                 slots, folder = fills(self._operations, self._renames), self._layout.folder
                 work: Generator[int, None, Entry] = prepare(hands, self._contents, folder, slots)
                 return (yield from _watched(step, len(slots), work))
-            case Step.FINISH | Step.CONTINUE:
-                look = step is Step.CONTINUE
-                work = finish(hands, self._renames, entered, look=look)
+            case Step.FINISH:
+                work = finish(hands, self._renames, entered, look=False)
                 return (yield from _watched(step, len(self._renames), work))
+            case Step.CONTINUE:
+                return (yield from self._continue(refill=self._course.word == "resume"))
             case Step.REVERSE:
-                return reverse(hands, self._renames, entered.folders)
+                return self._reverse(refill=self._again and self._course.word == "roll_back")
             case Step.ABANDON:
-                return Settled("rolled_back")
+                return (yield from self._abandon())
             case _:
                 return Settled("done", entered.folders, accepted=True)
+
+    def _continue(self, *, refill: bool) -> Generator[Progress, None, Entry]:
+        """Does what is missing; with `refill`, also where slots are gone or were never filled."""
+        hands, entered, standing = self._hands, self._course.entered, frozenset[int]()
+        if refill:
+            standing = compare.standing(hands, self._operations)
+            try:
+                compare.refill_new(hands, self._contents, self._operations, self._renames)
+            except (OSError, StoreError) as error:
+                return _unfilled(error)
+        work = finish(hands, self._renames, entered, look=True, standing=standing)
+        entry = yield from _watched(Step.CONTINUE, len(self._renames), work)
+        if isinstance(entry, Settled) and (found := self._contradictions("done")):
+            one = found[0]
+            return Aborted(len(self._renames), one.index, one.path, one.reason, "conflict")
+        return entry
+
+    def _reverse(self, *, refill: bool) -> Entry:
+        """Puts everything back; with `refill`, also where what was displaced is gone from its slot."""
+        if refill:
+            if not self._has_moved():
+                return Settled("rolled_back")  # whatever is in the slots never left them
+            try:
+                compare.refill_old(self._hands, self._contents, self._operations, self._renames)
+            except (OSError, StoreError) as error:
+                return _unfilled(error)
+        entry = reverse(self._hands, self._renames, self._course.entered.folders)
+        if isinstance(entry, Settled) and (found := self._contradictions("rolled_back")):
+            return Halted(tuple(found), entry.undone, contradicted=True)
+        return entry
+
+    def _abandon(self) -> Generator[Progress, None, Entry]:
+        """Gives up what was only prepared, unless the disk shows that more was done."""
+        found = compare.moved(self._hands, self._operations, self._renames) if self._again else []
+        if not found:
+            return Settled("rolled_back")
+        match self._course.word:
+            case "resume":
+                return (yield from self._continue(refill=True))
+            case "roll_back":
+                return self._reverse(refill=True)
+            case _:
+                return Halted(tuple(found), contradicted=True)
+
+    def _has_moved(self) -> bool:
+        """Tells whether anything was renamed, as far as journal and disk know."""
+        if any(isinstance(entry, Committed) for entry in self._course.inside):
+            return True
+        return bool(compare.moved(self._hands, self._operations, self._renames))
+
+    def _contradictions(self, outcome: Outcome) -> list[Conflict]:
+        """Returns what the disk shows against an outcome that rests on what another process did."""
+        if not self._again:
+            return []
+        return compare.contradictions(self._hands, self._operations, outcome)
+
+    def contradicted(self) -> Halted | None:
+        """Returns a halt if the disk shows the opposite of how the segment was settled."""
+        settled = self._course.settled
+        if settled.accepted:
+            return None
+        found = self._contradictions(settled.outcome)
+        return Halted(tuple(found), contradicted=True) if found else None
 
     def sweep(self, *, again: bool) -> tuple[bytes, ...]:
         """Empties the slots; returns those that hold bytes which exist nowhere else.
@@ -70,13 +155,28 @@ class Segment:
         If a run is taken up `again`, nobody knows what was removed already and is not on disk yet.
         """
         slots = Slots(self._layout, self._operations, self._renames, self._blobs.has)
-        emptied = sweep(self._hands, self._course.settled, slots)
+        emptied = sweep(self._hands, self._course.settled, slots, careful=self._is_decided())
         if self._layout.beside or emptied.pruned or again:
             # An emptied slot, or a folder, must not come back among the person's files. If it does
             # after all, it holds nothing that is not elsewhere: the segment is settled and on disk.
             with suppress(OSError):
                 self._hands.sync()
         return emptied.kept
+
+
+    def _is_decided(self) -> bool:
+        """Tells whether a person decided how it goes on, so that slots may hold anything."""
+        inside = self._course.inside
+        return any(isinstance(e, Halted) or _is_lossy(e) for e in inside)
+
+
+def _is_lossy(entry: Entry) -> bool:
+    return isinstance(entry, Recovering) and entry.trusted >= 0
+
+
+def _unfilled(error: OSError | StoreError) -> Halted:
+    why = error.message if isinstance(error, StoreError) else error.strerror or str(error)
+    return Halted((Conflict(0, b"", b"", f"a slot could not be filled again ({why})"),))
 
 
 def enter(hands: Hands, blobs: Blobs, course: Course, name: str) -> Entered | Halted:

@@ -1,6 +1,6 @@
 """Finishing: does the renames of a committed run, and notices anybody else's late change."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Container, Generator, Mapping, Sequence
 
 from assent.core.journal import Aborted, Entered, Settled, Started
 from assent.core.motion import Clear, Motion, Put, Seen, Status, Swap, Take, forward, places
@@ -15,9 +15,17 @@ class Changed(Exception):
 
 
 def finish(
-    hands: Hands, motions: Sequence[Motion], first: Started | Entered, *, look: bool
+    hands: Hands,
+    motions: Sequence[Motion],
+    first: Started | Entered,
+    *,
+    look: bool,
+    standing: Container[int] = (),
 ) -> Generator[int, None, Settled | Aborted]:
-    """Does the motions in order and syncs; with `look`, only those the disk says are missing."""
+    """Does the motions in order and syncs; with `look`, only those the disk says are missing.
+
+    Nothing is missing of the operations that are `standing`, wherever their slots are by now.
+    """
     made: list[bytes] | None = None
     at, index, path = 0, 0, b""
     whole, displaced = _Whole(hands, () if look else motions), _Displaced(hands)
@@ -32,6 +40,8 @@ def finish(
             index, path = motion.index, motion.path
             if made is None and isinstance(motion, Put):
                 made = [f for f in first.folders if whole.brings(f) or hands.make_folder(f) or look]
+            if motion.index in standing:
+                continue
             if not whole.perform(motion) and (not look or _is_to_do(hands, motion)):
                 _perform(hands, motion, displaced)
         displaced.check()

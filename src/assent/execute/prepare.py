@@ -22,6 +22,10 @@ class Contents:
         self._operations = operations
         self._spares = spares
 
+    def has(self, digest: str) -> bool:
+        """Tells whether the store keeps a content."""
+        return self._blobs.has(digest)
+
     def of(self, fill: Fill) -> Iterable[bytes]:
         """Returns what the store keeps; of a copy of another file, nothing."""
         if fill.source is not None:

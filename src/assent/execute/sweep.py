@@ -9,6 +9,7 @@ from assent.core.displaced import is_displaced
 from assent.core.journal import Settled
 from assent.core.motion import Clear, Layout, Motion, fills, prunable
 from assent.core.operation import FileOperation, FileState, MoveFile, footprint
+from assent.execute.compare import torn
 from assent.ports import Hands
 
 
@@ -28,8 +29,10 @@ class Emptied(msgspec.Struct, frozen=True):
     pruned: bool
 
 
-def sweep(hands: Hands, settled: Settled, slots: Slots) -> Emptied:
+def sweep(hands: Hands, settled: Settled, slots: Slots, *, careful: bool = False) -> Emptied:
     """Removes filled slots and folders that the plan leaves empty.
+
+    `careful`: more may be in the slots than such an end leaves there.
 
     Where a person accepted a half-done run, a slot can hold somebody's late change, or a file on
     its way from one name to another: the only copy there is.
@@ -38,8 +41,9 @@ def sweep(hands: Hands, settled: Settled, slots: Slots) -> Emptied:
     done = settled.outcome == "done" and not settled.accepted
     aside = done and _are_set_aside(hands, slots)
     filled = _beside(slots) if aside else _filled(settled, slots)
-    only = _only_copies(hands, slots) if settled.accepted else frozenset()
+    only = _only_copies(hands, slots) if settled.accepted or careful else frozenset()
     kept = [slot for slot in filled if slot in only]
+    kept += torn(hands, operations, renames) if careful else []
     left = hands.remove_all([slot for slot in filled if slot not in only])
     kept += [slot for slot in left if not _gone(hands, slot)]
     folders = () if aside else (*_cleared(renames), *layout.whole_slots)

@@ -37,6 +37,7 @@ from assent.ports.storing import (
     Locks,
     Signer,
     Store,
+    Traced,
 )
 from assent.ports.working import Driver, Turn
 
@@ -79,5 +80,6 @@ __all__ = [
     "Spares",
     "Store",
     "Target",
+    "Traced",
     "Turn",
 ]

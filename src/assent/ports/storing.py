@@ -33,6 +33,18 @@ class Checked(msgspec.Struct, frozen=True):
     leftovers: bool = False  # of an empty log: something is kept that a log would tell of
 
 
+class Traced(msgspec.Struct, frozen=True):
+    """The events of one stream that the chain of hashes vouches for, and where it is broken.
+
+    The chain is followed from the stream's first event to the end of the log. `faults` are places
+    where it does not hold, of whichever stream, each with the sentence that says so.
+    """
+
+    events: tuple[Recorded, ...]
+    last: int = 0  # the highest number in the stream, sound or not
+    faults: tuple[tuple[int, str], ...] = ()
+
+
 class Store(Protocol):
     """The log. All batches of one `append` are one durable transaction, or nothing is."""
 
@@ -51,6 +63,9 @@ class Store(Protocol):
 
     def verify(self) -> Checked:
         """Follows the chain of hashes through the whole log."""
+
+    def trace(self, stream: str) -> Traced:
+        """Follows the chain from the first event of a stream on; damage is told, never raised."""
 
     def head(self, stream: str) -> tuple[int, bytes] | None:
         """Returns the kept fold of a stream with the seq that it reaches; it may lag behind."""

@@ -42,12 +42,12 @@ def chain_all(connection: sqlite3.Connection) -> None:
 class Follower:
     """Follows the chain event by event, and remembers the first that does not fit."""
 
-    def __init__(self, watched: int = 0) -> None:
+    def __init__(self, watched: int = 0, reached: int = 0, before: bytes = START) -> None:
         self.events = 0
         self.broken = ""
         self.seen = b""  # the hash that the watched event carries
-        self.reached = 0
-        self._before = START
+        self.reached = reached
+        self._before = before
         self._watched = watched
 
     def follow(self, events: Iterable[tuple[int, Fields, bytes]]) -> None:
@@ -59,6 +59,16 @@ class Follower:
                 self.seen = carried
             self.events += 1
             self._before, self.reached = carried, position
+
+    def trace(self, position: int, covered: Fields, carried: bytes) -> tuple[bool, str]:
+        """Takes in one event; tells whether it follows from the one before, and what is wrong.
+
+        Where events are missing before it, it follows all the same if it was written after that.
+        """
+        fault = self._fault(position, covered, carried)
+        follows = carried == link(self._before, position, covered)
+        self._before, self.reached = carried, position
+        return follows, fault
 
     def _fault(self, position: int, covered: Fields, carried: bytes) -> str:
         due = self.reached + 1

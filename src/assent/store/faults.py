@@ -7,9 +7,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from assent.core.errors import StoreError
+from assent.core.errors import STORED, StoreError
 
-SAFE = "What was stored before is unchanged."
+SAFE = STORED
 ASIDE = "mkdir {folder}/aside && mv {path}* {folder}/aside/"
 
 _SPACE = ("no space is left", "df -h {folder}")

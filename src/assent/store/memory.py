@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from assent.core.digest import sha256
 from assent.core.errors import StoreError
 from assent.core.event import Recorded
-from assent.ports import Batch, Checked
+from assent.ports import Batch, Checked, Traced
 from assent.store.chain import START, Fields, Follower, fields, link
 from assent.store.codec import encoded
 from assent.store.log import require_end
@@ -65,6 +65,10 @@ class MemoryStore:
         pairs = zip(self._log, self._chain, strict=True)
         follower.follow((one.position, _fields(one), carried) for one, carried in pairs)
         return Checked(follower.events, follower.broken, self._anchored)
+
+    def trace(self, stream: str) -> Traced:
+        found = tuple(self.read(stream))
+        return Traced(found, found[-1].seq if found else 0)
 
     def close(self) -> None:
         """Keeps everything: who holds the object still has the log."""

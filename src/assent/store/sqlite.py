@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import msgspec
 
+from assent.core.errors import StoreError
 from assent.core.event import Recorded
-from assent.ports import Batch, Checked
+from assent.ports import Batch, Checked, Traced
 from assent.store.anchor import Anchor, AnchorFile
 from assent.store.chain import FIELDS, PAGE, START, Follower, fields, link
 from assent.store.codec import encoded, recorded
@@ -30,11 +31,15 @@ _STREAMS = """
     WHERE seq = 1 AND stream >= ?1 AND stream < ?1 || char(0x10FFFF) ORDER BY stream
 """
 _NEWEST = "SELECT coalesce(max(position), 0) FROM events"
-_HEAD = "SELECT seq, body FROM heads WHERE stream = ?"
+# A head that reaches further than its stream is of events that the log has lost.
+_HEAD = """
+    SELECT seq, body FROM heads WHERE stream = ?1
+    AND seq <= (SELECT coalesce(max(seq), 0) FROM events WHERE stream = ?1)
+"""
 _HEADS = """
     SELECT stream, seq, body FROM heads
     WHERE stream >= ?1 AND stream < ?1 || char(0x10FFFF)
-    AND seq >= (SELECT max(seq) FROM events WHERE events.stream = heads.stream)
+    AND seq = (SELECT max(seq) FROM events WHERE events.stream = heads.stream)
 """
 _LAST = "SELECT coalesce(max(seq), 0) FROM events WHERE stream = ?"
 _ADD = f"INSERT INTO events ({_EVENT}, chain) VALUES (?, ?, ?, ?, ?, ?, ?)"
@@ -48,6 +53,11 @@ _CHAIN = "SELECT CAST(chain AS BLOB) FROM events WHERE position = ?"
 _LINKS = f"""
     SELECT position, CAST(chain AS BLOB), {FIELDS} FROM events
     WHERE position > ? ORDER BY position LIMIT {PAGE}
+"""
+_FIRST = "SELECT min(position), max(seq) FROM events WHERE stream = ?"
+_BEFORE = """
+    SELECT position, CAST(chain AS BLOB) FROM events
+    WHERE position < ? ORDER BY position DESC LIMIT 1
 """
 _KEEP_HEAD = "INSERT OR REPLACE INTO heads (stream, seq, body) VALUES (?, ?, ?)"
 
@@ -104,6 +114,27 @@ class SqliteStore:
         broken = broken or stray(ask(STRAYS, ())) or disordered(ask(INDEXES, ()))
         return Checked(follower.events, broken, anchor.position)
 
+    def trace(self, stream: str) -> Traced:
+        ask, name = self._database.rows, stream.encode()
+        first, last = next(iter(ask(_FIRST, (stream,))), (None, None))
+        if first is None:
+            return Traced(())
+        reached, before = next(iter(ask(_BEFORE, (first,))), (first - 1, START))
+        follower = Follower(reached=reached, before=before or b"")
+        found: list[Recorded] = []
+        faults: list[tuple[int, str]] = []
+        while rows := ask(_LINKS, (follower.reached,)):
+            for position, carried, *covered in rows:
+                follows, fault = follower.trace(position, _fields(covered), carried or b"")
+                if fault:
+                    faults.append((position, fault))
+                if follows and covered[0] == name:
+                    found += _readable(position, covered)
+        given = next((int(given) for (given,) in ask(_GIVEN, ())), 0)
+        if cut := _cut_off(follower, Anchor(self._anchor.read().position), given, ends=True):
+            faults.append((follower.reached + 1, cut))
+        return Traced(tuple(found), last if isinstance(last, int) else 0, tuple(faults))
+
     def close(self) -> None:
         self._database.close()
 
@@ -139,15 +170,28 @@ class _End:
         return self.position, self.chain
 
 
-def _cut_off(follower: Follower, anchor: Anchor, given: int) -> str:
-    """Says that the newest events are gone, if they are."""
+def _fields(covered: Sequence[bytes | None]) -> tuple[bytes, ...]:
+    return tuple([each or b"" for each in covered])
+
+
+def _readable(position: int, covered: Sequence[bytes]) -> list[Recorded]:
+    """Returns the event of a row, or nothing if this version of Assent cannot read it."""
+    try:
+        stream, seq, *rest = [each.decode() for each in covered]
+        return [recorded((position, stream, int(seq), rest[0], rest[1], rest[2]))]
+    except (StoreError, ValueError):
+        return []
+
+
+def _cut_off(follower: Follower, anchor: Anchor, given: int, *, ends: bool = False) -> str:
+    """Says that the newest events are gone, if they are; with `ends`, looks at nothing else."""
     had = max(anchor.position, given)
     if had > follower.reached:
         return (
             f"The log ends with event {follower.reached}, and there were {had}: the newest were "
             "removed, or an older copy of the log was put in its place."
         )
-    if anchor.position and follower.seen.hex() != anchor.chain:
+    if not ends and anchor.position and follower.seen.hex() != anchor.chain:
         return (
             f"Event {anchor.position} was another one when the log was last closed: the log was "
             "written anew."

@@ -124,7 +124,8 @@ def _taken_back(
     report = yield from engine.undoing.apply(preview, channel)
     whole = preview.source.plan_id and not preview.target.only and not preview.extent.again
     if whole and report.outcome == "done":
-        engine.sessions.restore_todos(preview.source, preview.target.runs[0])
+        with engine.runs.housekeeping("The todos were not set back"):
+            engine.sessions.restore_todos(preview.source, preview.target.runs[0])
     return report
 
 

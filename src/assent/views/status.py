@@ -172,6 +172,14 @@ def next_instead(lines: Iterable[Line], command: str) -> Iterator[Line]:
     yield Line("plain", f"Next: {visible_line(command)}")
 
 
+def cut_off_lines(lines: Iterable[Line], command: str) -> Iterator[Line]:
+    """Passes the lines of a run on that could not go on, and that needs no decision but `command`."""
+    _, *between, _ = lines
+    yield Line("risk", "Stopped: the run could not go on. No content is lost.")
+    yield from between
+    yield Line("plain", f"Next: {command}")
+
+
 def _told(op: Operation) -> str:
     """Returns what an operation is about, where nobody decides on it any more (F92)."""
     return masked(subject(op)) if isinstance(op, RunCommand) else subject(op)

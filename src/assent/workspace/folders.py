@@ -208,6 +208,8 @@ class Folders:
             fd, start = below, end + 1
 
     def _enter(self, name: bytes, at: int, path: bytes) -> int:
+        if name in (b"..", b"."):  # whoever wrote such a path, the workspace is not left by it
+            raise OSError(errno.EINVAL, "it is no plain path inside the workspace", path)
         try:
             return self._disk.open(name, FOLDER, 0, at)
         except NotADirectoryError as error:

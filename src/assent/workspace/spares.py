@@ -142,6 +142,8 @@ class LocalSpares:
             return self._open[1]
         self._close()
         run, *rest = folder[len(STAGE) + 1 :].split(b"/")
+        if not {b"", b".", b".."}.isdisjoint(rest):
+            return None  # no run of ours names a slot so
         if self._names is None:
             self._names = {match["run"]: name for name, match in self._all().items()}
         if run not in self._names:

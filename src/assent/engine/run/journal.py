@@ -2,7 +2,9 @@
 
 from typing import Final
 
-from assent.core.errors import Moved, Spent
+import msgspec
+
+from assent.core.errors import Moved, Spent, StoreError
 from assent.core.event import (
     Event,
     JournalWritten,
@@ -12,7 +14,15 @@ from assent.core.event import (
     RunResumed,
     RunStarted,
 )
-from assent.core.journal import Entry, Finished, Halted, Recovering, Started, started
+from assent.core.journal import (
+    Entry,
+    Finished,
+    Halted,
+    Recovering,
+    Started,
+    in_force,
+    started,
+)
 from assent.core.lifecycle import State
 from assent.core.permit_book import PermitBook
 from assent.core.record import PlanRecord
@@ -21,6 +31,14 @@ from assent.engine.plan.ledger import Ledger
 from assent.ports import Batch
 
 USED_HERE: Final = "The approval was used on this machine."
+LOST: Final = "Record {} of the run is missing from the log, or is not what was written there."
+
+
+class Doubt(msgspec.Struct, frozen=True):
+    """Why the journal of a run cannot be trusted, and how many of its first entries can."""
+
+    why: str
+    entries: tuple[Entry, ...] = ()
 
 
 class StoreJournal:
@@ -34,17 +52,52 @@ class StoreJournal:
         self._ledger = ledger
         self._given = given
         self._known: dict[str, list[Entry]] = {}  # what was read of each run; none ever changes
+        self._last: dict[str, int] = {}  # how many records of each run that was
 
     def read(self, run: str) -> list[Entry]:
-        known = self._known.setdefault(run, [])
-        recorded = self._doors.store.read(self._stream(run), len(known))
-        known += [r.event.entry for r in recorded if isinstance(r.event, JournalWritten)]
-        return list(known)
+        try:
+            recorded = self._doors.store.read(self._stream(run), self._last.get(run, 0))
+        except StoreError:
+            doubt = self._trace(run)
+            if doubt is not None:
+                raise
+            return self.known(run)  # a person has decided since what still counts
+        if recorded:
+            self._last[run] = recorded[-1].seq
+            more = [r.event.entry for r in recorded if isinstance(r.event, JournalWritten)]
+            self._known[run] = in_force([*self.known(run), *more])
+        return self.known(run)
+
+    def known(self, run: str) -> list[Entry]:
+        """Returns what was read or written of a run so far, without asking the log."""
+        return list(self._known.get(run, ()))
+
+    def doubt(self, run: str) -> Doubt | None:
+        """Verifies the chain of the run's records; where it is broken, trusts those before that."""
+        return self._trace(run)
+
+    def _trace(self, run: str) -> Doubt | None:
+        traced = self._doors.store.trace(self._stream(run))
+        found: list[Entry] = []
+        due, whole, position = 1, True, 0
+        for one in traced.events:
+            if not isinstance(one.event, JournalWritten):
+                continue
+            entry = one.event.entry
+            decided = isinstance(entry, Recovering) and entry.trusted >= 0
+            whole = decided or (whole and one.seq == due)
+            if whole:
+                found, due, position = in_force([*found, entry]), one.seq + 1, one.position
+        self._known[run], self._last[run] = found, traced.last
+        why = next((words for at, words in traced.faults if at > position), "")
+        if not whole or not found:
+            why = why or next((words for _, words in traced.faults), LOST.format(due))
+        return Doubt(why, tuple(found)) if why else None
 
     def write(self, run: str, entry: Entry) -> None:
         entries = self.read(run)
         at = self._doors.clock.now()
-        batch = Batch(self._stream(run), len(entries), at, (JournalWritten(entry),))
+        batch = Batch(self._stream(run), self._last.get(run, 0), at, (JournalWritten(entry),))
         batches = (batch, *self._for_the_plan(run, entry, entries))
         try:
             self._doors.store.append(*batches)
@@ -52,6 +105,21 @@ class StoreJournal:
             if not isinstance(entry, Started) or not self._is_spent(entry.approval):
                 raise
             raise Spent(USED_HERE, "assent approve FILE") from None  # another build was faster
+        self._last[run] = batch.after + 1
+        self._known[run] = in_force([*entries, entry])
+
+    def give_up(self, run: str, first: Started, end: Finished) -> None:
+        """Ends a run none of whose records can be trusted: they are set aside, and it is over."""
+        at, last = self._doors.clock.now(), self._last.get(run, 0)
+        story: tuple[Entry, ...] = (Recovering("accept", trusted=0), first, Recovering("accept"), end)
+        batch = Batch(self._stream(run), last, at, tuple([JournalWritten(e) for e in story]))
+        self._doors.store.append(batch, *self._for_the_plan(run, end, [first]))
+        self._last[run], self._known[run] = last + len(story), list(story[1:])
+
+    def close(self, run: str, end: Finished) -> None:
+        """Says once more that a run is over, where only its plan does not know."""
+        if batches := self._for_the_plan(run, end, self.known(run)):
+            self._doors.store.append(*batches)
 
     def _is_spent(self, approval: str) -> bool:
         return bool(self._doors.store.streams(spent_stream(approval)))

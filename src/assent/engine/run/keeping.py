@@ -85,8 +85,17 @@ class Keeping:
     def retain(self, *, daily: bool = False) -> GivenUp:
         """Gives up what the settings let go, oldest first; the newest run always stays.
 
-        `daily`: where that would be too often, only if nothing was collected for a day.
+        `daily`: where that would be too often, only if nothing was collected for a day. What fails
+        is only a warning: whatever came before it is over and stays so.
         """
+        try:
+            return self._retain(daily=daily)
+        except (AssentError, OSError) as error:
+            why = error.message if isinstance(error, AssentError) else error.strerror or str(error)
+            self._projections.warnings.append(f"{COLLECTING}: {why}")
+            return GivenUp()
+
+    def _retain(self, *, daily: bool) -> GivenUp:
         self._warn_of_late(self._doors.spares.trim(self._place.retention.spares))
         due = self._collecting.due()
         if daily and not due:

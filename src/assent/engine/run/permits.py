@@ -63,11 +63,12 @@ class Permits:
         run = self._doors.clock.new_id()
         operations = tuple(op for op in plan.operations if isinstance(op, FileOperation))
         journal = StoreJournal(self._doors, ledger, PermitGiven(permit, run, operations))
-        for _ in self._doors.executor(journal).apply(permitted(plan, permit), run):
-            pass
-        report = self._runs.report(ledger, run, plan)
+        work = self._doors.executor(journal).apply(permitted(plan, permit), run)
+        report = finished(self._runs.carried_out(journal, run, plan, work))
         if report.outcome != "needs_you":
-            self._settled = self._doors.store.read(f"run/{ledger.workspace}/{run}")[-1].position
+            with self._runs.housekeeping("The log could not be read after the edit"):
+                stream = f"run/{ledger.workspace}/{run}"
+                self._settled = self._doors.store.read(stream)[-1].position
         return report
 
     def _check_paths(self, operations: Sequence[FileOperation]) -> None:
@@ -116,10 +117,8 @@ def _done(report: RunReport) -> RunReport:
     """Returns the report of a run that did what it should; raises for any other."""
     if report.outcome == "needs_you":
         told = " ".join(report.notes)
-        raise Unsettled(
-            f"Run {report.run} could not be put back and waits for the person. {told}",
-            "assent recover",
-        )
+        waits = f"Run {report.run} could not be put back and waits for the person."
+        raise Unsettled(told if report.cut_off else f"{waits} {told}", "assent recover")
     if report.outcome == "rolled_back":
         raise WorkspaceError(" ".join([*report.notes, "Every file is as it was before."]))
     return report

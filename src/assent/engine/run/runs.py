@@ -3,17 +3,21 @@
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Final
 
 import msgspec
 
 from assent.core.approval import ApprovedPlan, approved
 from assent.core.course import well
 from assent.core.errors import (
+    STORED,
+    AssentError,
     Busy,
     Drift,
     IllegalStep,
     OtherWorkspace,
     StaleError,
+    StoreError,
     Unsettled,
     Untrusted,
 )
@@ -22,16 +26,20 @@ from assent.core.hook import RUN_FINISHED
 from assent.core.journal import (
     Entry,
     Finished,
+    Halted,
     Live,
     Outcome,
     Ran,
     Result,
+    Started,
     Turned,
     Way,
     finished,
     started,
 )
+from assent.core.journal_paths import strange_paths
 from assent.core.lifecycle import Moment, advance
+from assent.core.motion import Layout
 from assent.core.operation import Operation, RunCommand
 from assent.core.permit import permitted_plan
 from assent.core.plan import Plan
@@ -49,14 +57,14 @@ from assent.engine.run.account import account
 from assent.engine.run.chosen import refuse_twice
 from assent.engine.run.deeds import command_words
 from assent.engine.run.ends import reckon
-from assent.engine.run.journal import StoreJournal
+from assent.engine.run.journal import Doubt, StoreJournal
 from assent.engine.run.leftover import leftovers
 from assent.engine.run.spares import left_by
 from assent.engine.run.takeback import Takeback
 from assent.engine.run.underway import UnderWay
+from assent.engine.run.whereabouts import results_by_disk, slots, whereabouts
 from assent.execute.check import check_disk, first_files
-from assent.execute.executor import Executor
-from assent.execute.turning import read_backs
+from assent.execute.turning import read_backs, read_changes
 from assent.ports import Batch, Blobs
 
 
@@ -71,9 +79,19 @@ class RunReport(msgspec.Struct, frozen=True):
     left: tuple[str, ...] = ()  # of a model's build: steps that are not marked as done
     exits: tuple[int | None, ...] = ()  # of commands that ran; empty if none was involved
     running: tuple[tuple[str, str], ...] = ()  # commands, and what each left running at its end
+    cut_off: bool = False  # the log or the disk failed in its middle; `assent recover` ends it
 
 
 NOTHING = RunReport("", "nothing")
+WAYS_BY_DISK: Final = (
+    "assent recover --resume: does what the disk says is missing, from the stored contents.",
+    "assent recover --roll-back: puts back what the disk says was changed, from slots and contents.",
+    "assent recover --accept: keeps everything as it stands now.",
+)
+WAYS_WITHOUT: Final = (
+    "The record of how the run began is damaged, so it can only be kept as it stands.",
+    "assent recover --accept: keeps everything as it stands now, slots too, and ends the run.",
+)
 Working = Generator[Live, None, RunReport]
 
 
@@ -88,7 +106,7 @@ class Runs:
         self._consents = consents
         self._projections = projections
         self.taken_up: list[str] = []  # what became of interrupted runs before something else
-        self._told: set[str] = set()  # runs whose end hooks have heard of
+        self._heard: set[str] = set()  # runs whose end hooks have heard of
         self._under_way = UnderWay()
         doors.commander.heed(self._under_way.is_to_stop)
 
@@ -118,13 +136,13 @@ class Runs:
             if not fitting.plan.operations:
                 return NOTHING
             refuse_twice(Takeback(self._doors, ledger), record, fitting.plan)
-            run = self._doors.clock.new_id()
+            run, journal = self._doors.clock.new_id(), StoreJournal(self._doors, ledger)
             try:
                 spares = left_by(self._doors, ledger, record.undoes)
-                yield from self._executor(ledger).apply(fitting, run, spares)
+                work = self._doors.executor(journal).apply(fitting, run, spares)
+                return (yield from self.carried_out(journal, run, fitting.plan, work))
             except Drift as drift:
                 raise (made_elsewhere(drift) if record.imported else drift) from None
-            return self.report(ledger, run, fitting.plan)
 
     def begin(self, plan_id: str, session: str, digest: str = "") -> RunNote:
         """Spends the approval of a plan of prose for the work of a session; once begun, goes on.
@@ -192,10 +210,93 @@ class Runs:
             if way == "resume" and plan_id:
                 self._check_key(ledger.load(plan_id), note.run)
             plan = self._plan(ledger, note)
-            yield from self._executor(ledger).recover(plan, note.run, way)
-            report = self.report(ledger, note.run, plan)
+            report = yield from self._taken_up(ledger, found, plan, way)
         self._tell(plan_id, report.run, report.outcome)
         return report
+
+    def _taken_up(
+        self, ledger: Ledger, found: tuple[str, RunNote], plan: Plan, way: Way
+    ) -> Working:
+        """Takes a run up if its journal can be trusted, or a person decides in spite of it."""
+        plan_id, run = found[0], found[1].run
+        journal = StoreJournal(self._doors, ledger)
+        doubt = self._doubt(journal, run, plan)
+        if doubt and not doubt.entries and way == "accept":
+            return self._given_up(journal, plan_id, run, plan)
+        if doubt and (way == "auto" or not doubt.entries):
+            return self._damaged(run, plan, doubt)
+        known = journal.known(run)
+        if known and isinstance(known[-1], Finished):  # only the plan has lost that it is over
+            journal.close(run, known[-1])
+            return self._told(journal, run, plan)
+        trusted = len(doubt.entries) if doubt else -1
+        work = self._doors.executor(journal).recover(plan, run, way, trusted)
+        return (yield from self.carried_out(journal, run, plan, work))
+
+    def _given_up(self, journal: StoreJournal, plan_id: str, run: str, plan: Plan) -> RunReport:
+        """Ends a run as it stands, slots and all, because nothing that it recorded can be used."""
+        ledger = self.ledger()
+        consents = ledger.load(plan_id).consents if plan_id else ()
+        agreed = next((consent.approval.id for consent in consents if consent.run == run), "")
+        found = results_by_disk(plan, (), self._doors)
+        kept = tuple(slots(run, plan.operations, self._doors.files))
+        begun = Started(plan_id, plan.digest, agreed, Layout(run))
+        journal.give_up(run, begun, Finished("done", found, (), kept))
+        return self._told(journal, run, plan)
+
+    def _doubt(self, journal: StoreJournal, run: str, plan: Plan) -> Doubt | None:
+        """Says why a run's journal cannot be acted on: its chain is broken, or a path is strange."""
+        doubt = journal.doubt(run)
+        entries = doubt.entries if doubt else tuple(journal.known(run))
+        try:
+            backs = read_backs(entries, self._doors.blobs)
+            changes = read_changes(self._doors.blobs)
+            strange = strange_paths(run, plan.operations, entries, backs, changes)
+        except (msgspec.MsgspecError, StoreError) as error:
+            why = f"What a record of the run names cannot be read ({error})."
+            return doubt or Doubt(why)
+        if strange:
+            return Doubt(f"A record of the run names a path that no plan may: {strange[0]}.")
+        return doubt
+
+    def _damaged(self, run: str, plan: Plan, doubt: Doubt) -> RunReport:
+        """Reports a run whose journal cannot be trusted: where everything is, and the ways on."""
+        told = (
+            f"The log of this run is damaged: {doubt.why} Nothing was changed.",
+            *whereabouts(run, plan, self._doors),
+            *(WAYS_BY_DISK if doubt.entries else WAYS_WITHOUT),
+        )
+        rows = zip(plan.ids, results_by_disk(plan, doubt.entries, self._doors), strict=True)
+        return RunReport(run, "needs_you", tuple(rows), told, plan.operations)
+
+    def carried_out(
+        self, journal: StoreJournal, run: str, plan: Plan, work: Generator[Live, None, None]
+    ) -> Working:
+        """Drives a run to its end; an error of log or disk in its middle becomes its report.
+
+        Before its first record is written nothing has happened, and the error says all there is.
+        """
+        try:
+            yield from work
+        except (StoreError, OSError) as error:
+            if not journal.known(run) and not _has_begun(journal, run):
+                raise
+            return self._cut_off(journal, run, plan, error)
+        return self._told(journal, run, plan)
+
+    def _cut_off(
+        self, journal: StoreJournal, run: str, plan: Plan, error: StoreError | OSError
+    ) -> RunReport:
+        """Reports a run that could not go on: what is known to be done, and what ends it."""
+        why = error.message if isinstance(error, StoreError) else error.strerror or str(error)
+        entries = journal.known(run)
+        told = (
+            f"Run {run} is not over: {why.replace(STORED, '').strip().removesuffix('.')}.",
+            "The results are what log and disk show now. Once the cause is gone, `assent recover` "
+            "finishes the run or takes it back; nothing is lost.",
+        )
+        rows = zip(plan.ids, results_by_disk(plan, entries, self._doors), strict=True)
+        return RunReport(run, "needs_you", tuple(rows), told, plan.operations, cut_off=True)
 
     def interrupt(self) -> bool:
         """Ends the command that this process's run is at, or else its next one, from any thread.
@@ -232,15 +333,24 @@ class Runs:
 
     def report(self, ledger: Ledger, run: str, plan: Plan) -> RunReport:
         """Says from the journal how a run stands, and lists what can be restored."""
-        entries = StoreJournal(self._doors, ledger).read(run)
+        journal = StoreJournal(self._doors, ledger)
+        journal.read(run)
+        return self._told(journal, run, plan)
+
+    def _told(self, journal: StoreJournal, run: str, plan: Plan) -> RunReport:
+        """Says how a run stands from what is known of its journal; the log need not answer."""
+        entries = journal.known(run)
         first, last = started(entries), entries[-1]
-        if first.plan_id:
-            self._projections.plan(ledger.load(first.plan_id))
-        if isinstance(last, Finished) and last.outcome == "done" and first.plan_id:
-            self._projections.backups(first.plan_id, run, plan.operations, last)
+        with self.housekeeping("The readable copies of the plan were not written"):
+            if first.plan_id:
+                self._projections.plan(self.ledger().load(first.plan_id))
+            if isinstance(last, Finished) and last.outcome == "done" and first.plan_id:
+                self._projections.backups(first.plan_id, run, plan.operations, last)
         told = account(plan, entries, self._doors.blobs)
         left = leftovers(plan, entries, self._doors.blobs, self._doors.files)
         notes = (*told.notes, *left)
+        if isinstance(last, Halted) and last.contradicted:
+            notes = (*notes, *whereabouts(run, plan, self._doors), *WAYS_BY_DISK)
         rows = tuple(zip(plan.ids, told.results, strict=True))
         running = tuple(_left_running(plan, entries, self._doors.blobs))
         return RunReport(
@@ -273,11 +383,10 @@ class Runs:
             return None
         plan_id, note = found
         plan = self._plan(ledger, note)
-        yield from self._executor(ledger).recover(plan, note.run, "auto")
-        report = self.report(ledger, note.run, plan)
+        report = yield from self._taken_up(ledger, found, plan, "auto")
         self._tell(plan_id, report.run, report.outcome)
         if report.outcome == "needs_you":
-            raise _undecided(note)
+            raise _undecided(note, report.notes[:1] if report.cut_off else ())
         ended = "accepted" if self.was_accepted(note.run) else report.outcome.replace("_", " ")
         undoes = _undoes(ledger.load(plan_id)) if plan_id else ""
         self.taken_up.append(f"Run {note.run}{undoes} had been interrupted; it is now {ended}.")
@@ -316,12 +425,13 @@ class Runs:
         self, plan_id: str, run: str, outcome: Outcome, session: SessionRecord | None = None
     ) -> None:
         """Lets hooks hear how a run ended; one that waits for a person has not."""
-        if not run or outcome == "needs_you" or run in self._told:
+        if not run or outcome == "needs_you" or run in self._heard:
             return
-        self._told.add(run)
-        about = plan_facts(self.ledger().load(plan_id)) if plan_id else {}
-        facts = {**about, **session_facts(session), "run": run, "outcome": outcome}
-        tell(self._doors, self._projections, RUN_FINISHED, facts)
+        self._heard.add(run)
+        with self.housekeeping("Hooks were not told of the run"):
+            about = plan_facts(self.ledger().load(plan_id)) if plan_id else {}
+            facts = {**about, **session_facts(session), "run": run, "outcome": outcome}
+            tell(self._doors, self._projections, RUN_FINISHED, facts)
 
     def _fitting(self, ledger: Ledger, record: PlanRecord) -> ApprovedPlan:
         """Returns the plan with the approval that fits it, or says why it cannot be built."""
@@ -353,12 +463,27 @@ class Runs:
         assert left.run == note.run, "only the newest permit is unfinished"
         return permitted_plan(left.permit, left.operations, ledger.workspace)
 
-    def _executor(self, ledger: Ledger) -> Executor:
-        return self._doors.executor(StoreJournal(self._doors, ledger))
+    @contextmanager
+    def housekeeping(self, what: str) -> Iterator[None]:
+        """Lets what follows a finished run fail with a warning: the run is over and stays so."""
+        try:
+            yield
+        except (AssentError, OSError) as error:
+            why = error.message if isinstance(error, AssentError) else error.strerror or str(error)
+            self._projections.warnings.append(f"{what}: {why.replace(STORED, '').strip()}")
 
 
-def _undecided(note: RunNote) -> Unsettled:
-    return Unsettled(f"Run {note.run} waits for your decision.", "assent recover")
+def _undecided(note: RunNote, why: Sequence[str] = ()) -> Unsettled:
+    waits = f"Run {note.run} waits for your decision."
+    return Unsettled(" ".join(why) or waits, "assent recover")
+
+
+def _has_begun(journal: StoreJournal, run: str) -> bool:
+    """Tells whether the first record of a run is in the log although an error said it is not."""
+    try:
+        return bool(journal.read(run))
+    except (StoreError, OSError):
+        return False
 
 
 def _left_running(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[tuple[str, str]]:

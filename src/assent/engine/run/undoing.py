@@ -283,7 +283,12 @@ class Undoing:
 
         A redo names its own: to take back an undo is to do it again.
         """
-        notes = (*report.notes, *self._told(undo, report))
+        notes = list(report.notes)
+        with self._runs.housekeeping("What the undo left could not be listed"):
+            notes += self._told(undo, report)
+        return self._renamed(undo, report, tuple(notes))
+
+    def _renamed(self, undo: Undo, report: RunReport, notes: tuple[str, ...]) -> RunReport:
         if undo.extent.again:
             left = [index for index, _ in undo.inversion.conflicts]
             rows = (*report.operations, *[(undo.ids[i], _CONFLICT) for i in left])

@@ -1,0 +1,107 @@
+"""Where everything of a run is, whatever its journal says: each file, each slot, each content."""
+
+from collections.abc import Iterator, Sequence
+
+from assent.core.errors import AssentError
+from assent.core.journal import Entry, Result
+from assent.core.operation import FileOperation, FileState, Operation, RunCommand, footprint
+from assent.core.paths import STAGE, ancestors, one_line, parent
+from assent.core.plan import Plan
+from assent.core.results import run_results
+from assent.core.undo import is_as
+from assent.engine.doors import Doors
+from assent.execute.turning import read_backs
+from assent.ports import Blobs, Files
+
+
+def results_by_disk(plan: Plan, entries: Sequence[Entry], doors: Doors) -> tuple[Result, ...]:
+    """Says of each operation how far it got: of files as the disk shows, of commands as recorded."""
+    recorded = _recorded(plan, entries, doors.blobs)
+    return tuple(
+        recorded[at] if isinstance(op, RunCommand) else _by_disk(op, doors.files)
+        for at, op in enumerate(plan.operations)
+    )
+
+
+def whereabouts(run: str, plan: Plan, doors: Doors) -> Iterator[str]:
+    """Names what stands under each path, the contents that are stored, and every slot in use."""
+    for op in plan.operations:
+        for path, before, after in footprint(op):
+            stands = _stands(path, before, after, doors.files)
+            kept = [
+                f"{which} content: blob {state.digest}"
+                for which, state in (("old", before), ("new", after))
+                if state is not None and _has(doors.blobs, state.digest)
+            ]
+            yield "; ".join([f"{one_line(path)}: {stands}", *kept]) + "."
+    for slot in slots(run, plan.operations, doors.files):
+        yield f"In a slot of the run: {one_line(slot)}"
+
+
+def slots(run: str, operations: Sequence[Operation], files: Files) -> list[bytes]:
+    """Returns the slots of a run that hold something, found by their names alone."""
+    own = run.encode()
+    found: list[bytes] = []
+    for name in _names(STAGE, files):
+        if name == own or name.startswith(own + b"."):
+            found += _below(STAGE + b"/" + name, files)
+    touched = [path for op in operations for path, *_ in footprint(op)]
+    folders = {parent(path) for path in touched}.union(*map(ancestors, touched), [b""])
+    for folder in sorted(folders):
+        prefix = folder + b"/" if folder else b""
+        beside = (b".assent-" + own + b"-", b".assent-" + own + b".")
+        found += [prefix + name for name in _names(folder, files) if name.startswith(beside)]
+    return found
+
+
+def _recorded(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Sequence[Result]:
+    try:
+        return run_results(plan.operations, entries, read_backs(entries, blobs))
+    except (AssentError, OSError):
+        unknown: Result = "unknown"
+        return (unknown,) * len(plan.operations)
+
+
+def _by_disk(op: FileOperation, files: Files) -> Result:
+    try:
+        seen = files.look([path for path, *_ in footprint(op)])
+    except (AssentError, OSError):
+        return "unknown"
+    if all(is_as(seen[path], after) for path, _, after in footprint(op)):
+        return "done"
+    if all(is_as(seen[path], before) for path, before, _ in footprint(op)):
+        return "not_started"
+    return "unknown"
+
+
+def _stands(path: bytes, before: FileState | None, after: FileState | None, files: Files) -> str:
+    try:
+        seen = files.look((path,))[path]
+    except (AssentError, OSError):
+        return "it cannot be read"
+    if is_as(seen, after):
+        return "as the plan leaves it"
+    if is_as(seen, before):
+        return "as before the run"
+    return "missing" if seen is None else "neither as before the run nor as the plan leaves it"
+
+
+def _has(blobs: Blobs, digest: str) -> bool:
+    try:
+        return blobs.has(digest)
+    except (AssentError, OSError):
+        return False
+
+
+def _names(folder: bytes, files: Files) -> list[bytes]:
+    try:
+        return files.names(folder)
+    except (AssentError, OSError):
+        return []
+
+
+def _below(folder: bytes, files: Files) -> list[bytes]:
+    try:
+        return files.below(folder)
+    except (AssentError, OSError):
+        return []

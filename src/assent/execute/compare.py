@@ -1,0 +1,159 @@
+"""Comparing: does the disk show what a journal tells, and what fills slots that it has lost?
+
+Only a run that is taken up again is compared: whoever made the renames in the same process has seen
+them succeed. A file that is neither as before the run nor as after it was changed by somebody else;
+that contradicts nothing.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from assent.core.journal import Conflict, Outcome
+from assent.core.motion import Clear, Fill, Motion, Put, Seen, Swap, Take, fills
+from assent.core.operation import FileOperation, FileState, MoveFile, WriteFile, footprint
+from assent.execute.prepare import Contents
+from assent.ports import Hands
+
+Ends: TypeAlias = tuple[int, FileState | None, FileState | None]
+
+ODD = "odd"  # what cannot be looked at
+TORN = b".torn"  # ends the name of a slot whose content is no operation's
+
+NOT_DONE = "the log says that it was changed, and it is as before the run"
+NOT_BACK = "the log does not say that it was changed, and it is as after the run"
+MOVED_AWAY = "the log does not say that it was moved away, and it is in a slot"
+
+
+def contradictions(
+    hands: Hands, operations: Sequence[FileOperation], outcome: Outcome
+) -> list[Conflict]:
+    """Returns every path that shows the opposite of an outcome: done, or rolled back."""
+    ends = _ends(operations)
+    seen = look(hands, ends)
+    done = outcome == "done"
+    found = []
+    for path, (at, before, after) in ends.items():
+        opposite, reason = (before, NOT_DONE) if done else (after, NOT_BACK)
+        if before != after and seen[path] == opposite:
+            found.append(Conflict(at, path, b"", reason))
+    return found
+
+
+def moved(
+    hands: Hands, operations: Sequence[FileOperation], renames: Sequence[Motion]
+) -> list[Conflict]:
+    """Returns what shows that renames were made, of a run that says it made none."""
+    found = {conflict.path: conflict for conflict in contradictions(hands, operations, "rolled_back")}
+    seen = look(hands, [motion.slot for motion in renames])
+    for motion in renames:
+        match motion:
+            case Take() if seen[motion.slot] is not None:
+                pass
+            case Swap() if seen[motion.slot] == motion.before:
+                pass
+            case Clear() if seen[motion.slot] is not None:
+                pass
+            case _:
+                continue
+        found[motion.path] = Conflict(motion.index, motion.path, motion.slot, MOVED_AWAY)
+    return list(found.values())
+
+
+def standing(hands: Hands, operations: Sequence[FileOperation]) -> frozenset[int]:
+    """Returns the operations whose work is done, as far as the disk shows it."""
+    ends = _ends(operations)
+    seen = look(hands, ends)
+    return frozenset(
+        at
+        for at, op in enumerate(operations)
+        if all(seen[path] == ends[path][2] for path, *_ in footprint(op))
+    )
+
+
+def refill_new(
+    hands: Hands,
+    contents: Contents,
+    operations: Sequence[FileOperation],
+    renames: Sequence[Motion],
+) -> None:
+    """Writes new content anew where neither a slot nor its name has it any more."""
+    by_slot = {motion.slot: motion for motion in renames if isinstance(motion, Swap | Put)}
+    for fill in fills(operations, renames):
+        motion, op = by_slot[fill.slot], operations[fill.index]
+        seen = look(hands, (motion.path, motion.slot))
+        at_path, at_slot = seen[motion.path], seen[motion.slot]
+        before = op.before if isinstance(op, WriteFile) else None
+        if at_slot in (fill.after, ODD) or at_path not in (None, before):
+            continue
+        if at_slot is not None:
+            if at_slot == before:
+                continue  # it was exchanged, and the new one is gone from its name
+            hands.rename(fill.slot, _free(hands, fill.slot))
+        hands.create(fill, contents.of(fill))
+
+
+def refill_old(
+    hands: Hands,
+    contents: Contents,
+    operations: Sequence[FileOperation],
+    renames: Sequence[Motion],
+) -> None:
+    """Writes old content anew where neither a slot nor its name has it any more."""
+    for motion in [motion for motion in renames if isinstance(motion, Swap | Take)]:
+        folder = motion.path.rpartition(b"/")[0]
+        fill = Fill(motion.index, motion.slot, motion.before, None, None, folder)
+        op, path = operations[fill.index], operations[fill.index].path
+        after = op.after if isinstance(op, WriteFile) else None
+        to = op.to if isinstance(op, MoveFile) else fill.slot
+        seen = look(hands, (path, fill.slot, to))
+        lost = seen[fill.slot] is None and seen[to] != fill.after and seen[path] in (None, after)
+        if lost and contents.has(fill.after.digest):
+            like = None if seen[path] is None else path
+            hands.create(msgspec.structs.replace(fill, like=like), contents.of(fill))
+
+
+def torn(hands: Hands, operations: Sequence[FileOperation], renames: Sequence[Motion]) -> list[bytes]:
+    """Returns the slots that were moved aside because their content is no operation's."""
+    names = [name for fill in fills(operations, renames) for name in _aside(fill.slot)]
+    return [name for name, seen in look(hands, names).items() if seen is not None]
+
+
+def _free(hands: Hands, slot: bytes) -> bytes:
+    """Returns a name for what is in a slot and has to make room."""
+    seen = look(hands, _aside(slot))
+    return next((name for name in seen if seen[name] is None), slot + TORN)
+
+
+def _aside(slot: bytes) -> list[bytes]:
+    return [slot + TORN, *[slot + TORN + b"%d" % more for more in range(2, 5)]]
+
+
+def look(hands: Hands, paths: Iterable[bytes]) -> Mapping[bytes, Seen | str]:
+    """Looks at names; one that cannot be looked at is odd, and like nothing else."""
+    asked = list(dict.fromkeys(paths))
+    try:
+        return hands.look(asked)
+    except OSError:
+        return {path: _one(hands, path) for path in asked}
+
+
+def _ends(operations: Sequence[FileOperation]) -> dict[bytes, Ends]:
+    """Returns of each path an operation that touches it, and its states before and after them all.
+
+    A name that one operation frees may be filled by another.
+    """
+    found: dict[bytes, Ends] = {}
+    for index, op in enumerate(operations):
+        for path, before, after in footprint(op):
+            at, first, last = found.get(path, (index, None, None))
+            found[path] = at, first or before, last or after
+    return found
+
+
+def _one(hands: Hands, path: bytes) -> Seen | str:
+    try:
+        return hands.look((path,))[path]
+    except OSError:
+        return ODD
