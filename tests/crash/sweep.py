@@ -85,11 +85,11 @@ class Sweep:
         report = Report(moments=in_child(self._undisturbed, list[str]))
         self.rig.restore(self.ready)
         states = set()
-        while killed(self._verb, Moments(at=report.killed, act=kill)):
+        while killed(self.verb_watched, Moments(at=report.killed, act=kill)):
             if depth == 1:
                 end = in_child(self._recover, Ended)
                 self._judge(report, end, f"killed at {report.killed}")
-            elif (state := self._state(left := self.rig.save())) not in states:
+            elif (state := self.state(left := self.rig.save())) not in states:
                 states.add(state)
                 self._again(report, left)
             report.killed += 1
@@ -130,11 +130,11 @@ class Sweep:
 
     def _undisturbed(self) -> list[str]:
         moments = Moments()
-        self._verb(moments)
+        self.verb_watched(moments)
         assert self.rig.tree() == self.after
         return moments.seen
 
-    def _verb(self, listen: Listener) -> None:
+    def verb_watched(self, listen: Listener) -> None:
         self.do(self.rig.open(listen))
 
     def _settle(self, listen: Listener) -> None:
@@ -173,7 +173,7 @@ class Sweep:
         undo = [event.stream for event in engine.log() if event.stream.startswith("plan/")]
         return undo[-1].rpartition("/")[2]
 
-    def _state(self, left: Moment) -> bytes:
+    def state(self, left: Moment) -> bytes:
         """Returns what a recovery decides from, with the name of this very run taken out."""
         engine = self.rig.open()
         journal = self._journal(engine)

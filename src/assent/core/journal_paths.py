@@ -1,7 +1,8 @@
 """Which paths in the journal of a run break the rules of staging, so that nobody may act on them?"""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
 
 from assent.core.changes import Changes
 from assent.core.course import Backs
@@ -21,30 +22,28 @@ from assent.core.motion import Layout
 from assent.core.operation import Operation, footprint
 from assent.core.paths import STAGE, inside, normal, refuse_ours, shown
 
+NO_BACKS: Final[Backs] = {}
+
 
 def strange_paths(
     run: str,
     operations: Iterable[Operation],
-    entries: Sequence[Entry],
-    backs: Backs,
-    changes: Callable[[Ran], Changes],
+    entry: Entry | None = None,
+    backs: Backs = NO_BACKS,
+    changes: Callable[[Ran], Changes] = lambda ended: Changes(),
 ) -> list[str]:
-    """Says which paths of a run are not plain paths inside the workspace, or not a plan's to touch.
+    """Says which paths of operations, and of an entry of a run's journal, nobody may act on.
 
-    Names of slots are Assent's own; everything else has to be what could be staged.
+    Each has to be a plain path inside the workspace that could be staged, or the name of a slot.
     """
     found = [*_touched(operations)]
     for back in backs.values():
-        found += _touched(back.operations)
-        found += [conflict.path for conflict in back.left]
-    names: list[str] = []
-    for entry in entries:
-        if isinstance(entry, Started | Entered):
-            names += _named(run, entry.layout)
-        if isinstance(entry, Ran):
-            recorded = changes(entry)
-            found += [*_touched(recorded.operations), *recorded.made]
-        found += _paths(entry)
+        found += [*_touched(back.operations), *[conflict.path for conflict in back.left]]
+    if isinstance(entry, Ran):
+        recorded = changes(entry)
+        found += [*_touched(recorded.operations), *recorded.made]
+    names = _named(run, entry.layout) if isinstance(entry, Started | Entered) else []
+    found += _paths(entry) if entry is not None else ()
     return [*names, *filter(None, map(_strange, dict.fromkeys(found)))]
 
 

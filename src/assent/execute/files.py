@@ -5,6 +5,8 @@ from contextlib import suppress
 from errno import EEXIST
 from functools import cached_property
 
+import msgspec
+
 from assent.core.course import Course, Span
 from assent.core.displaced import Spares, no_spares
 from assent.core.errors import AssentError, StoreError, WorkspaceError
@@ -88,9 +90,11 @@ class Segment:
 
     def _continue(self, *, refill: bool) -> Generator[Progress, None, Entry]:
         """Does what is missing; with `refill`, also where slots are gone or were never filled."""
-        hands, entered, standing = self._hands, self._course.entered, frozenset[int]()
+        hands, entered = self._hands, self._course.entered
+        standing = compare.standing(hands, self._operations)
+        if not refill and len(standing) < len(self._operations):
+            standing = frozenset()  # its slots tell how far it got
         if refill:
-            standing = compare.standing(hands, self._operations)
             try:
                 compare.refill_new(hands, self._contents, self._operations, self._renames)
             except (OSError, StoreError) as error:
@@ -114,6 +118,9 @@ class Segment:
         entry = reverse(self._hands, self._renames, self._course.entered.folders)
         if isinstance(entry, Settled) and (found := self._contradictions("rolled_back")):
             return Halted(tuple(found), entry.undone, contradicted=True)
+        if isinstance(entry, Halted) and self._again:
+            lost = any(one.path and not one.kept for one in entry.conflicts)
+            return msgspec.structs.replace(entry, contradicted=lost)
         return entry
 
     def _abandon(self) -> Generator[Progress, None, Entry]:

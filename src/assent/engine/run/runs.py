@@ -83,6 +83,7 @@ class RunReport(msgspec.Struct, frozen=True):
 
 
 NOTHING = RunReport("", "nothing")
+_STRANGE: Final = "A record of the run names a path that no plan may touch"
 WAYS_BY_DISK: Final = (
     "assent recover --resume: does what the disk says is missing, from the stored contents.",
     "assent recover --roll-back: puts back what the disk says was changed, from slots and contents.",
@@ -247,16 +248,17 @@ class Runs:
     def _doubt(self, journal: StoreJournal, run: str, plan: Plan) -> Doubt | None:
         """Says why a run's journal cannot be acted on: its chain is broken, or a path is strange."""
         doubt = journal.doubt(run)
-        entries = doubt.entries if doubt else tuple(journal.known(run))
-        try:
-            backs = read_backs(entries, self._doors.blobs)
-            changes = read_changes(self._doors.blobs)
-            strange = strange_paths(run, plan.operations, entries, backs, changes)
-        except (msgspec.MsgspecError, StoreError) as error:
-            why = f"What a record of the run names cannot be read ({error})."
-            return doubt or Doubt(why)
-        if strange:
-            return Doubt(f"A record of the run names a path that no plan may: {strange[0]}.")
+        entries, changes = tuple(journal.known(run)), read_changes(self._doors.blobs)
+        if strange := strange_paths(run, plan.operations):
+            return Doubt(f"{_STRANGE}: {strange[0]}.")
+        for at, entry in enumerate(entries):
+            try:
+                backs = read_backs([entry], self._doors.blobs)
+                strange = strange_paths(run, (), entry, backs, changes)
+            except (msgspec.MsgspecError, StoreError) as error:
+                return Doubt(f"What a record of the run names cannot be read: {error}", entries[:at])
+            if strange:
+                return Doubt(f"{_STRANGE}: {strange[0]}.", entries[:at])
         return doubt
 
     def _damaged(self, run: str, plan: Plan, doubt: Doubt) -> RunReport:
@@ -279,9 +281,11 @@ class Runs:
         try:
             yield from work
         except (StoreError, OSError) as error:
-            if not journal.known(run) and not _has_begun(journal, run):
+            entries = _latest(journal, run)
+            if not entries:
                 raise
-            return self._cut_off(journal, run, plan, error)
+            if not isinstance(entries[-1], Finished):  # else only its end could not be read back
+                return self._cut_off(journal, run, plan, error)
         return self._told(journal, run, plan)
 
     def _cut_off(
@@ -478,12 +482,12 @@ def _undecided(note: RunNote, why: Sequence[str] = ()) -> Unsettled:
     return Unsettled(" ".join(why) or waits, "assent recover")
 
 
-def _has_begun(journal: StoreJournal, run: str) -> bool:
-    """Tells whether the first record of a run is in the log although an error said it is not."""
+def _latest(journal: StoreJournal, run: str) -> list[Entry]:
+    """Returns what a run has written: a record may be in the log although an error came of it."""
     try:
-        return bool(journal.read(run))
+        return journal.read(run)
     except (StoreError, OSError):
-        return False
+        return journal.known(run)
 
 
 def _left_running(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[tuple[str, str]]:

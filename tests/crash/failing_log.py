@@ -1,0 +1,264 @@
+"""Lets every call of a run fail, in the real program, and reads its answer; run by the tests.
+
+    python -m tests.crash.failing_log VERB WHOSE CODE MANNER FOLDER
+
+VERB is build, stream, approve, recover, undo or redo. WHOSE calls fail: `store` or `disk`, counted
+from the first record of the run on. MANNER is once, sticky, or after, which lets an append reach
+the disk before it fails. The report is one JSON object on stdout.
+"""
+
+import errno
+import os
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from tests.crash.rig import Rig
+from tests.crash.stories import Story, delete, move, write
+from tests.crash.sweep import in_child
+from tests.crash.trees import Tree, file, tree
+
+from assent.cli import main
+from assent.core.event import JournalWritten
+from assent.core.journal import Finished, Halted, finished
+from assent.ports import Batch
+from assent.store.faults import system_fault
+from assent.store.sqlite import SqliteStore
+from assent.workspace.disk import Disk
+
+STORE = ("append", "read", "read_all", "head", "heads", "streams", "last", "trace")
+OLD, NEW = b"old content\n", b"new content\n"
+STORY = Story(
+    "four_kinds",
+    tree({b"a.txt": file(OLD), b"b.txt": file(b"b\n"), b"in/c.txt": file(b"c\n")}),
+    (
+        write(b"a.txt", NEW),
+        write(b"new/d.txt", b"d\n"),
+        move(b"b.txt", b"new/b.txt"),
+        delete(b"in/c.txt"),
+    ),
+    tree({b"a.txt": file(NEW), b"new/d.txt": file(b"d\n"), b"new/b.txt": file(b"b\n")}),
+)
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the program said and left."""
+
+    exit: int
+    out: str
+    err: str
+    fired: str
+    tree: Tree
+
+
+class Failed(msgspec.Struct):
+    """How often a call failed, which answers came, and what has to be complained of."""
+
+    fired: int = 0
+    answers: dict[str, int] = {}
+    complaints: list[str] = []
+
+
+class Fault:
+    """Lets call number `at` of a run fail, or all from there on."""
+
+    def __init__(self, whose: str, code: int, manner: str, at: int) -> None:
+        self.whose, self.code, self.manner, self.at = whose, code, manner, at
+        self.begun, self.calls, self.fired = False, 0, ""
+
+    def install(self) -> None:
+        """Lets the classes of the program tell of every call."""
+        for name in STORE:
+            self._watch(SqliteStore, name, "store")
+        for name in [name for name in dir(Disk) if not name.startswith("_")]:
+            self._watch(Disk, name, "disk")
+
+    def _watch(self, kind: type, name: str, who: str) -> None:
+        call: Callable[..., Any] = getattr(kind, name)
+        if isinstance(vars(kind).get(name), staticmethod):
+            plain, call = call, lambda thing, *arguments: plain(*arguments)
+
+        def watched(thing: Any, *arguments: Any, **more: Any) -> Any:
+            self.begun = self.begun or (name == "append" and _begins(arguments))
+            due = self.begun and who == self.whose and self._is_due(name)
+            if due and (self.manner != "after" or name != "append"):
+                self._fail(who, name, thing, arguments)
+            answer = call(thing, *arguments, **more)
+            if due:
+                self._fail(who, name, thing, arguments)
+            return answer
+
+        setattr(kind, name, watched)
+
+    def _is_due(self, name: str) -> bool:
+        number, self.calls = self.calls, self.calls + 1
+        return number == self.at or (self.manner == "sticky" and number > self.at)
+
+    def _fail(self, who: str, name: str, thing: Any, arguments: tuple[Any, ...]) -> None:
+        self.fired = self.fired or f"{who}.{name}"
+        error = OSError(self.code, os.strerror(self.code))
+        if who == "store":
+            raise system_fault("write the log", "log.db", error)
+        if name == "close":
+            os.close(arguments[0])
+        raise error
+
+
+def _begins(batches: tuple[Batch, ...]) -> bool:
+    """Tells whether an append is one of a run: its first record, or that it is taken up."""
+    return any(isinstance(event, JournalWritten) for batch in batches for event in batch.events)
+
+
+class Failing:
+    """One verb, made to fail at every call of its run."""
+
+    def __init__(self, folder: Path, verb: str) -> None:
+        self.rig, self.verb = Rig(folder, STORY), verb
+        config = folder / "config" / "assent"
+        config.mkdir(parents=True)
+        (config / "config.toml").write_text("[approve]\nwithout_terminal = true\n")
+        places = {"XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "config", "HOME": "."}
+        os.environ.update({name: str(folder / place) for name, place in places.items()})
+        self.before, self.after = STORY.start, STORY.finish
+        self.line = self._prepared()
+        self.ready = self.rig.save()
+        self.report = Failed()
+        self.answers: Counter[str] = Counter()
+
+    def _prepared(self) -> list[str]:
+        rig = self.rig
+        match self.verb:
+            case "approve":
+                rig.restore(rig.proposed)
+                engine = rig.open()
+                digest = rig.record(engine).digest
+                engine.close()
+                return ["approve", "--build", "--digest", digest, "--json"]
+            case "recover":
+                rig.build_killed_at("hands.rename_noreplace", 1)
+                return ["recover", "--json"]
+            case "undo" | "redo":
+                rig.build()
+                if self.verb == "redo":
+                    engine = rig.open()
+                    finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+                    engine.close()
+                self.before, self.after = rig.tree(), rig.story.start
+                self.after = STORY.finish if self.verb == "redo" else STORY.start
+                digest = in_child(self._preview, str)
+                return [self.verb, "--digest", digest, "--json"]
+            case "stream":
+                return ["build", "--output-format", "stream-json"]
+            case _:
+                return ["build", "--json"]
+
+    def _preview(self) -> str:
+        engine = self.rig.open()
+        undoing = engine.undoing
+        return (undoing.redo() if self.verb == "redo" else undoing.preview()).plan.digest
+
+    def run(self, whose: str, code: int, manner: str) -> Failed:
+        for at in range(10_000):
+            self.rig.restore(self.ready)
+            answer = in_child(lambda: self._answer(Fault(whose, code, manner, at)), Answer)
+            place = f"{errno.errorcode[code]} {manner} at {at}, {answer.fired}"
+            for complaint in in_child(lambda: self._complaints(answer), list[str]):
+                self.report.complaints.append(f"{place}: {complaint}")
+            self.answers[str(answer.exit)] += 1
+            if not answer.fired:
+                break
+            self.report.fired += 1
+        self.report.answers = dict(self.answers)
+        return self.report
+
+    def _answer(self, fault: Fault) -> Answer:
+        """Runs the program in a process of its own, with a fault in it."""
+        out, err = self.rig.folder / "out", self.rig.folder / "err"
+        told = in_child(lambda: _started(self.rig, self.line, fault, out, err), tuple[int, str])
+        return Answer(*told[:1], out.read_text(), err.read_text(), told[1], self.rig.tree())
+
+    def _complaints(self, answer: Answer) -> list[str]:
+        """Holds an answer against log and disk, and lets the next start end what is open."""
+        engine = self.rig.open()
+        log = [one for one in engine.log() if one.stream.startswith("run/")]
+        run = log[-1].stream.rpartition("/")[2] if log else ""
+        events = [one.event for one in log if one.stream.endswith(run)]
+        entries = [event.entry for event in events if isinstance(event, JournalWritten)]
+        began = bool(entries) and (self.verb == "recover" or self._is_new(run))
+        found = []
+        if "Traceback" in answer.err:
+            found.append(answer.err)
+        row = self._row(answer)
+        if not began:
+            if answer.exit == 0 or answer.tree != self.before:
+                found.append(f"nothing began, exit {answer.exit}: {answer.err}")
+        elif isinstance(entries[-1], Finished):
+            done = entries[-1].outcome == "done"
+            if (answer.exit, row.get("outcome")) != ((0, "done") if done else (1, "rolled_back")):
+                found.append(f"over, exit {answer.exit}: {answer.out} {answer.err}")
+        else:
+            found += self._unfinished(answer, row, run, halted=isinstance(entries[-1], Halted))
+        settled = finished(engine.runs.recover())
+        wanted = {"done": self.after, "rolled_back": self.rig.story.start}
+        if self.verb in ("undo", "redo"):
+            wanted["rolled_back"] = self.before
+        if settled.outcome in wanted and _files(self.rig.tree()) != _files(wanted[settled.outcome]):
+            found.append(f"{settled.outcome} by recover, and it is not")
+        engine.close()
+        return found
+
+    def _is_new(self, run: str) -> bool:
+        return run.encode() not in b"".join(self.ready.log.values())
+
+    def _unfinished(self, answer: Answer, row: Any, run: str, *, halted: bool) -> list[str]:
+        found = []
+        if answer.exit != 6 or row.get("run") != run or row.get("outcome") != "needs_you":
+            found.append(f"unfinished, exit {answer.exit}: {answer.out} {answer.err}")
+        if not any(each.startswith("assent recover") for each in row.get("next", ())):
+            found.append(f"no way on: {answer.out} {answer.err}")
+        results = [each["result"] for each in row.get("operations", ())]
+        good, bad = ("undone", "not_started") if self.verb == "undo" else ("done", "not_started")
+        if not halted and _files(answer.tree) == _files(self.after) and set(results) != {good}:
+            found.append(f"all of it stands, and it says {results}")
+        if not halted and _files(answer.tree) == _files(self.before) and good in results:
+            found.append(f"nothing of it stands, and it says {results}")
+        return found
+
+    def _row(self, answer: Answer) -> dict[str, Any]:
+        lines = answer.out.splitlines()
+        row = msgspec.json.decode(lines[-1]) if lines else {}
+        return row if isinstance(row, dict) else {}
+
+
+def _files(found: Tree) -> Tree:
+    return {path: entry for path, entry in found.items() if entry.kind != "folder"}
+
+
+def _started(rig: Rig, line: list[str], fault: Fault, out: Path, err: Path) -> tuple[int, str]:
+    fault.install()
+    for number, path in ((1, out), (2, err)):
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(fd, number)
+        os.close(fd)
+    sys.argv = ["assent", "-C", str(rig.site.root), *line]
+    code = 0
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else 1
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return code, fault.fired
+
+
+if __name__ == "__main__":
+    verb, whose, code, manner, folder = sys.argv[1:]
+    failing = Failing(Path(folder), verb)
+    report = failing.run(whose, getattr(errno, code), manner)
+    sys.stdout.buffer.write(msgspec.json.encode(report))

@@ -1,0 +1,68 @@
+"""Laws 5 and 6: recovery acts on no record that was damaged, and says nothing the disk denies."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.crash.apart import PATIENT, apart
+from tests.crash.journal_damage import Damaged, cut, flipped, led_outside_and_chained, put_back
+from tests.crash.rig import Rig
+from tests.crash.stories import BY_NAME, STORIES
+
+NAMES = [story.name for story in STORIES]
+STORY = BY_NAME["eight_operations"]
+
+
+@PATIENT
+@pytest.mark.parametrize("story", NAMES)
+def test_a_damaged_record_leads_to_no_answer_that_the_disk_denies(
+    story: str, quick_path: Path
+) -> None:
+    report = apart(Damaged, "tests.crash.journal_damage", story, quick_path)
+    assert report.complaints == []
+    assert report.states >= 5
+    assert report.tried > 50
+    assert {"needs_you", "done", "rolled_back"} <= report.answers.keys()
+
+
+@pytest.mark.parametrize("damage", [flipped, led_outside_and_chained])
+def test_a_damaged_record_is_told_with_exit_6_and_every_way_on(damage, tmp_path: Path) -> None:
+    rig = Rig(tmp_path, STORY)
+    rig.build_killed_at("hands.rename_noreplace", 3)
+    with closing(sqlite3.connect(rig.site.state / "log.db")) as database, database:
+        assert damage(database, 1)
+    left = rig.save().tree
+    answer = rig.command("recover")
+    assert (answer.exit, answer.json["outcome"]) == (6, "needs_you")
+    assert "damaged" in answer.told
+    assert rig.save().tree == left
+    assert rig.command("build").exit == 6
+    assert rig.command("recover", "--roll-back").exit == 6  # how it began is not known any more
+    assert rig.save().tree == left
+    assert "recover --accept" in rig.said("recover")
+    assert rig.command("recover", "--accept").exit == 0
+    assert rig.command("recover").json["outcome"] == "nothing"
+    assert not (tmp_path / "escaped").exists()
+    for slot in rig.leftovers():
+        assert slot in rig.save().tree
+
+
+@pytest.mark.parametrize(("way", "tree"), [("--resume", STORY.finish), ("--roll-back", STORY.start)])
+@pytest.mark.parametrize("lost", [cut, put_back])
+def test_a_log_that_lost_its_end_after_a_whole_run_leads_out(lost, way, tree, tmp_path) -> None:
+    rig = Rig(tmp_path, STORY)
+    rig.build()
+    with closing(sqlite3.connect(rig.site.state / "log.db")) as database, database:
+        assert lost(database, 2)
+    if lost is put_back:
+        (rig.site.state / "log.db-anchor").unlink()
+    assert rig.command("recover").exit == 6
+    assert _files(rig.tree()) == _files(STORY.finish)
+    rig.command("recover", way)
+    assert _files(rig.tree()) == _files(tree)
+    assert rig.command("recover").json["outcome"] == "nothing"
+
+
+def _files(found):
+    return {path: entry for path, entry in found.items() if entry.kind != "folder"}
