@@ -6,9 +6,17 @@ from pathlib import Path
 
 import pytest
 from tests.crash.apart import PATIENT, apart
-from tests.crash.journal_damage import Damaged, cut, flipped, led_outside_and_chained, put_back
+from tests.crash.journal_damage import (
+    Damage,
+    Damaged,
+    cut,
+    flipped,
+    led_outside_and_chained,
+    put_back,
+)
 from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME, STORIES
+from tests.crash.trees import Tree
 
 NAMES = [story.name for story in STORIES]
 STORY = BY_NAME["eight_operations"]
@@ -27,7 +35,9 @@ def test_a_damaged_record_leads_to_no_answer_that_the_disk_denies(
 
 
 @pytest.mark.parametrize("damage", [flipped, led_outside_and_chained])
-def test_a_damaged_record_is_told_with_exit_6_and_every_way_on(damage, tmp_path: Path) -> None:
+def test_a_damaged_record_is_told_with_exit_6_and_every_way_on(
+    damage: Damage, tmp_path: Path
+) -> None:
     rig = Rig(tmp_path, STORY)
     rig.build_killed_at("hands.rename_noreplace", 3)
     with closing(sqlite3.connect(rig.site.state / "log.db")) as database, database:
@@ -50,7 +60,9 @@ def test_a_damaged_record_is_told_with_exit_6_and_every_way_on(damage, tmp_path:
 
 @pytest.mark.parametrize(("way", "tree"), [("--resume", STORY.finish), ("--roll-back", STORY.start)])
 @pytest.mark.parametrize("lost", [cut, put_back])
-def test_a_log_that_lost_its_end_after_a_whole_run_leads_out(lost, way, tree, tmp_path) -> None:
+def test_a_log_that_lost_its_end_after_a_whole_run_leads_out(
+    lost: Damage, way: str, tree: Tree, tmp_path: Path
+) -> None:
     rig = Rig(tmp_path, STORY)
     rig.build()
     with closing(sqlite3.connect(rig.site.state / "log.db")) as database, database:
@@ -64,5 +76,5 @@ def test_a_log_that_lost_its_end_after_a_whole_run_leads_out(lost, way, tree, tm
     assert rig.command("recover").json["outcome"] == "nothing"
 
 
-def _files(found):
+def _files(found: Tree) -> Tree:
     return {path: entry for path, entry in found.items() if entry.kind != "folder"}

@@ -17,7 +17,7 @@ from assent.engine.doors import Doors, NoCollector, NoHooks, Place, Retention
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
 from assent.execute.executor import Executor
-from assent.ports import Batch, Checked, Collector, Hooks, Locks, Projection, Signer, Store
+from assent.ports import Batch, Checked, Collector, Hooks, Locks, Projection, Signer, Store, Traced
 from assent.store.memory import MemoryBlobs, MemoryStore
 from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
@@ -95,6 +95,9 @@ class PassedOn:
 
     def verify(self) -> Checked:
         return self._store.verify()
+
+    def trace(self, stream: str) -> Traced:
+        return self._store.trace(stream)
 
     def head(self, stream: str) -> tuple[int, bytes] | None:
         return self._store.head(stream)

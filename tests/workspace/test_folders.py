@@ -30,6 +30,16 @@ def test_root_and_nested_folders_open(tmp_path: Path, folders: Folders) -> None:
     assert names(folders.open(b"")) == ["a"]
 
 
+@pytest.mark.parametrize("path", [b"..", b"../out", b"a/../../out", b"a/.."])
+def test_no_component_leads_up(tmp_path: Path, path: bytes) -> None:
+    (tmp_path / "work" / "a").mkdir(parents=True)
+    folders = Folders(Disk(), os.fsencode(tmp_path / "work"))
+    for act in (folders.open, folders.make):
+        with pytest.raises(OSError, match="plain path"):
+            act(path)
+    assert names(os.open(tmp_path, os.O_RDONLY)) == ["work"]
+
+
 @pytest.mark.parametrize("link", ["a", "a/b", "a/b/c"])
 def test_no_component_may_be_a_symlink(tmp_path: Path, folders: Folders, link: str) -> None:
     put(tmp_path, b"elsewhere/b/c/d/file")

@@ -80,6 +80,13 @@ def test_the_very_file_comes_back_and_counts_as_changed_just_now(site: Site) -> 
     assert found.st_mtime > 1_000_000, "a build that goes by times would not notice"
 
 
+def test_a_slot_that_leads_out_of_the_spares_is_none(site: Site) -> None:
+    (site.home.parent / "0.new").write_bytes(OLD)
+    fill = Fill(0, AGAIN, file_state(OLD), None)
+    assert not site.hands.bring_back(fill, STAGE + b"/first/../../0.new")
+    assert (site.home.parent / "0.new").read_bytes() == OLD
+
+
 def test_only_the_person_may_look_at_spares(site: Site) -> None:
     assert stat.S_IMODE(site.home.stat().st_mode) == 0o700
 

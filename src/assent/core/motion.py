@@ -259,8 +259,8 @@ def forward(motion: Motion, seen: Mapping[bytes, Seen]) -> Status:
             return _verdict(can, done or (moved_on and not can))
         case Clear():
             return _verdict(at_slot is None and at_path == "folder", at_slot or at_path is None)
-        case Put(after=after):
-            return _verdict(at_slot == after and at_path is None, at_slot is None)
+        case Put():
+            return _verdict(at_slot is not None and at_path is None, at_slot is None)
         case Swap(before=before, after=after):
             return _verdict(at_slot == after and at_path == before, at_slot == before)
         case _:

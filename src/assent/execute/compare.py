@@ -61,15 +61,33 @@ def moved(
     return list(found.values())
 
 
-def standing(hands: Hands, operations: Sequence[FileOperation]) -> frozenset[int]:
-    """Returns the operations whose work is done, as far as the disk shows it."""
+def standing(
+    hands: Hands, operations: Sequence[FileOperation], renames: Sequence[Motion]
+) -> frozenset[int]:
+    """Returns the operations whose work is done, as far as the disk shows it.
+
+    A slot with anything else in it than a run puts there may hold somebody's late change: then it
+    is left to the motions to say so.
+    """
     ends = _ends(operations)
-    seen = look(hands, ends)
+    seen = look(hands, [*ends, *[motion.slot for motion in renames]])
+    foreign = {motion.index for motion in renames if not _is_ours(motion, seen[motion.slot])}
     return frozenset(
         at
         for at, op in enumerate(operations)
-        if all(seen[path] == ends[path][2] for path, *_ in footprint(op))
+        if at not in foreign and all(seen[path] == ends[path][2] for path, *_ in footprint(op))
     )
+
+
+def _is_ours(motion: Motion, seen: Seen | str) -> bool:
+    """Tells whether a slot is empty, or holds what the run itself leaves there."""
+    match motion:
+        case Swap() | Take():
+            return seen in (None, motion.before)
+        case Put():
+            return seen in (None, motion.after)
+        case Clear():
+            return seen is None
 
 
 def refill_new(

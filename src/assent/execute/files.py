@@ -91,7 +91,7 @@ class Segment:
     def _continue(self, *, refill: bool) -> Generator[Progress, None, Entry]:
         """Does what is missing; with `refill`, also where slots are gone or were never filled."""
         hands, entered = self._hands, self._course.entered
-        standing = compare.standing(hands, self._operations)
+        standing = compare.standing(hands, self._operations, self._renames)
         if not refill and len(standing) < len(self._operations):
             standing = frozenset()  # its slots tell how far it got
         if refill:
