@@ -233,9 +233,10 @@ class Damaging:
         for content in self.contents:
             if content not in there:
                 self._complain(f"{where}: {content[:20]!r} is nowhere")
-            elif told.outcome == "needs_you" and content not in {e.content for e in told.tree.values()}:
-                if sha256(content) not in told.text:
-                    self._complain(f"{where}: the blob of {content[:20]!r} is not named")
+            elif told.outcome == "needs_you" and content not in {
+                e.content for e in told.tree.values()
+            } and sha256(content) not in told.text:
+                self._complain(f"{where}: the blob of {content[:20]!r} is not named")
 
     def _complain(self, words: str) -> None:
         self.report.complaints.append(words)
@@ -298,7 +299,11 @@ def _outside(value: object) -> object:
     """Lets names of runs, and lists of paths, lead out."""
     if isinstance(value, dict):
         return {
-            key: ESCAPED if key == "run" else PATHS if key in ("folders", "made") else _outside(each)
+            key: ESCAPED
+            if key == "run"
+            else PATHS
+            if key in ("folders", "made")
+            else _outside(each)
             for key, each in value.items()
         }
     return value

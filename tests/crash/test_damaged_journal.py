@@ -35,7 +35,7 @@ def test_a_damaged_record_leads_to_no_answer_that_the_disk_denies(
 
 
 @pytest.mark.parametrize("damage", [flipped, led_outside_and_chained])
-def test_a_damaged_record_is_told_with_exit_6_and_every_way_on(
+def test_a_damaged_record_is_told_with_exit_6_and_the_way_on(
     damage: Damage, tmp_path: Path
 ) -> None:
     rig = Rig(tmp_path, STORY)
@@ -46,6 +46,7 @@ def test_a_damaged_record_is_told_with_exit_6_and_every_way_on(
     answer = rig.command("recover")
     assert (answer.exit, answer.json["outcome"]) == (6, "needs_you")
     assert "damaged" in answer.told
+    assert answer.json["next"] == ["assent recover --accept"]
     assert rig.save().tree == left
     assert rig.command("build").exit == 6
     assert rig.command("recover", "--roll-back").exit == 6  # how it began is not known any more
@@ -58,7 +59,9 @@ def test_a_damaged_record_is_told_with_exit_6_and_every_way_on(
         assert slot in rig.save().tree
 
 
-@pytest.mark.parametrize(("way", "tree"), [("--resume", STORY.finish), ("--roll-back", STORY.start)])
+@pytest.mark.parametrize(
+    ("way", "tree"), [("--resume", STORY.finish), ("--roll-back", STORY.start)]
+)
 @pytest.mark.parametrize("lost", [cut, put_back])
 def test_a_log_that_lost_its_end_after_a_whole_run_leads_out(
     lost: Damage, way: str, tree: Tree, tmp_path: Path

@@ -9,7 +9,7 @@ import msgspec
 
 from assent.cli.asking import consent
 from assent.cli.call import Call, examples, streams, takes_call
-from assent.cli.failing import RECOVER, cut_short, not_begun, told
+from assent.cli.failing import cut_short, not_begun, told
 from assent.cli.interrupts import INTERRUPTED, interruptible
 from assent.cli.travelling import or_file
 from assent.core.errors import Interrupted, UsageError
@@ -20,7 +20,7 @@ from assent.core.record import PlanRecord, RunNote
 from assent.engine.run.runs import RunReport
 from assent.views.rows import left_running, run_row
 from assent.views.spoken import doing_brief
-from assent.views.status import cut_off_lines, next_instead, run_lines
+from assent.views.status import next_instead, run_lines, stopped_lines
 
 R = TypeVar("R")
 
@@ -207,8 +207,8 @@ def answer(call: Call, report: RunReport) -> int:
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]
     lines = run_lines(report.run, report.outcome, results, notes, report.exits)
-    if report.cut_off:
-        row, lines = {**row, "next": [RECOVER]}, cut_off_lines(lines, RECOVER)
+    if report.onward:
+        row, lines = {**row, "next": [report.onward]}, stopped_lines(lines, report.onward)
     if report.outcome == "done" and all(isinstance(op, RunCommand) for op in report.about):
         with call.engine.runs.housekeeping("How to go back from here could not be read"):
             lines = next_instead(lines, call.engine.undoing.standing(report.run)[1])

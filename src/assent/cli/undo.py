@@ -7,7 +7,7 @@ import click
 
 from assent.cli.asking import consent
 from assent.cli.call import Call, examples, named, streams, takes_call
-from assent.cli.failing import LOOK, RECOVER
+from assent.cli.failing import LOOK
 from assent.cli.run import ALL_CONFLICT, EXITS, answered, settled
 from assent.core.errors import Declined, UsageError
 from assent.core.masking import masked
@@ -16,7 +16,7 @@ from assent.engine.run.runs import RunReport
 from assent.engine.run.undoing import Undo
 from assent.views.lines import Line
 from assent.views.rows import left_running, operation_row, run_row
-from assent.views.status import cut_off_lines, next_instead, run_lines
+from assent.views.status import next_instead, run_lines, stopped_lines
 from assent.views.undo import end_lines, preview_row, undo_lines
 from assent.views.visible import visible_line
 
@@ -179,8 +179,8 @@ def answer_undo(call: Call, preview: Undo, report: RunReport) -> int:
         row |= {} if good in found else {"outcome": "nothing"}
     elif report.outcome == "rolled_back":
         lines = _not_done(lines, preview, _way_back(call, preview, report))
-    elif report.cut_off:
-        row, lines = {**row, "next": [RECOVER]}, cut_off_lines(lines, RECOVER)
+    elif report.onward:
+        row, lines = {**row, "next": [report.onward]}, stopped_lines(lines, report.onward)
     call.output.answer({**row, **more}, lines)
     return EXITS[report.outcome]
 

@@ -45,7 +45,9 @@ def moved(
     hands: Hands, operations: Sequence[FileOperation], renames: Sequence[Motion]
 ) -> list[Conflict]:
     """Returns what shows that renames were made, of a run that says it made none."""
-    found = {conflict.path: conflict for conflict in contradictions(hands, operations, "rolled_back")}
+    found = {
+        conflict.path: conflict for conflict in contradictions(hands, operations, "rolled_back")
+    }
     seen = look(hands, [motion.slot for motion in renames])
     for motion in renames:
         match motion:
@@ -132,7 +134,9 @@ def refill_old(
             hands.create(msgspec.structs.replace(fill, like=like), contents.of(fill))
 
 
-def torn(hands: Hands, operations: Sequence[FileOperation], renames: Sequence[Motion]) -> list[bytes]:
+def torn(
+    hands: Hands, operations: Sequence[FileOperation], renames: Sequence[Motion]
+) -> list[bytes]:
     """Returns the slots that were moved aside because their content is no operation's."""
     names = [name for fill in fills(operations, renames) for name in _aside(fill.slot)]
     return [name for name, seen in look(hands, names).items() if seen is not None]

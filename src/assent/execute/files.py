@@ -107,7 +107,7 @@ class Segment:
         return entry
 
     def _reverse(self, *, refill: bool) -> Entry:
-        """Puts everything back; with `refill`, also where what was displaced is gone from its slot."""
+        """Puts everything back; with `refill`, also what is gone from the slot it was moved to."""
         if refill:
             if not self._has_moved():
                 return Settled("rolled_back")  # whatever is in the slots never left them
@@ -169,7 +169,6 @@ class Segment:
             with suppress(OSError):
                 self._hands.sync()
         return emptied.kept
-
 
     def _is_decided(self) -> bool:
         """Tells whether a person decided how it goes on, so that slots may hold anything."""

@@ -172,8 +172,8 @@ def next_instead(lines: Iterable[Line], command: str) -> Iterator[Line]:
     yield Line("plain", f"Next: {visible_line(command)}")
 
 
-def cut_off_lines(lines: Iterable[Line], command: str) -> Iterator[Line]:
-    """Passes the lines of a run on that could not go on, and that needs no decision but `command`."""
+def stopped_lines(lines: Iterable[Line], command: str) -> Iterator[Line]:
+    """Passes on the lines of a run that could not go on, with the one command that leads out."""
     _, *between, _ = lines
     yield Line("risk", "Stopped: the run could not go on. No content is lost.")
     yield from between

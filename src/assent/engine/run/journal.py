@@ -111,7 +111,12 @@ class StoreJournal:
     def give_up(self, run: str, first: Started, end: Finished) -> None:
         """Ends a run none of whose records can be trusted: they are set aside, and it is over."""
         at, last = self._doors.clock.now(), self._last.get(run, 0)
-        story: tuple[Entry, ...] = (Recovering("accept", trusted=0), first, Recovering("accept"), end)
+        story: tuple[Entry, ...] = (
+            Recovering("accept", trusted=0),
+            first,
+            Recovering("accept"),
+            end,
+        )
         batch = Batch(self._stream(run), last, at, tuple([JournalWritten(e) for e in story]))
         self._doors.store.append(batch, *self._for_the_plan(run, end, [first]))
         self._last[run], self._known[run] = last + len(story), list(story[1:])

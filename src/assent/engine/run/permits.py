@@ -118,7 +118,7 @@ def _done(report: RunReport) -> RunReport:
     if report.outcome == "needs_you":
         told = " ".join(report.notes)
         waits = f"Run {report.run} could not be put back and waits for the person."
-        raise Unsettled(told if report.cut_off else f"{waits} {told}", "assent recover")
+        raise Unsettled(told if report.onward else f"{waits} {told}", "assent recover")
     if report.outcome == "rolled_back":
         raise WorkspaceError(" ".join([*report.notes, "Every file is as it was before."]))
     return report

@@ -79,14 +79,15 @@ class RunReport(msgspec.Struct, frozen=True):
     left: tuple[str, ...] = ()  # of a model's build: steps that are not marked as done
     exits: tuple[int | None, ...] = ()  # of commands that ran; empty if none was involved
     running: tuple[tuple[str, str], ...] = ()  # commands, and what each left running at its end
-    cut_off: bool = False  # the log or the disk failed in its middle; `assent recover` ends it
+    onward: str = ""  # of one that needs you: the one command to type, where there is no choice
 
 
 NOTHING = RunReport("", "nothing")
+RECOVER: Final = "assent recover"
 _STRANGE: Final = "A record of the run names a path that no plan may touch"
 WAYS_BY_DISK: Final = (
     "assent recover --resume: does what the disk says is missing, from the stored contents.",
-    "assent recover --roll-back: puts back what the disk says was changed, from slots and contents.",
+    "assent recover --roll-back: puts back what the disk says was changed, from slots or contents.",
     "assent recover --accept: keeps everything as it stands now.",
 )
 WAYS_WITHOUT: Final = (
@@ -246,7 +247,7 @@ class Runs:
         return self._told(journal, run, plan)
 
     def _doubt(self, journal: StoreJournal, run: str, plan: Plan) -> Doubt | None:
-        """Says why a run's journal cannot be acted on: its chain is broken, or a path is strange."""
+        """Says why a run's journal cannot be used: its chain is broken, or a path is strange."""
         doubt = journal.doubt(run)
         entries, changes = tuple(journal.known(run)), read_changes(self._doors.blobs)
         if strange := strange_paths(run, plan.operations):
@@ -256,7 +257,9 @@ class Runs:
                 backs = read_backs([entry], self._doors.blobs)
                 strange = strange_paths(run, (), entry, backs, changes)
             except (msgspec.MsgspecError, StoreError) as error:
-                return Doubt(f"What a record of the run names cannot be read: {error}", entries[:at])
+                return Doubt(
+                    f"What a record of the run names cannot be read: {error}", entries[:at]
+                )
             if strange:
                 return Doubt(f"{_STRANGE}: {strange[0]}.", entries[:at])
         return doubt
@@ -269,7 +272,8 @@ class Runs:
             *(WAYS_BY_DISK if doubt.entries else WAYS_WITHOUT),
         )
         rows = zip(plan.ids, results_by_disk(plan, doubt.entries, self._doors), strict=True)
-        return RunReport(run, "needs_you", tuple(rows), told, plan.operations)
+        onward = "" if doubt.entries else f"{RECOVER} --accept"
+        return RunReport(run, "needs_you", tuple(rows), told, plan.operations, onward=onward)
 
     def carried_out(
         self, journal: StoreJournal, run: str, plan: Plan, work: Generator[Live, None, None]
@@ -300,7 +304,7 @@ class Runs:
             "finishes the run or takes it back; nothing is lost.",
         )
         rows = zip(plan.ids, results_by_disk(plan, entries, self._doors), strict=True)
-        return RunReport(run, "needs_you", tuple(rows), told, plan.operations, cut_off=True)
+        return RunReport(run, "needs_you", tuple(rows), told, plan.operations, onward=RECOVER)
 
     def interrupt(self) -> bool:
         """Ends the command that this process's run is at, or else its next one, from any thread.
@@ -390,7 +394,7 @@ class Runs:
         report = yield from self._taken_up(ledger, found, plan, "auto")
         self._tell(plan_id, report.run, report.outcome)
         if report.outcome == "needs_you":
-            raise _undecided(note, report.notes[:1] if report.cut_off else ())
+            raise _undecided(note, report.notes[:1] if report.onward else ())
         ended = "accepted" if self.was_accepted(note.run) else report.outcome.replace("_", " ")
         undoes = _undoes(ledger.load(plan_id)) if plan_id else ""
         self.taken_up.append(f"Run {note.run}{undoes} had been interrupted; it is now {ended}.")

@@ -15,7 +15,7 @@ from assent.ports import Blobs, Files
 
 
 def results_by_disk(plan: Plan, entries: Sequence[Entry], doors: Doors) -> tuple[Result, ...]:
-    """Says of each operation how far it got: of files as the disk shows, of commands as recorded."""
+    """Says how far each operation got: of files as the disk shows, of commands as recorded."""
     recorded = _recorded(plan, entries, doors.blobs)
     return tuple(
         recorded[at] if isinstance(op, RunCommand) else _by_disk(op, doors.files)
