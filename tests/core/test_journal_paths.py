@@ -26,7 +26,10 @@ BAD = (b"../out", b"/etc/passwd", b"a/../../b", b".git/config", b"sub/.GIT/x", b
 OWN = b".opencode/assent/log"
 
 
-def _started(layout: Layout = Layout("run"), folders: tuple[bytes, ...] = ()) -> Started:
+LAYOUT = Layout("run")
+
+
+def _started(layout: Layout = LAYOUT, folders: tuple[bytes, ...] = ()) -> Started:
     return Started("plan", "digest", "approval", layout, folders)
 
 

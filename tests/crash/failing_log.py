@@ -13,6 +13,7 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -164,9 +165,9 @@ class Failing:
     def run(self, whose: str, code: int, manner: str) -> Failed:
         for at in range(10_000):
             self.rig.restore(self.ready)
-            answer = in_child(lambda: self._answer(Fault(whose, code, manner, at)), Answer)
+            answer = self._answer(Fault(whose, code, manner, at))
             place = f"{errno.errorcode[code]} {manner} at {at}, {answer.fired}"
-            for complaint in in_child(lambda: self._complaints(answer), list[str]):
+            for complaint in in_child(partial(self._complaints, answer), list[str]):
                 self.report.complaints.append(f"{place}: {complaint}")
             self.answers[str(answer.exit)] += 1
             if not answer.fired:
@@ -231,7 +232,7 @@ class Failing:
     def _row(self, answer: Answer) -> dict[str, Any]:
         lines = answer.out.splitlines()
         row: dict[str, Any] = msgspec.json.decode(lines[-1]) if lines else {}
-        return row["body"] if "body" in row else row
+        return row.get("body", row)
 
 
 def _files(found: Tree) -> Tree:

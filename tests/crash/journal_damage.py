@@ -229,13 +229,14 @@ class Damaging:
                 if os.fsdecode(path) not in told.text:
                     self._complain(f"{where}: {path!r} is not named in {told.text}")
         blobs = {p.read_bytes() for p in self.rig.site.state.glob("blobs/*/*") if p.is_file()}
-        there = b"".join([*blobs, *[e.content for e in told.tree.values()]])
+        standing = {entry.content for entry in told.tree.values()}
+        there = blobs | standing
         for content in self.contents:
-            if content not in there:
+            if not any(content in each for each in there):
                 self._complain(f"{where}: {content[:20]!r} is nowhere")
-            elif told.outcome == "needs_you" and content not in {
-                e.content for e in told.tree.values()
-            } and sha256(content) not in told.text:
+            elif told.outcome == "needs_you" and not (
+                content in standing or sha256(content) in told.text
+            ):
                 self._complain(f"{where}: the blob of {content[:20]!r} is not named")
 
     def _complain(self, words: str) -> None:

@@ -36,7 +36,7 @@ def contradictions(
     found = []
     for path, (at, before, after) in ends.items():
         opposite, reason = (before, NOT_DONE) if done else (after, NOT_BACK)
-        if before != after and seen[path] == opposite:
+        if before != after and _is(seen[path], opposite):
             found.append(Conflict(at, path, b"", reason))
     return found
 
@@ -77,7 +77,7 @@ def standing(
     return frozenset(
         at
         for at, op in enumerate(operations)
-        if at not in foreign and all(seen[path] == ends[path][2] for path, *_ in footprint(op))
+        if at not in foreign and all(_is(seen[path], ends[path][2]) for path, *_ in footprint(op))
     )
 
 
@@ -105,7 +105,7 @@ def refill_new(
         seen = look(hands, (motion.path, motion.slot))
         at_path, at_slot = seen[motion.path], seen[motion.slot]
         before = op.before if isinstance(op, WriteFile) else None
-        if at_slot in (fill.after, ODD) or at_path not in (None, before):
+        if at_slot in (fill.after, ODD) or at_path not in (None, "folder", before):
             continue
         if at_slot is not None:
             if at_slot == before:
@@ -128,9 +128,10 @@ def refill_old(
         after = op.after if isinstance(op, WriteFile) else None
         to = op.to if isinstance(op, MoveFile) else fill.slot
         seen = look(hands, (path, fill.slot, to))
-        lost = seen[fill.slot] is None and seen[to] != fill.after and seen[path] in (None, after)
+        lost = seen[fill.slot] is None and seen[to] != fill.after
+        lost = lost and seen[path] in (None, "folder", after)
         if lost and contents.has(fill.after.digest):
-            like = None if seen[path] is None else path
+            like = path if isinstance(seen[path], FileState) else None
             hands.create(msgspec.structs.replace(fill, like=like), contents.of(fill))
 
 
@@ -159,6 +160,11 @@ def look(hands: Hands, paths: Iterable[bytes]) -> Mapping[bytes, Seen | str]:
         return hands.look(asked)
     except OSError:
         return {path: _one(hands, path) for path in asked}
+
+
+def _is(seen: Seen | str, state: FileState | None) -> bool:
+    """Tells whether a path is in a state; of files that is, so a folder is as good as nothing."""
+    return seen == state or (state is None and seen == "folder")
 
 
 def _ends(operations: Sequence[FileOperation]) -> dict[bytes, Ends]:

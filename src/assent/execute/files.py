@@ -103,8 +103,16 @@ class Segment:
         entry = yield from _watched(Step.CONTINUE, len(self._renames), work)
         if isinstance(entry, Settled) and (found := self._contradictions("done")):
             one = found[0]
-            return Aborted(len(self._renames), one.index, one.path, one.reason, "conflict")
+            entry = Aborted(len(self._renames), one.index, one.path, one.reason, "conflict")
+        if isinstance(entry, Aborted) and not self._is_committed:
+            # By the journal there is nothing to go back from; a person decides once more.
+            stopped = Conflict(entry.index, entry.path, b"", entry.reason)
+            return Halted((stopped,), contradicted=True)
         return entry
+
+    @property
+    def _is_committed(self) -> bool:
+        return any(isinstance(entry, Committed) for entry in self._course.inside)
 
     def _reverse(self, *, refill: bool) -> Entry:
         """Puts everything back; with `refill`, also what is gone from the slot it was moved to."""
@@ -138,7 +146,7 @@ class Segment:
 
     def _has_moved(self) -> bool:
         """Tells whether anything was renamed, as far as journal and disk know."""
-        if any(isinstance(entry, Committed) for entry in self._course.inside):
+        if self._is_committed:
             return True
         return bool(compare.moved(self._hands, self._operations, self._renames))
 
