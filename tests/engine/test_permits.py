@@ -4,11 +4,19 @@ import errno
 import os
 
 import pytest
-from tests.engine.world import World
+from tests.engine.world import PassedOn, World
 
 from assent.core.digest import sha256
-from assent.core.errors import AssentError, Drift, Refused, StoreError, Unsettled, WorkspaceError
-from assent.core.event import JournalWritten, PermitGiven, RunEnded
+from assent.core.errors import (
+    STORED,
+    AssentError,
+    Drift,
+    Refused,
+    StoreError,
+    Unsettled,
+    WorkspaceError,
+)
+from assent.core.event import JournalWritten, PermitGiven, Recorded, RunEnded
 from assent.core.journal import finished
 from assent.core.operation import DeleteFile, FileOperation, FileState, MoveFile, WriteFile
 from assent.core.permit import PermitSource
@@ -16,6 +24,7 @@ from assent.core.session import SessionRecord
 from assent.core.tool import Edit
 from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
+from assent.ports import Batch, Store
 from assent.workspace.disk import Disk
 
 AT = "2026-01-01T12:00:00.000Z"
@@ -259,3 +268,46 @@ def test_one_that_cannot_be_put_back_waits_for_the_person(world: World) -> None:
         apply(world.engine(), write("c.txt", None, b"c\n"))
     assert finished(world.engine().runs.recover("accept")).outcome == "done"
     assert apply(world.engine(), write("c.txt", None, b"c\n")).outcome == "done"
+
+
+class _FullStore(PassedOn):
+    """A log that takes a number of appends, and then no more."""
+
+    def __init__(self, store: Store, room: int) -> None:
+        super().__init__(store)
+        self.room = room
+
+    def append(self, *batches: Batch) -> tuple[Recorded, ...]:
+        if self.room == 0:
+            raise StoreError(f"Could not write the log: no space is left. {STORED}", "df -h")
+        self.room -= 1
+        return super().append(*batches)
+
+
+@pytest.mark.parametrize(("records", "left"), [(1, b"old\n"), (2, b"new\n"), (3, b"new\n")])
+def test_a_log_that_fails_in_the_middle_of_an_edit_names_its_run(
+    records: int, left: bytes, world: World
+) -> None:
+    world.put({"a.txt": b"old\n"})
+    world.engine()._workspaces.open()
+    engine = world.engine(_FullStore(world.store, records))
+    with pytest.raises(Unsettled) as stopped:
+        apply(engine, write("a.txt", b"old\n", b"new\n"))
+    assert world.files() == {"a.txt": left}
+    found = world.engine().runs.unfinished()
+    assert found is not None
+    assert found[1].run in stopped.value.message
+    assert "no space is left" in stopped.value.message
+    assert STORED not in stopped.value.message
+    assert stopped.value.next == "assent recover"
+    ended = finished(world.engine().runs.recover())
+    assert ended.outcome == ("rolled_back" if records == 1 else "done")
+
+
+def test_a_log_that_is_full_before_an_edit_begins_is_a_refusal(world: World) -> None:
+    world.put({"a.txt": b"old\n"})
+    world.engine()._workspaces.open()
+    with pytest.raises(StoreError, match="no space is left"):
+        apply(world.engine(_FullStore(world.store, 0)), write("a.txt", b"old\n", b"new\n"))
+    assert world.files() == {"a.txt": b"old\n"}
+    assert world.engine().runs.unfinished() is None
