@@ -232,7 +232,8 @@ class Failing:
     def _row(self, answer: Answer) -> dict[str, Any]:
         lines = answer.out.splitlines()
         row: dict[str, Any] = msgspec.json.decode(lines[-1]) if lines else {}
-        return row.get("body", row)
+        body: dict[str, Any] = row.get("body", row)
+        return body
 
 
 def _files(found: Tree) -> Tree:

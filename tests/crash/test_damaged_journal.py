@@ -1,22 +1,30 @@
 """Laws 5 and 6: recovery acts on no record that was damaged, and says nothing the disk denies."""
 
 import sqlite3
+from collections import Counter
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 
 import pytest
 from tests.crash.apart import PATIENT, apart
+from tests.crash.command_sweep import FINISH, START, CommandSweep
 from tests.crash.journal_damage import (
+    RUN,
+    WAYS,
     Damage,
     Damaged,
     cut,
     flipped,
     led_outside_and_chained,
     put_back,
+    removed,
 )
 from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME, STORIES
 from tests.crash.trees import Tree
+
+from assent.core.journal import finished
 
 NAMES = [story.name for story in STORIES]
 STORY = BY_NAME["eight_operations"]
@@ -77,6 +85,47 @@ def test_a_log_that_lost_its_end_after_a_whole_run_leads_out(
     rig.command("recover", way)
     assert _files(rig.tree()) == _files(tree)
     assert rig.command("recover").json["outcome"] == "nothing"
+
+
+@PATIENT
+@pytest.mark.parametrize("damage", [flipped, removed, cut, put_back], ids=lambda one: one.__name__)
+def test_the_damaged_journal_of_commands_runs_none_again_unasked(
+    damage: Damage, tmp_path: Path
+) -> None:
+    sweep = CommandSweep(tmp_path, "auto")
+    rig = sweep.rig
+    rig.build()
+    whole = rig.save()
+    with closing(sqlite3.connect(rig.site.state / "log.db")) as database:
+        records = database.execute(f"SELECT count(*) FROM events WHERE {RUN}").fetchone()[0]
+    assert records > 8
+    ends = Counter[str]()
+    for n, way in product(range(2, records + 1), WAYS):
+        rig.restore(whole)
+        sweep.count.write_bytes(b"ran\n")
+        with closing(sqlite3.connect(rig.site.state / "log.db")) as database, database:
+            assert damage(database, n)
+            database.execute("DELETE FROM heads")
+            # As if the end of the run had never been told to its plan.
+            database.execute("DELETE FROM events WHERE kind = 'run_ended'")
+        (rig.site.state / "log.db-anchor").unlink(missing_ok=True)
+        engine = rig.open()
+        report = finished(engine.runs.recover())
+        assert sweep.count.read_bytes() == b"ran\n", (n, way)
+        where = (n, way, report.outcome)
+        for _ in range(4):
+            if report.outcome == "done" and way != "accept":
+                assert _files(rig.tree()) == _files(FINISH), where
+            if report.outcome == "rolled_back":
+                assert _files(rig.tree()) == _files(START), where
+            if report.outcome != "needs_you":
+                break
+            report = finished(engine.runs.recover(way))
+        ends[f"{way} {report.outcome}"] += 1
+        engine.close()
+    assert ends["accept needs_you"] == 0
+    assert ends["resume done"] > 2
+    assert ends["roll_back needs_you"] > 0  # what commands did is not on record any more
 
 
 def _files(found: Tree) -> Tree:

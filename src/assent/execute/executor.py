@@ -1,6 +1,7 @@
 """One loop for apply, resume and undo: read the journal, decide the next step, do it, note it."""
 
 from collections.abc import Generator
+from typing import Final
 
 from assent.core.approval import ApprovedPlan
 from assent.core.changes import left_by
@@ -8,9 +9,11 @@ from assent.core.course import Course, course
 from assent.core.displaced import Spares, no_spares
 from assent.core.errors import OtherDigest, Refused
 from assent.core.journal import (
+    Conflict,
     Entered,
     Entry,
     Finished,
+    Halted,
     Live,
     Outcome,
     Ran,
@@ -23,15 +26,22 @@ from assent.core.journal import (
     started,
 )
 from assent.core.motion import Layout
+from assent.core.operation import RunCommand
+from assent.core.paths import shown
 from assent.core.permit import PermittedPlan
 from assent.core.plan import Plan
 from assent.core.results import kept_slots, made_folders
 from assent.execute.commanding import Commanding, NoCommands, Order
+from assent.execute.compare import contradictions, standing
 from assent.execute.ending import Place, named, results_at_the_end, why
 from assent.execute.files import Segment, enter, laid_out, plan_index
 from assent.execute.start import check_start
 from assent.execute.turning import History, read_backs, read_changes, turned
 from assent.ports import Blobs, Commander, Hands, Journal
+
+LOST_COMMAND: Final = (
+    "the log has lost whether a command ran and what it changed, so nothing of that is put back"
+)
 
 Working = Generator[Live, None, Entry]
 Watched = Generator[Live, None, None]
@@ -115,8 +125,12 @@ class Executor:
     def _do(self, step: Step, place: Place) -> Working:
         now = place.course
         match step:
+            case Step.RUN if now.word != "resume" and (later := self._beyond(place, files=True)):
+                return Halted(later, contradicted=True)
             case Step.RUN | Step.RECKON:
                 return (yield from self._command(step, place))
+            case Step.ENTER | Step.TURN if self._is_done_already(place):
+                return Swept(now.at, "done")
             case Step.ENTER:
                 return enter(self._hands, self._blobs, now, _slots(place))
             case Step.SWEEP:
@@ -135,7 +149,40 @@ class Executor:
             case _:
                 now = place.course
                 back = now.back is not None and now.word != "accept"
+                if back and (beyond := self._beyond(place)):
+                    return Halted(beyond, contradicted=True)
                 return self._finished(place, "rolled_back" if back else "done")
+
+    def _beyond(self, place: Place, *, files: bool = False) -> tuple[Conflict, ...]:
+        """Returns what a run did, or may have done, beyond all that its journal still tells.
+
+        With `files`, only what the disk shows: no disk tells that a command ran.
+        """
+        if not self._again:
+            return ()
+        results, operations = place.history.results, place.plan.operations
+        untold = [at for at, result in enumerate(results) if result == "not_started"]
+        others = {at: op for at in untold if not isinstance(op := operations[at], RunCommand)}
+        seen = contradictions(self._hands, tuple(others.values()), "rolled_back")
+        indices = list(others)
+        told = [(indices[one.index], f"{shown(one.path)}: {one.reason}") for one in seen]
+        if not files and _is_lossy(place):
+            told += [(at, LOST_COMMAND) for at in untold if at not in others]
+        # In a segment, conflicts count its own operations; none of these is one of them.
+        inside = place.course.phase == "files"
+        return tuple(Conflict(0 if inside else at, b"", b"", words) for at, words in told)
+
+    def _is_done_already(self, place: Place) -> bool:
+        """Tells whether the disk shows a segment as done of which the journal has lost all."""
+        now = place.course
+        if (
+            not _is_lossy(place)
+            or now.back is not None
+            or now.at >= len(now.spans)
+            or not now.span.files
+        ):
+            return False
+        return len(standing(self._hands, now.span.files, ())) == len(now.span.files)
 
     def _segment(self, now: Course) -> Segment:
         """Returns the segment that the run is in; its motions are worked out once."""
@@ -160,6 +207,9 @@ class Executor:
         now, settled = place.course, place.course.settled
         if halted := self._segment(now).contradicted():
             return halted
+        ends_back = now.ends and settled.outcome == "rolled_back"
+        if ends_back and (beyond := self._beyond(place)):
+            return Halted(beyond, contradicted=True)
         again = any(isinstance(entry, Recovering) for entry in place.history.entries)
         kept = self._segment(now).sweep(again=again)
         if not now.ends:
@@ -172,6 +222,12 @@ class Executor:
         return Finished(
             outcome, results_at_the_end(place, self._hands), made, (*kept_slots(entries), *kept)
         )
+
+
+def _is_lossy(place: Place) -> bool:
+    """Tells whether a person decided to go on although records were damaged or lost."""
+    entries = place.history.entries
+    return any(isinstance(entry, Recovering) and entry.trusted >= 0 for entry in entries)
 
 
 def _total(place: Place) -> int:
