@@ -1,5 +1,6 @@
 """What somebody did to the log behind our back is found, and named by its place (F60)."""
 
+import os
 import hashlib
 import shutil
 import sqlite3
@@ -158,10 +159,46 @@ def test_f60_what_follows_the_anchor_is_vouched_for_by_nobody(path: Path) -> Non
         assert store.verify() == Checked(COUNT + 1, "", COUNT)
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b'{"position": "x"}', b"[]"])
-def test_an_anchor_that_cannot_be_read_vouches_for_nothing(path: Path, content: bytes) -> None:
-    Path(f"{path}-anchor").write_bytes(content)
-    assert verified(path) == Checked(COUNT)
+DAMAGED = {
+    "empty": b"",
+    "cut": b"{",
+    "of another type": b'{"position": "x"}',
+    "a list": b"[]",
+    "below zero": b'{"position": -5, "chain": "aa"}',
+    "too great": b'{"position": 99999999999999999999999, "chain": "aa"}',
+    "no hash": b'{"position": 3, "chain": "zz"}',
+    "binary": bytes(range(256)),
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED.keys())
+def test_an_anchor_that_cannot_be_read_is_a_warning_and_is_made_anew(
+    path: Path, content: bytes
+) -> None:
+    anchor = Path(f"{path}-anchor")
+    anchor.write_bytes(content)
+    checked = verified(path)
+    assert (checked.events, checked.broken, checked.anchored) == (COUNT, "", 0)
+    assert f"mv {anchor} {anchor}.aside" in checked.unanchored
+    assert any("The anchor" in line.text for line in checked_lines(checked))
+    with closing(SqliteStore(path)) as store:
+        store.append(note("more", COUNT))
+    assert verified(path) == Checked(COUNT + 1, "", COUNT + 1)
+
+
+@pytest.mark.parametrize("ousted", ["a folder", "a symlink", "a pipe"])
+def test_an_anchor_that_is_no_file_of_ours_is_not_followed(path: Path, ousted: str) -> None:
+    anchor = Path(f"{path}-anchor")
+    kept = anchor.rename(anchor.with_name("elsewhere"))
+    if ousted == "a folder":
+        anchor.mkdir()
+    elif ousted == "a symlink":
+        anchor.symlink_to(kept)
+    else:
+        os.mkfifo(anchor)
+    checked = verified(path)
+    assert (checked.events, checked.broken, checked.anchored) == (COUNT, "", 0)
+    assert checked.unanchored
 
 
 def test_an_anchor_that_cannot_be_kept_disturbs_nobody(path: Path) -> None:
@@ -170,7 +207,8 @@ def test_an_anchor_that_cannot_be_kept_disturbs_nobody(path: Path) -> None:
     anchor.mkdir()
     with closing(SqliteStore(path)) as store:
         store.append(note("more", COUNT))
-    assert verified(path) == Checked(COUNT + 1)
+    checked = verified(path)
+    assert (checked.events, checked.broken, checked.anchored) == (COUNT + 1, "", 0)
 
 
 def test_the_anchor_is_replaced_in_one_step(tmp_path: Path) -> None:
@@ -290,6 +328,7 @@ def test_f60_without_a_mark_nobody_vouches_for_the_end(path: Path, content: byte
     anchor = Path(f"{path}-anchor")
     anchor.unlink() if content is None else anchor.write_bytes(content)
     checked = verified(path)
-    assert checked == Checked(COUNT, "", 0)
+    assert (checked.events, checked.broken, checked.anchored) == (COUNT, "", 0)
+    assert bool(checked.unanchored) is (content == b"")
     said = " ".join(line.text for line in checked_lines(checked))
     assert "There is no mark, so nobody vouches for the end of the log" in said

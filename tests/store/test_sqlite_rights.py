@@ -55,10 +55,18 @@ def folder() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
+def given_away(folder: Path) -> None:
+    """Lets a folder and what is in it belong to whoever is to use it: a log of others is refused."""
+    if os.getuid() == 0:
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+
+
 def readable_only(folder: Path) -> None:
     for file in folder.iterdir():
         file.chmod(0o444)
     folder.chmod(0o555)
+    given_away(folder)
 
 
 def refusal(path: Path) -> list[str]:
@@ -111,6 +119,7 @@ def test_log_that_cannot_be_read(folder: Path) -> None:
     path = folder / "store.db"
     filled(path, 1)
     path.chmod(0)
+    given_away(folder)
     found = run(TRY, path, "as nobody").splitlines()
     assert found[0].startswith(f"Could not read the log {path}: its folder or file does not permit")
 
@@ -118,6 +127,7 @@ def test_log_that_cannot_be_read(folder: Path) -> None:
 def test_folder_that_cannot_be_entered(folder: Path) -> None:
     path = folder / "state" / "store.db"
     filled(path, 1)
+    given_away(folder)
     path.parent.chmod(0)
     found = run(TRY, path, "as nobody").splitlines()
     path.parent.chmod(0o755)
@@ -174,7 +184,7 @@ FILL = """
 def test_full_disk(tmp_path: Path) -> None:
     printed = mounted(
         """
-        mount -t tmpfs -o size=600k none "$1"
+        mount -t tmpfs -o size=600k,mode=700 none "$1"
         head -c 100000 /dev/zero > "$1/ballast"
         "$PYTHON" -c "$FILL" "$1/store.db"
         """,

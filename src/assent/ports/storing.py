@@ -31,6 +31,7 @@ class Checked(msgspec.Struct, frozen=True):
     broken: str = ""  # empty: every event follows from the one before
     anchored: int = 0
     leftovers: bool = False  # of an empty log: something is kept that a log would tell of
+    unanchored: str = ""  # why that mark cannot be used, and what makes a new one
 
 
 class Traced(msgspec.Struct, frozen=True):

@@ -2,15 +2,23 @@
 
 import os
 from contextlib import suppress
+from stat import S_ISREG
+from typing import Annotated
 
 import msgspec
+
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_LARGEST = 4096
+
+Position = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]  # as SQLite counts
+Chain = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]*$")]
 
 
 class Anchor(msgspec.Struct, frozen=True):
     """The newest event when the log was last closed, and the hash that it carried."""
 
-    position: int = 0
-    chain: str = ""
+    position: Position = 0
+    chain: Chain = ""
 
 
 class AnchorFile:
@@ -21,11 +29,24 @@ class AnchorFile:
 
     def read(self) -> Anchor:
         """Returns the anchor; an empty one vouches for nothing."""
+        return self.found()[0]
+
+    def found(self) -> tuple[Anchor, str]:
+        """Returns the anchor, and what is wrong with its file; that there is none is not wrong."""
         try:
-            with open(self._path, "rb") as file:
-                return msgspec.json.decode(file.read(4096), type=Anchor)
-        except (OSError, msgspec.MsgspecError):
-            return Anchor()
+            file = os.open(self._path, _OPEN)
+        except FileNotFoundError:
+            return Anchor(), ""
+        except OSError as error:
+            return Anchor(), os.strerror(error.errno or 0)
+        try:
+            if not S_ISREG(os.fstat(file).st_mode):
+                return Anchor(), "it is no plain file"
+            return msgspec.json.decode(os.read(file, _LARGEST), type=Anchor), ""
+        except (OSError, ValueError, msgspec.MsgspecError) as error:
+            return Anchor(), str(error)
+        finally:
+            os.close(file)
 
     def write(self, anchor: Anchor) -> None:
         """Replaces the anchor in one step."""

@@ -11,14 +11,16 @@ import shlex
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
+from stat import S_ISREG
 from threading import RLock
 from typing import Any, TypeAlias
 
 from assent.core.errors import StoreError
-from assent.store.faults import SAFE, damaged, naming
+from assent.store.faults import OUSTED, SAFE, damaged, naming, system_fault
 from assent.store.folders import make_folder, sync_folder
 from assent.store.locks import PATIENCE, acquired, release
 from assent.store.migrate import Migrations
+from assent.store.private import refuse_shared
 
 Rows: TypeAlias = list[tuple[Any, ...]]
 
@@ -104,15 +106,25 @@ class Database:
                 raise damaged("use the log", self._path, "its -wal file is still there", reason)
         if file != self._file:
             self._disconnect()
+            self._refuse_shared()
             self._file = file
         return file is not None
+
+    def _refuse_shared(self) -> None:
+        """Refuses a log that somebody else could have written, before anything is read from it."""
+        refuse_shared("The state directory", self._folder)
+        for ending in ("", "-wal", "-shm"):
+            refuse_shared("The log", f"{self._path}{ending}")
 
     def _found(self) -> tuple[int, int] | None:
         """Returns which file has the database's name; None if there is none."""
         try:
-            found = os.stat(self._path)
+            found = os.lstat(self._path)
         except FileNotFoundError:
             return None
+        if not S_ISREG(found.st_mode):
+            refuse_shared("The log", self._path)
+            raise damaged("use the log", self._path, "it is no plain file")
         if not found.st_size:  # never so by our own doing, and SQLite would discard the -wal
             raise damaged("use the log", self._path, "it is empty")
         return found.st_dev, found.st_ino
@@ -179,7 +191,13 @@ class Database:
     @contextmanager
     def _locked(self, how: int = fcntl.LOCK_EX) -> Iterator[None]:
         make_folder(self._folder)
-        lock = acquired(self._lock, self._patience, how)
+        refuse_shared("The state directory", self._folder)
+        try:
+            lock = acquired(self._lock, self._patience, how)
+        except OSError as error:
+            if error.errno not in OUSTED:
+                raise
+            raise system_fault("lock the log with", self._lock, error) from error
         if lock is None:
             raise StoreError(
                 f"Could not use the log {self._path}: another process has been writing to it for "

@@ -21,6 +21,7 @@ _DAMAGED = (
 )
 _LOCKED = ("another program keeps it locked", "fuser -v {path}")
 _DEVICE = ("the disk reports an error", "dmesg | tail")
+_AWAY = "mv {path} {path}.aside"
 
 _BY_ERRNO = {
     errno.ENOSPC: _SPACE,
@@ -31,7 +32,12 @@ _BY_ERRNO = {
     errno.EMFILE: _OPEN_FILES,
     errno.ENFILE: _OPEN_FILES,
     errno.EIO: _DEVICE,
+    errno.EISDIR: ("a folder is in its place; move it away", _AWAY),
+    errno.ELOOP: ("a symlink is in its place; move it away", _AWAY),
+    errno.ENXIO: ("something else than a file is in its place; move it away", _AWAY),
 }
+# Something else stands where a file of ours is expected.
+OUSTED = frozenset({errno.EISDIR, errno.ELOOP, errno.ENXIO})
 _BY_SQLITE_CODE = {
     sqlite3.SQLITE_ERROR: _DAMAGED,  # our statements are right, so the tables are not
     sqlite3.SQLITE_CORRUPT: _DAMAGED,

@@ -11,6 +11,7 @@ from nacl.exceptions import CryptoError
 from assent.core.errors import StoreError
 from assent.store.faults import naming
 from assent.store.folders import make_folder, sync_folder
+from assent.store.private import refuse_found
 
 _SEED = 32
 _SIGNATURE = 64
@@ -61,6 +62,7 @@ class FileSigner:
 
     def _refuse(self, found: os.stat_result) -> None:
         quoted = shlex.quote(self._path)
+        refuse_found("The key", self._path, found, 0)
         if stat.S_IMODE(found.st_mode) & 0o077:
             raise StoreError(
                 f"The key {self._path} can be read by others, so nothing is signed or verified "

@@ -69,7 +69,7 @@ def release(lock: int) -> None:
 
 def _tried(path: str, how: int) -> int | None:
     access = os.O_RDWR | os.O_CREAT if how == fcntl.LOCK_EX else os.O_RDONLY
-    lock = os.open(path, access | os.O_CLOEXEC, 0o600)
+    lock = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, how | fcntl.LOCK_NB)
         # A file that was deleted meanwhile keeps nobody out any more.

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Sequence
+from shlex import quote
 
 import msgspec
 
@@ -103,7 +104,7 @@ class SqliteStore:
         return {stream: (seq, body) for stream, seq, body in self._rows(_HEADS, (prefix,))}
 
     def verify(self) -> Checked:
-        anchor = self._anchor.read()  # before the log, which may grow meanwhile
+        anchor, odd = self._anchor.found()  # before the log, which may grow meanwhile
         ask = self._database.rows
         foreign = foreign_form(ask(FORM, ()))
         given = next((int(given) for (given,) in ask(_GIVEN, ())), 0)
@@ -112,7 +113,17 @@ class SqliteStore:
             follower.follow((position, tuple(rest), carried) for position, carried, *rest in rows)
         broken = foreign or follower.broken or _cut_off(follower, anchor, given)
         broken = broken or stray(ask(STRAYS, ())) or disordered(ask(INDEXES, ()))
-        return Checked(follower.events, broken, anchor.position)
+        return Checked(follower.events, broken, anchor.position, unanchored=self._unanchored(odd))
+
+    def _unanchored(self, odd: str) -> str:
+        """Says that the anchor is damaged, if it is: it is not needed, and made anew."""
+        if not odd:
+            return ""
+        path = f"{self._path}-anchor"
+        return (
+            f"The anchor {path} cannot be used ({odd}), so events that were cut off the end would "
+            f"not be noticed. Move it away; a new one is made: mv {quote(path)} {quote(path)}.aside"
+        )
 
     def trace(self, stream: str) -> Traced:
         ask, name = self._database.rows, stream.encode()

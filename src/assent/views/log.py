@@ -44,6 +44,7 @@ def checked_row(checked: Checked) -> Row:
         "broken": checked.broken or None,
         "anchored": checked.anchored,
         "leftovers": checked.leftovers,
+        **({"warning": checked.unanchored} if checked.unanchored else {}),
         "not_proved": [*_not_proved(checked)],
     }
 
@@ -56,6 +57,8 @@ def checked_lines(checked: Checked) -> Iterator[Line]:
         yield Line("plain", "Nothing was changed now. Compare with a backup before you trust it.")
     else:
         yield from wrapped("plain", _holds(checked))
+    if checked.unanchored:
+        yield from wrapped("risk", visible_line(checked.unanchored))
     yield Line("plain", "What this does not prove:")
     for text in _not_proved(checked):
         yield from wrapped("plain", f"- {text}")

@@ -56,8 +56,10 @@ class Listed:
         self._disk = disk
         self.path = path
         self._digests: dict[bytes, str] = {}
-        with suppress(OSError, msgspec.MsgspecError), open(path, "rb") as file:
-            self._digests = _decode(file.read())
+        with suppress(OSError, ValueError, msgspec.MsgspecError):
+            fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(fd, "rb") as file:
+                self._digests = _decode(file.read())
 
     def holds(self, way: bytes, name: bytes, at: int) -> bool:
         """Tells whether a file is one that the run left, and still what it was then.
