@@ -1,7 +1,7 @@
 """What somebody did to the log behind our back is found, and named by its place (F60)."""
 
-import os
 import hashlib
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator

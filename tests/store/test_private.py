@@ -1,4 +1,4 @@
-"""A log that others could have written is refused, as such a key is, and each refusal says the way."""
+"""A log that others could have written is refused, as such a key is, with the way on."""
 
 import os
 from collections.abc import Callable
@@ -100,9 +100,8 @@ def test_so_is_a_state_directory(
         for file in log.parent.iterdir():
             file.unlink()
     change(log.parent)
-    with closing(SqliteStore(log, patience=1)) as store:
-        with pytest.raises(StoreError) as caught:
-            store.append(note("more", 2 if begun else 0))
+    with closing(SqliteStore(log, patience=1)) as store, pytest.raises(StoreError) as caught:
+        store.append(note("more", 2 if begun else 0))
     assert f"The state directory {log.parent} {words}" in caught.value.message
     assert caught.value.next
     assert begun or not log.exists()

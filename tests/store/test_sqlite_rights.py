@@ -56,7 +56,7 @@ def folder() -> Iterator[Path]:
 
 
 def given_away(folder: Path) -> None:
-    """Lets a folder and what is in it belong to whoever is to use it: a log of others is refused."""
+    """Lets a folder and what is in it belong to who is to use it: a log of others is refused."""
     if os.getuid() == 0:
         for path in (folder, *folder.rglob("*")):
             os.chown(path, NOBODY, NOBODY)

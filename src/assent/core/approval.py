@@ -91,8 +91,13 @@ def approved(
     return ApprovedPlan(plan, approval, _CHECKED)
 
 
-def expired(approval: Approval, now: str) -> bool:
-    """Tells whether an approval is too old; a clock that went back before the yes counts as no."""
+def expired(approval: Approval, now: str, latest: str = "") -> bool:
+    """Tells whether an approval is too old; a clock that went back before the yes counts as no.
+
+    `latest` is the latest time that anybody recorded: what was too old then stays so.
+    """
     if not approval.expires_at:
         return False
+    if latest >= approval.expires_at:
+        return True
     return not approval.approved_at <= now < approval.expires_at

@@ -27,6 +27,14 @@ class WorkspaceMoved(msgspec.Struct, frozen=True, tag="workspace_moved"):
     root: bytes
 
 
+class SlotsDecided(msgspec.Struct, frozen=True, tag="slots_decided"):
+    """A person decided about slots of a run that the log does not know; what follows moves them."""
+
+    way: str
+    slots: tuple[bytes, ...]
+    user: str = ""
+
+
 class PlanSelected(msgspec.Struct, frozen=True, tag="plan_selected"):
     """A plan became the workspace's current one; by a person's own choice, or as one was made."""
 
@@ -203,6 +211,13 @@ class PlanRejected(msgspec.Struct, frozen=True, tag="plan_rejected"):
     comments: tuple[Comment, ...] = ()  # which the note has under their lines
 
 
+class ApprovalExpired(msgspec.Struct, frozen=True, tag="approval_expired"):
+    """An approval was found to be too old; it stays so, whatever the clock says later."""
+
+    approval: str
+    expires_at: str
+
+
 class PlanDeclined(msgspec.Struct, frozen=True, tag="plan_declined"):
     """A person was asked about a plan and did not say yes; the plan stays as it is."""
 
@@ -306,6 +321,7 @@ PlanEvent: TypeAlias = (
     | PlanRevised
     | PlanRejected
     | PlanDeclined
+    | ApprovalExpired
     | PlanApproved
     | RunStarted
     | RunResumed
@@ -316,6 +332,7 @@ PlanEvent: TypeAlias = (
 WorkspaceEvent: TypeAlias = (
     WorkspaceMinted
     | WorkspaceMoved
+    | SlotsDecided
     | PlanSelected
     | FactRemembered
     | FactForgotten

@@ -106,14 +106,14 @@ class PlanRecord(msgspec.Struct, frozen=True):
         ends = [c.approval.expires_at for c in fitting if not c.run and not c.void]
         return max(ends) if ends and all(ends) else ""
 
-    def usable(self, now: str) -> Approval | None:
+    def usable(self, now: str, latest: str = "") -> Approval | None:
         """Returns the newest approval of the current digest: not spent, void or expired.
 
         Of one key only the newest counts, so an older yes counts only if it is somebody else's.
         """
         for consent in reversed(self.consents):
             fits = consent.approval.digest == self.digest and not consent.run and not consent.void
-            if fits and not expired(consent.approval, now):
+            if fits and not expired(consent.approval, now, latest):
                 return consent.approval
         return None
 

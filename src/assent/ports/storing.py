@@ -60,6 +60,9 @@ class Store(Protocol):
     def last(self) -> int:
         """Returns the position of the newest event of all; 0 if there is none."""
 
+    def latest(self) -> str:
+        """Returns the latest time that any event bears, in whichever order they came."""
+
     def streams(self, prefix: str) -> list[str]: ...
 
     def verify(self) -> Checked:

@@ -49,6 +49,9 @@ class MemoryStore:
     def last(self) -> int:
         return len(self._log)
 
+    def latest(self) -> str:
+        return max((one.at for one in self._log), default="")
+
     def streams(self, prefix: str) -> list[str]:
         return sorted({one.stream for one in self._log if one.stream.startswith(prefix)})
 

@@ -32,6 +32,7 @@ _STREAMS = """
     WHERE seq = 1 AND stream >= ?1 AND stream < ?1 || char(0x10FFFF) ORDER BY stream
 """
 _NEWEST = "SELECT coalesce(max(position), 0) FROM events"
+_LATEST = "SELECT coalesce(max(CAST(at AS TEXT)), '') FROM events"
 # A head that reaches further than its stream is of events that the log has lost.
 _HEAD = """
     SELECT seq, body FROM heads WHERE stream = ?1
@@ -93,6 +94,9 @@ class SqliteStore:
 
     def last(self) -> int:
         return next((int(position) for (position,) in self._database.rows(_NEWEST, ())), 0)
+
+    def latest(self) -> str:
+        return next((str(at) for (at,) in self._rows(_LATEST, ())), "")
 
     def streams(self, prefix: str) -> list[str]:
         return [stream for (stream,) in self._rows(_STREAMS, (prefix,))]

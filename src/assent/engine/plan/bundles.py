@@ -45,6 +45,7 @@ from assent.engine.plan.admission import Admission
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.contents import Contents
 from assent.engine.plan.drafts import TRIES
+from assent.engine.plan.expiry import latest, note_expired, outdated
 from assent.engine.plan.independence import check_independent
 from assent.engine.plan.ledger import Ledger
 from assent.engine.plan.packed import PackedBlobs, PackedFiles
@@ -175,8 +176,10 @@ class Bundles:
             return Untrusted(told, "assent keys list")
         if self._doors.store.streams(spent_stream(approval.id)):
             return Spent(USED_HERE, again)
-        if expired(approval, now):
-            return Expired(_outdated(approval, now), again)
+        seen = latest(self._doors, [approval])
+        note_expired(self._doors, [approval], seen)
+        if expired(approval, now, seen):
+            return Expired(outdated(approval, now), again)
         return self._dependent(bundle, approval.key)
 
     def _append(self, bundle: Bundle, event: PlanApproved | PlanDeclined) -> None:
@@ -283,12 +286,3 @@ def _with_risks(review: OperationReview, seen: tuple[str, ...]) -> OperationRevi
     """Adds what was found where the plan was made, among the files around it."""
     risks = tuple(dict.fromkeys((*review.risks, *seen)))
     return msgspec.structs.replace(review, risks=risks)
-
-
-def _outdated(approval: Approval, now: str) -> str:
-    if now < approval.approved_at:
-        return (
-            f"The approval is of {approval.approved_at}, and here it is {now}: one of two clocks "
-            "is wrong, so nobody can tell whether it expired."
-        )
-    return f"The approval expired at {approval.expires_at}."

@@ -28,6 +28,7 @@ from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.hearing import plan_facts, session_facts, tell
+from assent.engine.plan.expiry import latest, note_expired, outdated
 from assent.engine.plan.exports import Exports
 from assent.engine.plan.independence import check_independent
 from assent.engine.plan.notes import check_note
@@ -197,7 +198,7 @@ class Consents:
 
     def usable(self, record: PlanRecord) -> Approval:
         """Returns the approval that a build would spend, or says why there is none."""
-        approval = record.usable(self._doors.clock.now())
+        approval = self.fitting(record)
         if record.state is State.DISCARDED:
             refusal = IllegalStep if approval else NotApproved
             raise refusal("The plan was discarded; it cannot be built.", "assent plan list")
@@ -215,12 +216,19 @@ class Consents:
             _, again = standing(back, record.runs[-1].run)
         if fitting[-1].run:
             raise Spent(f"The approval was used by run {fitting[-1].run}.", again)
-        raise Expired(f"The approval expired at {fitting[-1].approval.expires_at}.", again)
+        raise Expired(outdated(fitting[-1].approval, self._doors.clock.now()), again)
 
     def is_approved(self, record: PlanRecord) -> bool:
         """Tells whether an unspent, unexpired approval of the current digest exists."""
-        awaited = record.state is State.AWAITING_APPROVAL
-        return awaited and record.usable(self._doors.clock.now()) is not None
+        return record.state is State.AWAITING_APPROVAL and self.fitting(record) is not None
+
+    def fitting(self, record: PlanRecord) -> Approval | None:
+        """Returns the approval of the current digest that counts; one seen expired never does."""
+        given = [c.approval for c in record.consents if not c.run and not c.void]
+        seen = latest(self._doors, given)
+        found = record.usable(self._doors.clock.now(), seen)
+        note_expired(self._doors, given, seen)
+        return found
 
     def genuine(self, approval: Approval, *, imported: bool = False) -> bool:
         """Tells whether this machine's key signed the approval; of an imported plan, a trusted."""

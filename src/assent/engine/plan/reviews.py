@@ -23,6 +23,7 @@ from assent.core.plan import Plan, Scope, declared_scope
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.drifting import drifted, drifted_if_cheap
+from assent.engine.plan.expiry import latest
 from assent.engine.plan.held import held_to
 from assent.engine.plan.plans import Plans
 from assent.engine.run.onward import standing
@@ -98,7 +99,8 @@ class Reviews:
         around = _Around(self._doors, plan, self._place, over=over)
         prose = bool(digest) and plan.prose and not record.undoes
         awaited = record.state is State.AWAITING_APPROVAL
-        approved = awaited and record.usable(self._doors.clock.now()) is not None
+        seen = latest(self._doors, [consent.approval for consent in record.consents])
+        approved = awaited and record.usable(self._doors.clock.now(), seen) is not None
         here = awaited and digest == record.digest and not record.imported
         changed = drifted(plan, self._doors.files) if here else ()
         return Review(
