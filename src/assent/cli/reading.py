@@ -19,6 +19,7 @@ from assent.views.drifted import REBASE, Drifted, drifted_lines, drifted_rows
 from assent.views.lines import Line
 from assent.views.log import checked_lines, checked_row, event_row, log_lines
 from assent.views.noted import noted_rows, waiting_lines
+from assent.views.orphans import orphan_lines, orphan_rows
 from assent.views.patch import diff_lines
 from assent.views.review import (
     OperationReview,
@@ -107,8 +108,10 @@ def status(call: Call) -> None:
     notes = call.engine.plans.waiting_notes()
     declined = declined_ids(record)
     waits = {**open_row(left, questions), "notes": noted_rows(notes), "declined": declined}
-    stands = status_lines(plan, row, command=command, asked=bool(questions))
-    waiting = [*open_lines(left, questions), *waiting_lines(notes)]
+    lost = call.engine.orphans.find()
+    stands = status_lines(plan, row, command=command, asked=bool(questions), lost=bool(lost))
+    waiting = [*orphan_lines(lost), *open_lines(left, questions), *waiting_lines(notes)]
+    waits |= {"slots": orphan_rows(lost)} if lost else {}
     waits |= {"drifted": drifted_rows(changed)} if changed else {}
     waiting += [*count_lines(declined), *drifted_lines(changed)]
     lines = [*standing_lines(shell), *waiting, *stands]

@@ -1,6 +1,6 @@
 """`assent build` and `recover`: everything that changes files, through the engine alone."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from typing import TypeVar
 
@@ -12,12 +12,15 @@ from assent.cli.call import Call, examples, streams, takes_call
 from assent.cli.failing import cut_short, not_begun, told
 from assent.cli.interrupts import INTERRUPTED, interruptible
 from assent.cli.travelling import or_file
-from assent.core.errors import Interrupted, UsageError
+from assent.core.errors import Interrupted, Unsettled, UsageError
 from assent.core.journal import Doing, Live, Outcome, Way
 from assent.core.masking import masked
 from assent.core.operation import RunCommand
+from assent.core.orphan import Orphan
+from assent.core.paths import shown
 from assent.core.record import PlanRecord, RunNote
 from assent.engine.run.runs import RunReport
+from assent.views.orphans import cleared_lines, cleared_row, waiting_lines, waiting_row
 from assent.views.rows import left_running, run_row
 from assent.views.spoken import doing_brief
 from assent.views.status import next_instead, run_lines, stopped_lines
@@ -81,9 +84,37 @@ def recover(call: Call, resume: bool, roll_back: bool, accept: bool, digest: str
     if digest:
         raise UsageError("Only what a model built is taken back by a digest.", "assent recover")
     runs = call.engine.runs
-    if (left := runs.unfinished()) and left[0]:
+    _tidied(call)
+    left = runs.unfinished()
+    if left is None and (lost := call.engine.orphans.find(everywhere=True)):
+        return _of_lost_runs(call, lost, way)
+    if left and left[0]:
         call.is_about(runs.ledger().load(left[0]))
     return answered(call, runs.recover(way), answer_recovered)
+
+
+def _tidied(call: Call) -> None:
+    """Removes what a start left that was killed while it asked what the disk can."""
+    gone = call.engine.orphans.remove_probes()
+    if gone:
+        named = " and ".join(map(shown, gone))
+        call.engine.warn(f"Removed, of a start that was interrupted: {named}.")
+
+
+def _of_lost_runs(call: Call, lost: Sequence[Orphan], way: Way) -> int:
+    """Says which slots of unknown runs there are, or does what the person decides about them."""
+    if way == "resume":
+        raise Unsettled(
+            "A run that the log does not know cannot go on: nothing tells what it was to do. "
+            "Nothing was changed.",
+            "assent recover",
+        )
+    if way == "auto":
+        call.output.answer(waiting_row(lost), waiting_lines(lost))
+        return EXITS["needs_you"]
+    cleared = call.engine.orphans.decide(lost, way)
+    call.output.answer(cleared_row(cleared), cleared_lines(cleared))
+    return 1 if cleared.taken or cleared.failed else 0
 
 
 def build_and_answer(call: Call, record: PlanRecord, model: str = "", agent: str = "") -> int:

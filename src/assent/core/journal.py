@@ -123,7 +123,7 @@ class Turned(msgspec.Struct, frozen=True, tag="turned"):
 
 
 class Finished(msgspec.Struct, frozen=True, tag="finished"):
-    """The last record. `kept` are slots that hold bytes which exist nowhere else."""
+    """The last record. `kept` are slots that stay: only copies, and what could not be removed."""
 
     outcome: Outcome
     results: tuple[Result, ...]

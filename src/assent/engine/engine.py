@@ -16,6 +16,7 @@ from assent.engine.plan.consents import Consents
 from assent.engine.plan.drafts import Drafts
 from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
+from assent.engine.run.orphans import Orphans
 from assent.engine.run.runs import Runs
 from assent.engine.run.undoing import Undoing
 from assent.engine.workspaces import Workspaces
@@ -61,12 +62,14 @@ class Engine:
         self._place = place
         self._workspaces = Workspaces(doors, place)
         self._projections = Projections(doors)
+        self._projections.warnings = self._workspaces.warnings  # one list for all of them
         self._projections.todos_of = lambda plan: self.sessions.todos_of(plan)
         self.plans = Plans(doors, self._workspaces, self._projections)
         self.drafts = Drafts(doors, place, self.plans, self._projections)
         self.consents = Consents(doors, place, self.plans, self._projections)
         self.consents.reviewed = lambda record: self.reviews.review(record)
-        self.runs = Runs(doors, self.plans, self.consents, self._projections)
+        self.orphans = Orphans(doors, place, self._workspaces)
+        self.runs = Runs(doors, self.plans, self.consents, self._projections, self.orphans)
         self.undoing = Undoing(doors, self.runs, self.consents)
 
     @noun

@@ -13,7 +13,7 @@ import msgspec
 from assent.core.digest import operation_ids
 from assent.core.errors import AssentError
 from assent.core.journal import Finished, Result
-from assent.core.operation import FileState, Operation, footprint
+from assent.core.operation import FileState, Operation, RunCommand, WriteFile, footprint
 from assent.core.paths import shown
 from assent.core.record import PlanRecord
 from assent.core.session_event import Todo
@@ -127,8 +127,20 @@ def _taskmap(record: PlanRecord, text: bytes, todos: tuple[Todo, ...]) -> bytes:
 
 def _operations(record: PlanRecord, operations: Sequence[Operation]) -> bytes:
     pairs = zip(operation_ids(operations), operations, strict=True)
-    rows = [operation_row(name, op) for name, op in pairs]
+    rows = [{**operation_row(name, op), **_digests(op)} for name, op in pairs]
     return _json({"plan_id": record.plan_id, "operations": rows})
+
+
+def _digests(op: Operation) -> dict[str, object]:
+    """Returns what tells, without the log, whose content lies in a slot (`engine/run/orphans.py`).
+
+    Of a move both are of the file itself.
+    """
+    if isinstance(op, RunCommand):
+        return {}
+    before = op.before
+    after = op.after if isinstance(op, WriteFile) else None
+    return {"before": before and before.digest, "after": after and after.digest}
 
 
 def tasks(text: bytes) -> list[dict[str, object]]:

@@ -5,7 +5,7 @@ from threading import RLock
 
 import msgspec
 
-from assent.core.errors import Busy, Moved, Refused
+from assent.core.errors import AssentError, Busy, Moved, Refused
 from assent.core.event import (
     Event,
     FactForgotten,
@@ -14,6 +14,7 @@ from assent.core.event import (
     PlanSelected,
     RunsDeleted,
     RunsWeighed,
+    SlotsDecided,
     TrustGiven,
     TrustRevoked,
     WorkspaceMinted,
@@ -53,6 +54,8 @@ class Workspaces:
         self._doors = doors
         self._place = place
         self._known: Home | None = None  # as it was last seen
+        self._marks = True  # whether the tree may name another workspace than this
+        self.warnings: list[str] = []
         self._alone = RLock()  # between looking and recording; faces work in several threads
 
     @property
@@ -80,7 +83,11 @@ class Workspaces:
         for home in homes:
             if home.root == place.root:
                 return home
-        marker = self._doors.projection.marker()
+        try:
+            marker = self._doors.projection.marker()
+        except Refused as refused:
+            self.warnings.append(f"{refused.message} A workspace that was moved is known by it.")
+            return None
         for home in homes:
             if home.workspace == marker:
                 return self._append(home, WorkspaceMoved(place.root))
@@ -102,7 +109,23 @@ class Workspaces:
                 minted = len(self._doors.store.read(MINTED))
                 with suppress(Moved):  # another process minted one, perhaps this folder's
                     home = self.find() or self._minted(minted)
+            self._mark(home)
             return home
+
+    def _mark(self, home: Home) -> None:
+        """Has the tree name the workspace, once; whoever cannot has a workspace all the same."""
+        if not self._marks:
+            return
+        self._marks = False
+        projection = self._doors.projection
+        try:
+            if projection.marker() != home.workspace:
+                projection.write_marker(home.workspace)
+        except AssentError as error:
+            self.warnings.append(
+                f"{error.message} It names the workspace, which is only needed after its folder "
+                "was moved. Move it away, and it is written anew."
+            )
 
     def _minted(self, before: int) -> Home:
         """Mints an id, unless anybody has minted one since that many were."""
@@ -112,7 +135,6 @@ class Workspaces:
         own = self._batch(new, home, minted)
         self._doors.store.append(own, Batch(MINTED, before, own.at, (minted,)))
         self._doors.projection.prepare()
-        self._doors.projection.write_marker(home.workspace)
         return home
 
     def select(self, plan_id: str, *, chosen: bool = False) -> None:
@@ -173,7 +195,7 @@ def _changes(home: Home, event: Event) -> dict[str, object]:
             return {"facts": tuple(fact for fact in home.facts if fact.fact != gone)}
         case NotesCarried(plan_id, approvals):
             return {"carried": {**home.carried, **dict.fromkeys(approvals, plan_id)}}
-        case TrustGiven() | TrustRevoked() | RunsDeleted() | RunsWeighed():
+        case TrustGiven() | TrustRevoked() | RunsDeleted() | RunsWeighed() | SlotsDecided():
             return {}
         case _:
             raise AssertionError("not a workspace's event")

@@ -1,6 +1,6 @@
 """One loop for apply, resume and undo: read the journal, decide the next step, do it, note it."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Final
 
 from assent.core.approval import ApprovedPlan
@@ -27,6 +27,8 @@ from assent.core.journal import (
 )
 from assent.core.motion import Layout
 from assent.core.operation import RunCommand
+from assent.core.orphan import Cleared, Orphan
+from assent.core.orphan import Way as OrphanWay
 from assent.core.paths import shown
 from assent.core.permit import PermittedPlan
 from assent.core.plan import Plan
@@ -35,6 +37,7 @@ from assent.execute.commanding import Commanding, NoCommands, Order
 from assent.execute.compare import contradictions, standing
 from assent.execute.ending import Place, named, results_at_the_end, why
 from assent.execute.files import Segment, enter, laid_out, plan_index
+from assent.execute.orphans import clear, remove_probes
 from assent.execute.start import check_start
 from assent.execute.turning import History, read_backs, read_changes, turned
 from assent.ports import Blobs, Commander, Hands, Journal
@@ -96,6 +99,14 @@ class Executor:
             self._commander.check_at_rest()  # a refused word must not be on record (law 6)
         self._journal.write(run, word)
         yield from self._drive(run, plan)
+
+    def clear(self, orphans: Sequence[Orphan], way: OrphanWay) -> Cleared:
+        """Clears slots of a run that no journal knows, because a person decided about them."""
+        return clear(self._hands, orphans, way)
+
+    def remove_probes(self) -> list[bytes]:
+        """Removes what a start left that was killed while it asked what the disk can."""
+        return remove_probes(self._hands)
 
     def _drive(self, run: str, plan: Plan) -> Watched:
         """Goes on until the journal says that the run is over or waits for a person (law 5)."""

@@ -60,6 +60,12 @@ class Files(Looks, Protocol):
     def size(self, path: bytes) -> int:
         """Returns how many bytes a file has, without reading it; 0 if it is none."""
 
+    def slots(self, beside: Iterable[bytes] = (), *, everywhere: bool = False) -> list[bytes]:
+        """Lists the files in slots of runs: in the folder of slots, and beside these folders.
+
+        `everywhere` looks for the latter in the whole workspace, as far as a bounded walk comes.
+        """
+
     def facts(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
         """Tells what replacing files would cost besides their contents; only where it costs."""
 

@@ -34,6 +34,10 @@ UNFINISHED = (
     "An earlier run has not come to its end: /recover shows it and the ways on, "
     "/waiting everything that waits for you."
 )
+LOST = (
+    "Slots of a run that the log does not know exist here, and nothing is built over them: "
+    "`assent recover` lists them and the ways on."
+)
 TRIES, PAUSE_S = 100, 0.05
 
 Events = Iterator["Recorded | Delta"]
@@ -202,7 +206,9 @@ class Sitting:
     def _warnings(self) -> tuple[str, ...]:
         try:
             left = self.engine.runs.unfinished()
-            return (*self.engine.warnings, *((UNFINISHED,) if left else ()))
+            lost = self.engine.orphans.find() if not left else ()
+            told = ((UNFINISHED,) if left else ()) + ((LOST,) if lost else ())
+            return (*self.engine.warnings, *told)
         except AssentError:
             return ()
 

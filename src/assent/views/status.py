@@ -91,7 +91,12 @@ def history_lines(revisions: Sequence[Revision]) -> Iterator[Line]:
 
 
 def status_lines(
-    plan: Row | None, run: Row | None, *, command: str = "", asked: bool = False
+    plan: Row | None,
+    run: Row | None,
+    *,
+    command: str = "",
+    asked: bool = False,
+    lost: bool = False,
 ) -> Iterator[Line]:
     """Renders where the current plan and the last run stand, and the one thing to type next."""
     unfinished = run is not None and run["outcome"] in (None, "needs_you")
@@ -111,8 +116,9 @@ def status_lines(
     else:
         *lines, last = plan_lines(plan, command)
         yield from lines
-    if unfinished or asked:
-        last = Line("plain", f"Next: assent {'recover' if unfinished else 'questions list'}")
+    if unfinished or asked or lost:
+        waits = "recover" if unfinished or lost else "questions list"
+        last = Line("plain", f"Next: assent {waits}")
     yield last
 
 

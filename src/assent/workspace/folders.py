@@ -100,7 +100,7 @@ class Folders:
         while waiting:
             here = waiting.pop()
             prefix = here + b"/" if here else b""
-            for name, kind in self._entries(here):
+            for name, kind in self.entries(here):
                 yield prefix + name, kind
                 if kind == "folder":
                     waiting.append(prefix + name)
@@ -111,7 +111,7 @@ class Folders:
         while waiting:
             here = waiting.pop()
             prefix = here + b"/" if here else b""
-            for name, kind in self._entries(here):
+            for name, kind in self.entries(here):
                 path = prefix + name
                 if kind == "folder":
                     waiting.append(path)
@@ -137,7 +137,8 @@ class Folders:
             with suppress(BaseException):  # nobody could catch it here
                 self._disk.close(fd)
 
-    def _entries(self, folder: bytes) -> list[tuple[bytes, Kind]]:
+    def entries(self, folder: bytes) -> list[tuple[bytes, Kind]]:
+        """Lists a folder; nothing if it is no folder."""
         try:
             return self._disk.scan(self.open_now(folder))
         except (FileNotFoundError, NotADirectoryError):

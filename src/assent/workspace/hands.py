@@ -8,6 +8,7 @@ import msgspec
 
 from assent.core.motion import Fill, Layout, Seen
 from assent.core.operation import FileOperation, FileState, WriteFile
+from assent.core.orphan import PROBES
 from assent.core.paths import STAGE, inside, parent
 from assent.workspace.attributes import Rights, own_rights
 from assent.workspace.disk import Disk
@@ -25,7 +26,7 @@ from assent.workspace.whole import whole_folders, without
 
 _STUCK = (ENOTEMPTY, EEXIST, EBUSY)  # in use by now, or a mount point
 _PLACES = 3  # names that tell how far one motion got, and are asked about together
-_PROBES = (b"probe.one", b"probe.other")
+_PROBES = tuple(probe.rpartition(b"/")[2] for probe in PROBES)
 _PROBE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 

@@ -1,7 +1,7 @@
 """Where the slots of a run lie: in the state folder, or beside what is on another file system."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import msgspec
@@ -56,6 +56,19 @@ def lay_out(
         if not found[0].joins(found[-1]):
             copied.append(index)
     return Layout(run, beside=tuple(beside), copied=tuple(copied))
+
+
+def apart(folders: Folders, mounts: Sequence[bytes], wanted: Iterable[bytes]) -> list[bytes]:
+    """Returns the folders in which slots would lie beside the files of these folders."""
+    places = _Places(folders, mounts)
+    home = places.of(STATE)
+    found: dict[bytes, None] = {}
+    for folder in wanted:
+        place = places.of(folder)
+        while not place.joins(home) and place.folder not in found:
+            found[place.folder] = None
+            place = places.of(parent(place.folder))
+    return list(found)
 
 
 def _targets(operations: Sequence[FileOperation]) -> set[bytes]:

@@ -16,7 +16,9 @@ from assent.workspace.attributes import Rights, attributes_of, losses, own_right
 from assent.workspace.disk import Disk
 from assent.workspace.failure import telling
 from assent.workspace.folders import Folders
+from assent.workspace.layout import apart, mounts_below
 from assent.workspace.listing import stamps
+from assent.workspace.orphans import slots_anywhere, slots_beside, slots_of_runs
 from assent.workspace.real import locate
 from assent.workspace.states import CHUNK, READ, Digests, States, no_file
 
@@ -113,6 +115,25 @@ class LocalFiles:
             except (FileNotFoundError, NotADirectoryError):
                 return 0
             return found.st_size if S_ISREG(found.st_mode) else 0
+
+    def slots(self, beside: Iterable[bytes] = (), *, everywhere: bool = False) -> list[bytes]:
+        """Lists the files in slots of runs: in the folder of slots, and beside these folders.
+
+        `everywhere` looks for the latter in the whole workspace, as far as a bounded walk comes.
+        """
+        with self._alone:
+            found = list(slots_of_runs(self._folders))
+            if everywhere:
+                return sorted((*found, *slots_anywhere(self._folders)))
+            wanted = list(beside)
+            if wanted:
+                self._folders.forget()
+                try:
+                    mounts = mounts_below(self._disk, self._root)
+                    wanted = apart(self._folders, mounts, wanted)
+                except OSError:
+                    return sorted(found)  # what is wrong there shows when it is used
+            return sorted((*found, *slots_beside(self._folders, wanted)))
 
     def facts(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
         """Tells what replacing files would cost besides their contents; only where it costs.

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
+from shlex import quote
 from stat import S_ISLNK, S_ISREG
 from threading import RLock
 from typing import Concatenate, ParamSpec, TypeVar
@@ -177,8 +178,18 @@ class Tree:
 
 def _refuse_links(path: bytes, found: os.stat_result) -> None:
     if S_ISLNK(found.st_mode):
-        raise failure(symlinked(path), path)
+        refused = failure(symlinked(path), path)
+        raise Refused(refused.message, _aside(path))
     if not S_ISREG(found.st_mode):
-        raise Refused(f"{shown(path)} is no plain file; Assent keeps its own files there.")
+        raise Refused(
+            f"{shown(path)} is no plain file; Assent keeps its own files there.", _aside(path)
+        )
     if found.st_nlink != 1:
-        raise Refused(f"{shown(path)} has {found.st_nlink} names; Assent's own files have one.")
+        raise Refused(
+            f"{shown(path)} has {found.st_nlink} names; Assent's own files have one.", _aside(path)
+        )
+
+
+def _aside(path: bytes) -> str:
+    """Returns what to type to have the name free."""
+    return f"mv {quote(shown(path))} {quote(shown(path))}.aside"

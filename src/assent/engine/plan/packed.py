@@ -79,6 +79,9 @@ class PackedFiles:
     def size(self, path: bytes) -> int:
         return 0
 
+    def slots(self, beside: Iterable[bytes] = (), *, everywhere: bool = False) -> list[bytes]:
+        return []
+
     def facts(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
         return {}
 

@@ -57,8 +57,7 @@ def account(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Account:
     aborts = [entry for entry in entries if isinstance(entry, Aborted)]
     told = [f"{shown(abort.path)}: {abort.reason}." for abort in aborts]
     if isinstance(last, Finished):
-        kept = [f"Kept, because it exists nowhere else: {shown(p)}" for p in last.kept]
-        notes = _once(*told, *kept, *_at_the_end(plan, entries, blobs))
+        notes = _once(*told, *_at_the_end(plan, entries, blobs))
         return Account(last.outcome, last.results, notes, _exits(plan, entries))
     backs = read_backs(entries, blobs)
     found = run_results(plan.operations, entries, backs)

@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from assent.core.errors import AssentError
 from assent.core.journal import Entry, Finished
-from assent.core.motion import Seen
-from assent.core.operation import FileState, RunCommand, footprint
-from assent.core.paths import one_line
+from assent.core.motion import Seen, prunable
+from assent.core.operation import FileOperation, FileState, RunCommand, footprint
+from assent.core.paths import inside, one_line
 from assent.core.plan import Plan
 from assent.core.undo import ODD, STILL_OTHER, is_as
+from assent.core.vouched import was_accepted
 from assent.execute.turning import History, read_backs, read_changes
-from assent.ports import Blobs, Looks
+from assent.ports import Blobs, Files, Looks
 
 
 def leftovers(plan: Plan, entries: Sequence[Entry], blobs: Blobs, disk: Looks) -> Iterator[str]:
@@ -33,6 +34,44 @@ def leftovers(plan: Plan, entries: Sequence[Entry], blobs: Blobs, disk: Looks) -
     for path in sorted(theirs):
         if not is_as(_seen(path, disk), first[path]):
             yield f"{STILL_OTHER}: {one_line(path)}."
+
+
+def unpruned(plan: Plan, entries: Sequence[Entry], disk: Files) -> Iterator[str]:
+    """Names folders that should have gone with the last file in them, and are still there."""
+    last = entries[-1]
+    done = isinstance(last, Finished) and last.outcome == "done" and not was_accepted(last, entries)
+    operations = [op for op in plan.operations if isinstance(op, FileOperation)]
+    folders = prunable(operations) if done else []
+    used = {path for op in operations for path, _, after in footprint(op) if after is not None}
+    told: list[bytes] = []
+    for folder in folders:  # innermost first; those above it only follow from it
+        above = any(inside(one, folder) for one in told)
+        if above or any(inside(path, folder) for path in used) or _seen(folder, disk) != "folder":
+            continue
+        try:
+            held = disk.names(folder)
+        except AssentError:
+            held = []
+        if held and len(operations) < len(plan.operations):
+            continue  # a command may have put it there
+        told.append(folder)
+        why = f"it holds {one_line(held[0])}" if held else "the system did not permit it"
+        yield f"Not removed, although the plan leaves it empty: {one_line(folder)} ({why})."
+
+
+def kept_words(kept: Sequence[bytes], blobs: Blobs, disk: Looks) -> Iterator[str]:
+    """Names slots that stay; that their content exists nowhere else only where that is true."""
+    seen = {slot: _seen(slot, disk) for slot in kept}
+    digests = [state.digest for state in seen.values() if isinstance(state, FileState)]
+    for slot, state in seen.items():
+        if not isinstance(state, FileState):
+            yield f"Kept, because nobody knows what is in it: {one_line(slot)}"
+        elif blobs.has(state.digest):
+            yield f"Left behind, though its content is stored elsewhere, too: {one_line(slot)}"
+        elif digests.count(state.digest) > 1:
+            yield f"Kept; another slot holds the same content: {one_line(slot)}"
+        else:
+            yield f"Kept, because it exists nowhere else: {one_line(slot)}"
 
 
 def _seen(path: bytes, disk: Looks) -> Seen:

@@ -48,6 +48,7 @@ class Permits:
             text = permit_text(session.session, call, source, detail)
             plan = Plan(text, operations, workspace=ledger.workspace)
             self._check_files(plan, operations)
+            self._runs.check_slots(operations)
             self._keep(edit)
             clock = self._doors.clock
             permit = Permit(

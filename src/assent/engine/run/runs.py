@@ -58,7 +58,8 @@ from assent.engine.run.chosen import refuse_twice
 from assent.engine.run.deeds import command_words
 from assent.engine.run.ends import reckon
 from assent.engine.run.journal import Doubt, StoreJournal
-from assent.engine.run.leftover import leftovers
+from assent.engine.run.leftover import kept_words, leftovers, unpruned
+from assent.engine.run.orphans import Orphans
 from assent.engine.run.spares import left_by
 from assent.engine.run.takeback import Takeback
 from assent.engine.run.underway import UnderWay
@@ -101,9 +102,15 @@ class Runs:
     """The verbs that change the person's files, all through the executor."""
 
     def __init__(
-        self, doors: Doors, plans: Plans, consents: Consents, projections: Projections
+        self,
+        doors: Doors,
+        plans: Plans,
+        consents: Consents,
+        projections: Projections,
+        orphans: Orphans,
     ) -> None:
         self._doors = doors
+        self._orphans = orphans
         self._plans = plans
         self._consents = consents
         self._projections = projections
@@ -138,6 +145,7 @@ class Runs:
             if not fitting.plan.operations:
                 return NOTHING
             refuse_twice(Takeback(self._doors, ledger), record, fitting.plan)
+            self._orphans.check(fitting.plan.operations)
             run, journal = self._doors.clock.new_id(), StoreJournal(self._doors, ledger)
             try:
                 spares = left_by(self._doors, ledger, record.undoes)
@@ -338,6 +346,11 @@ class Runs:
         found = self.unfinished()
         if found and (found[1].halted or self.stands_still()):
             raise _undecided(found[1])
+        self._orphans.check()
+
+    def check_slots(self, operations: Sequence[Operation]) -> None:
+        """Refuses to change files beside slots of a run that the log does not know."""
+        self._orphans.check(operations)
 
     def report(self, ledger: Ledger, run: str, plan: Plan) -> RunReport:
         """Says from the journal how a run stands, and lists what can be restored."""
@@ -355,8 +368,7 @@ class Runs:
             if isinstance(last, Finished) and last.outcome == "done" and first.plan_id:
                 self._projections.backups(first.plan_id, run, plan.operations, last)
         told = account(plan, entries, self._doors.blobs)
-        left = leftovers(plan, entries, self._doors.blobs, self._doors.files)
-        notes = (*told.notes, *left)
+        notes = (*told.notes, *self._left(plan, entries))
         if isinstance(last, Halted) and last.contradicted:
             notes = (*notes, *whereabouts(run, plan, self._doors), *WAYS_BY_DISK)
         rows = tuple(zip(plan.ids, told.results, strict=True))
@@ -364,6 +376,14 @@ class Runs:
         return RunReport(
             run, told.outcome, rows, notes, plan.operations, exits=told.exits, running=running
         )
+
+    def _left(self, plan: Plan, entries: Sequence[Entry]) -> Iterator[str]:
+        """Says what stands on disk that a person would not expect after such an end."""
+        last, blobs, files = entries[-1], self._doors.blobs, self._doors.files
+        if isinstance(last, Finished):
+            yield from kept_words(last.kept, blobs, files)
+        yield from unpruned(plan, entries, files)
+        yield from leftovers(plan, entries, blobs, files)
 
     def was_accepted(self, run: str) -> bool:
         """Tells whether a run ended because a person took what stood, not as its plan says."""
@@ -377,6 +397,7 @@ class Runs:
     def settle(self) -> Generator[Live, None, RunReport | None]:
         """Recovers an unfinished run, if there is one, or says that it waits for a person."""
         if self.unfinished() is None:
+            self._orphans.check()
             self.reckon()
             return None
         ledger = self.ledger()
@@ -384,7 +405,15 @@ class Runs:
             return (yield from self.settle_under(ledger))
 
     def settle_under(self, ledger: Ledger) -> Generator[Live, None, RunReport | None]:
-        """Recovers an unfinished run; the caller holds the workspace's lock."""
+        """Recovers an unfinished run; the caller holds the workspace's lock.
+
+        Slots of a run that nobody knows keep everything else from being done.
+        """
+        settled = yield from self._settled(ledger)
+        self._orphans.check()
+        return settled
+
+    def _settled(self, ledger: Ledger) -> Generator[Live, None, RunReport | None]:
         self._reckon_under(ledger)
         found = self.unfinished()
         if found is None:

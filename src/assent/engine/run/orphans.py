@@ -1,0 +1,159 @@
+"""Orphans: slots of runs that the log does not know, whose state was lost; a person decides."""
+
+from base64 import b64decode
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from assent.core.errors import AssentError, Unsettled
+from assent.core.event import SlotsDecided
+from assent.core.operation import FileOperation, FileState, Operation, footprint
+from assent.core.orphan import PROBES, Cleared, Copied, Orphan, Way, adopted, run_of
+from assent.core.paths import STATE, normal, parent, refuse_ours, shown
+from assent.engine.doors import Doors, Place
+from assent.engine.plan.ledger import Ledger
+from assent.engine.run.journal import StoreJournal
+from assent.engine.workspaces import Workspaces
+from assent.execute.executor import Executor
+
+NAMED = 5  # slots that a refusal names
+RECOVER = "assent recover"
+
+_COPIES = STATE + b"/plans"
+_LARGEST = 16 << 20  # bytes of a copy that are read
+_PLANS = 200  # plans whose copies are read, the newest first
+
+
+class _Row(msgspec.Struct):
+    path: str | None = None
+    path_b64: str = ""
+    before: str | None = None
+    after: str | None = None
+
+
+class _Copy(msgspec.Struct):
+    operations: list[_Row]
+
+
+_decode = msgspec.json.Decoder(_Copy).decode
+
+
+class Orphans:
+    """Finds such slots, keeps others from building over them, and carries a decision out."""
+
+    def __init__(self, doors: Doors, place: Place, workspaces: Workspaces) -> None:
+        self._doors = doors
+        self._place = place
+        self._workspaces = workspaces
+
+    def find(
+        self, operations: Iterable[Operation] = (), *, everywhere: bool = False
+    ) -> tuple[Orphan, ...]:
+        """Returns the slots of unknown runs: in the folder of slots, and beside these operations.
+
+        `everywhere` looks through the whole workspace; so does whoever asks where the log is new
+        although the workspace is not.
+        """
+        known = self._workspaces.find()
+        fresh = known is None and bool(self._doors.files.names(_COPIES))
+        files = [op for op in operations if isinstance(op, FileOperation)]
+        beside = {parent(path) for op in files for path, *_ in footprint(op)}
+        found = self._doors.files.slots(sorted(beside), everywhere=everywhere or fresh)
+        if not found:
+            return ()
+        workspace = known.workspace if known else ""
+        runs = {run for slot in found if (run := run_of(slot))}
+        lost = {run for run in runs if not self._is_known(workspace, run)}
+        slots = [slot for slot in found if run_of(slot) in lost]
+        return tuple(self._told(slots)) if slots else ()
+
+    def check(self, operations: Iterable[Operation] = ()) -> None:
+        """Refuses to change files while there are such slots."""
+        found = self.find(operations)
+        if found:
+            raise Unsettled(refusal(found), RECOVER)
+
+    def decide(self, orphans: Sequence[Orphan], way: Way) -> Cleared:
+        """Puts back or moves aside what is in these slots; that it was decided is on record first.
+
+        Only what was shown is touched, and nothing is deleted.
+        """
+        home = self._workspaces.open()
+        with self._doors.locks.hold(home.workspace, RECOVER):
+            slots = tuple(orphan.slot for orphan in orphans)
+            self._workspaces.append(SlotsDecided(way, slots, self._place.user))
+            allowed = [self._checked(orphan) for orphan in orphans]
+            return self._executor(home.workspace).clear(allowed, way)
+
+    def remove_probes(self) -> list[bytes]:
+        """Removes the files of a start that was killed while it asked what the disk can."""
+        files, home = self._doors.files, self._workspaces.find()
+        if home is None or not any(map(files.is_file, PROBES)):
+            return []
+        with self._doors.locks.hold(home.workspace, RECOVER):
+            return self._executor(home.workspace).remove_probes()
+
+    def _executor(self, workspace: str) -> Executor:
+        return self._doors.executor(StoreJournal(self._doors, Ledger(self._doors, workspace)))
+
+    def _is_known(self, workspace: str, run: str) -> bool:
+        return bool(workspace and self._doors.store.streams(f"run/{workspace}/{run}"))
+
+    def _checked(self, orphan: Orphan) -> Orphan:
+        """Forgets a path that no plan could touch: copies of plans lie where others can write."""
+        try:
+            if orphan.path is not None:
+                if normal(orphan.path) != orphan.path:
+                    return msgspec.structs.replace(orphan, path=None, holds="")
+                refuse_ours(orphan.path, self._place.plan_dir, self._place.private)
+        except AssentError:
+            return msgspec.structs.replace(orphan, path=None, holds="")
+        return orphan
+
+    def _told(self, slots: Iterable[bytes]) -> Iterator[Orphan]:
+        """Yields them with what the readable copies of plans say about their contents."""
+        copies = list(self._copies())
+        for slot in slots:
+            size, digest = 0, ""
+            with suppress(AssentError):
+                seen = self._doors.files.look((slot,))[slot]
+                if isinstance(seen, FileState):
+                    size, digest = seen.size, seen.digest
+            orphan = Orphan(slot, run_of(slot), size)
+            yield self._checked(adopted(orphan, digest, copies)) if digest else orphan
+
+    def _copies(self) -> Iterator[Copied]:
+        files = self._doors.files
+        for plan in files.names(_COPIES)[-_PLANS:]:  # names sort by time
+            path = b"%b/%b/operations.json" % (_COPIES, plan)
+            try:
+                if files.size(path) > _LARGEST:
+                    continue
+                with files.open(path) as file:
+                    rows = _decode(file.read()).operations
+            except (AssentError, OSError, ValueError, msgspec.MsgspecError):
+                continue  # a copy is a help, and gives nobody any power
+            yield from (copied for at, row in enumerate(rows) if (copied := _copied(at, row)))
+
+
+def _copied(index: int, row: _Row) -> Copied | None:
+    try:
+        path = b64decode(row.path_b64) if row.path_b64 else (row.path or "").encode()
+    except ValueError:
+        return None
+    return Copied(index, path, row.before or "", row.after or "") if path else None
+
+
+def refusal(orphans: Sequence[Orphan]) -> str:
+    """Says that slots of unknown runs are in the way, and names the first."""
+    count, runs = len(orphans), len({orphan.run for orphan in orphans})
+    named = ", ".join(shown(orphan.slot) for orphan in orphans[:NAMED])
+    more = f" and {count - NAMED} more" if count > NAMED else ""
+    slots = "1 slot" if count == 1 else f"{count} slots"
+    whose = "a run" if runs == 1 else f"{runs} runs"
+    return (
+        f"There {'is' if count == 1 else 'are'} {slots} of {whose} that the log does not know: "
+        f"{named}{more}. A slot may hold the only copy of a file, so nothing was changed. Decide "
+        "about them first."
+    )

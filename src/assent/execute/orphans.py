@@ -1,0 +1,107 @@
+"""Orphans: puts back what slots of an unknown run hold, or moves it aside; nothing is deleted."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from assent.core.motion import Seen
+from assent.core.operation import FileState
+from assent.core.orphan import KEPT, LOST, PROBES, Cleared, Orphan, Way
+from assent.core.paths import STAGE, inside, parent
+from assent.ports import Hands
+
+
+def clear(hands: Hands, orphans: Sequence[Orphan], way: Way) -> Cleared:
+    """Clears the slots; what does not go back to its place is moved to a folder of its own.
+
+    Each step is one rename that replaces nothing. After a crash the same word goes on: a name is
+    free then, or a slot is still where it was.
+    """
+    back: list[bytes] = []
+    taken: list[bytes] = []
+    failed: list[tuple[bytes, str]] = []
+    if way == "roll_back":
+        for orphan in orphans:
+            if orphan.path is None or orphan.holds != "old":
+                continue
+            try:
+                (back if _is_back(hands, orphan, orphan.path) else taken).append(orphan.path)
+            except OSError as error:
+                failed.append((orphan.path, error.strerror or str(error)))
+    kept = list(_set_aside(hands, orphans, failed))
+    with suppress(OSError):
+        hands.sync()
+    return Cleared(tuple(back), tuple(kept), tuple(taken), tuple(failed))
+
+
+def remove_probes(hands: Hands) -> list[bytes]:
+    """Removes the empty files with which a start asks what the disk can; returns those it did."""
+    gone = []
+    for probe in PROBES:
+        with suppress(OSError):
+            seen = hands.look((probe,))[probe]
+            if isinstance(seen, FileState) and seen.kind == "file" and not seen.size:
+                hands.remove(probe)
+                gone.append(probe)
+    return gone
+
+
+def _is_back(hands: Hands, orphan: Orphan, path: bytes) -> bool:
+    """Puts old content back; over new content only if that is what took its place, and is kept."""
+    seen = hands.look((path,))[path]
+    if seen is None:
+        if parent(path):
+            hands.make_folder(parent(path))
+    elif orphan.after and isinstance(seen, FileState) and seen.digest == orphan.after:
+        hands.rename(path, orphan.slot + b".replaced")
+    else:
+        return False
+    hands.rename(orphan.slot, path)
+    return True
+
+
+def _set_aside(
+    hands: Hands, orphans: Sequence[Orphan], failed: list[tuple[bytes, str]]
+) -> Iterator[tuple[bytes, bytes]]:
+    """Moves what is left in slots out of the way of later runs, and says where it is now."""
+    folders = dict.fromkeys(_folder(orphan.slot) for orphan in orphans if _is_staged(orphan.slot))
+    for folder in folders:
+        target = LOST + folder[len(STAGE) :]
+        try:
+            if hands.remove_folder(folder) or hands.look((folder,))[folder] is None:
+                continue
+            hands.make_folder(LOST)
+            free = _free(hands, target)
+            hands.rename(folder, free)
+            yield folder, free
+        except OSError as error:
+            failed.append((folder, error.strerror or str(error)))
+    for orphan in orphans:
+        if _is_staged(orphan.slot):
+            continue
+        for slot in (orphan.slot, orphan.slot + b".replaced"):
+            try:
+                if hands.look((slot,))[slot] is not None:
+                    free = _free(hands, slot + KEPT)
+                    hands.rename(slot, free)
+                    yield slot, free
+            except OSError as error:
+                failed.append((slot, error.strerror or str(error)))
+
+
+def _is_staged(slot: bytes) -> bool:
+    return inside(slot, STAGE)
+
+
+def _folder(slot: bytes) -> bytes:
+    return STAGE + b"/" + slot[len(STAGE) + 1 :].partition(b"/")[0]
+
+
+def _free(hands: Hands, wanted: bytes) -> bytes:
+    """Returns a name that nothing has: the one that is wanted, or it with a number."""
+    path, number = wanted, 1
+    seen: Seen = hands.look((path,))[path]
+    while seen is not None:
+        number += 1
+        path = b"%b-%d" % (wanted, number)
+        seen = hands.look((path,))[path]
+    return path

@@ -1,0 +1,52 @@
+"""Slots on disk: which there are in the folder of slots, and beside the person's files."""
+
+from collections.abc import Iterable, Iterator
+
+from assent.core.orphan import BESIDE, SLOTS
+from assent.core.paths import GIT, STAGE, STATE, name
+from assent.workspace.disk import Kind
+from assent.workspace.folders import Folders
+
+WALK = 50_000  # names that a look through the whole workspace comes to
+
+
+def slots_of_runs(folders: Folders) -> Iterator[bytes]:
+    """Yields the files in the folders of slots."""
+    for run, kind in _entries(folders, STAGE):
+        if kind == "folder" and SLOTS.fullmatch(run):
+            try:
+                found = list(folders.below(STAGE + b"/" + run))
+            except OSError:
+                continue  # who cannot look into it cannot build over it either
+            yield from (path for path, sort in found if sort != "folder")
+
+
+def slots_beside(folders: Folders, wanted: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields the slots that lie directly in these folders."""
+    for folder in wanted:
+        prefix = folder + b"/" if folder else b""
+        for found, _ in _entries(folders, folder):
+            if BESIDE.fullmatch(found):
+                yield prefix + found
+
+
+def slots_anywhere(folders: Folders) -> Iterator[bytes]:
+    """Yields the slots beside files of the whole workspace, as far as a bounded walk comes."""
+    left, waiting = WALK, [b""]
+    while waiting and left > 0:
+        here = waiting.pop(0)  # what is further up comes first
+        prefix = here + b"/" if here else b""
+        for found, kind in _entries(folders, here)[:left]:
+            left -= 1
+            path = prefix + found
+            if kind == "folder" and found != GIT and path != STATE:
+                waiting.append(path)
+            elif BESIDE.fullmatch(name(path)):
+                yield path
+
+
+def _entries(folders: Folders, folder: bytes) -> list[tuple[bytes, Kind]]:
+    try:
+        return folders.entries(folder)
+    except OSError:
+        return []
