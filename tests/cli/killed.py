@@ -1,6 +1,7 @@
 """A build that dies: `python -m tests.cli.killed ROOT PLAN CALL AT` is killed in the middle.
 
-CALL is `write` or `rename`, AT how many of those calls on the person's side happen before.
+CALL is `write` or `rename`, AT how many of those calls on the person's side happen before; or it is
+`probe`, with which a start asks whether the kernel can exchange two files.
 """
 
 import os
@@ -47,8 +48,7 @@ class DyingDisk(Disk):
         super().rename_noreplace(source, source_at, target, target_at)
 
     def rename_exchange(self, one: bytes, one_at: int, other: bytes, other_at: int) -> None:
-        if not one.startswith(b"probe"):  # it only asks whether the kernel can
-            self._came("rename")
+        self._came("probe" if one.startswith(b"probe") else "rename")
         super().rename_exchange(one, one_at, other, other_at)
 
     def _came(self, call: str) -> None:

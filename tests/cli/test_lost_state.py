@@ -209,15 +209,20 @@ def test_slots_of_a_run_that_the_log_knows_are_recovered_as_ever(world: World) -
 
 
 def test_files_of_a_start_that_was_killed_while_probing_are_removed(world: World) -> None:
+    world.put("a.txt", b"old\n")
     world.plan()
-    world.put(f"{STAGE}/probe.one")
-    world.put(f"{STAGE}/probe.other")
+    world.write("a.txt", b"new\n")
+    world.approve()
+    kill_build(world, "probe", 0)
+    assert sorted(os.listdir(world.at(STAGE))) == [b"probe.one", b"probe.other"]
+    assert "slots" not in world.ok("status")
     answer = world.run("recover", "--json")
     assert (answer.code, answer.json["outcome"]) == (0, "nothing")
     assert f"{STAGE}/probe.one and {STAGE}/probe.other" in answer.err.decode()
     assert os.listdir(world.at(STAGE)) == []
     again = world.run("recover", "--json")
     assert "probe" not in (again.out + again.err).decode()
+    assert world.ok("build")["outcome"] == "done"
 
 
 def test_a_probe_that_holds_something_is_not_ours(world: World) -> None:
