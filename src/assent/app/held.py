@@ -1,18 +1,28 @@
-"""Opens the rules that hold for commands of plans; they are read with the first command."""
+"""Opens the rules that plans are held to; they are read when somebody asks, and read anew."""
 
 import os
-from functools import cached_property
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
+import msgspec
+
 from assent.app.settings import load_settings
+from assent.config.load import Loaded
 from assent.config.places import Places
+from assent.config.settings import Settings
+from assent.core.errors import AssentError
 from assent.core.fence import Fence
 from assent.core.held import Held
-from assent.ports import Process, Rules
+from assent.core.rules import Policy
+from assent.ports import Process
 
 
-class Fenced(Rules, Protocol):
+class Fenced(Protocol):
     """Rules that can be handed to a sandbox."""
+
+    def held(self, line: str) -> Held: ...
+
+    def denials(self, paths: Iterable[bytes]) -> Mapping[bytes, str]: ...
 
     def fence(self) -> Fence | None:
         """Returns what they keep from every confined command; None if they keep nothing."""
@@ -24,9 +34,13 @@ class LateRules:
     def __init__(self, root: bytes, here: Places) -> None:
         self._root = root
         self._here = here
+        self._known: tuple[Policy, Fenced] | None = None
 
     def held(self, line: str) -> Held:
-        return self._real.held(line)
+        return self._now().held(line)
+
+    def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
+        return self._now(lenient=lenient).denials(paths)
 
     def process(self) -> Process:
         """Returns what starts programs that hold to these rules; it is opened when first used."""
@@ -38,13 +52,26 @@ class LateRules:
         from assent.app.shell import open_process_at
 
         process = open_process_at(os.fsdecode(self._root), self._here)
-        fence = self._real.fence()
+        fence = self._now().fence()
         return process.fenced(fence) if fence else process
 
-    @cached_property
-    def _real(self) -> Fenced:
-        from assent.app.rules import held_rules, open_policy
+    def _now(self, *, lenient: bool = False) -> Fenced:
+        """Reads the rules; where they are as they were, what was worked out for them stays."""
+        from assent.app.rules import held_rules
 
-        loaded = load_settings(self._root, self._here, lenient=False)
-        policy, _ = open_policy(self._root, self._here, loaded)
-        return held_rules(policy)
+        try:
+            policy = self._policy(load_settings(self._root, self._here, lenient=False))
+        except AssentError:
+            if not lenient:
+                raise
+            loaded = load_settings(self._root, self._here, lenient=True)
+            policy = self._policy(msgspec.structs.replace(loaded, project=Settings()))
+        known = self._known  # others may ask at the same time
+        if known is None or known[0] != policy:
+            known = self._known = (policy, held_rules(policy))
+        return known[1]
+
+    def _policy(self, loaded: Loaded) -> Policy:
+        from assent.app.rules import open_policy
+
+        return open_policy(self._root, self._here, loaded)[0]

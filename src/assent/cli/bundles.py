@@ -76,6 +76,7 @@ def approve_file(call: Call, file: str, digest: str, note: str, **how: Any) -> N
     _check_out(call, out, content if out == file else APART)
     bundles = bundles_of(call.engine)
     bundles.check_independent(bundle)
+    bundles.check_allowed(bundle)
     channel = _consent(call, bundle, digest, file)
     if file != STDOUT and content_of(call, file) != content:
         raise OtherDigest("The file changed while it was shown.", _command("review", file))

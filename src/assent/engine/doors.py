@@ -56,6 +56,9 @@ class NoRules:
     def held(self, line: str) -> Held:
         return FREE
 
+    def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
+        return {}
+
 
 class NoCollector:
     """Implements ports.Collector where contents stay."""
@@ -102,7 +105,7 @@ class Doors(msgspec.Struct, frozen=True):
     commander: Commander = NoCommands()
     read_line: Callable[[str], CommandLine] | None = None  # what is in a command line, by its text
     keys: Keys = NoKeys()
-    rules: Rules = NoRules()  # of person and project, for commands of plans
+    rules: Rules = NoRules()  # of person and project, for plans
     unheld: Callable[[], str] = lambda: ""  # why no sandbox holds here, as far as that is known
 
 

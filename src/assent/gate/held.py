@@ -1,11 +1,11 @@
-"""Held: to what the rules of person and project hold every command of a plan, at build time.
+"""Held: to what the rules of person and project hold a plan's files and commands.
 
 The rules of agents and of the session that planned it are not among them: who builds it may be
 somebody else. A question is answered by the approval, so only what they deny counts here.
 """
 
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from functools import lru_cache, partial
 from typing import Final
 
 import msgspec
@@ -13,11 +13,13 @@ import msgspec
 from assent.core.command_line import CommandLine
 from assent.core.fence import Fence
 from assent.core.held import Held
+from assent.core.paths import shown
 from assent.core.rule_tables import rule_text
 from assent.core.rules import Policy, Rule
-from assent.core.ruling import opinions
+from assent.core.ruling import Forms, opinions
 from assent.core.tool import Action, Posture, Request
 from assent.gate.fences import Fences, Sieve
+from assent.gate.forms import forms
 from assent.gate.stacks import Stacks
 
 LAYERS: Final = ("user", "project")
@@ -43,18 +45,34 @@ class HeldByRules:
         """Returns to what rules hold a command, given as a line for a shell."""
         return Held(self._walls(Action.READ), self._walls(Action.EDIT), self._denial(line))
 
+    def denials(self, paths: Iterable[bytes]) -> dict[bytes, str]:
+        """Returns the paths that no plan may change, each with the rule that denies it."""
+        if not self._walls(Action.EDIT):
+            return {}
+        found: dict[bytes, str] = {}
+        for path in paths:
+            request = Request(Action.EDIT, shown(path))
+            rules = self._denying(request, partial(forms, request, self._policy.root))
+            if rules:
+                found[path] = _reason(rules[0])
+        return found
+
     def _walls(self, action: Action) -> tuple[str, ...]:
         sieve = Sieve(self._stacks.of(()), Request(action, ""), self._policy.root)
         return tuple(dict.fromkeys(rule.pattern for rule in reversed(sieve.walls())))
 
     def _denial(self, line: str) -> str:
         for text in dict.fromkeys((*self._line(line).commands, line)):
-            for rule in self._denying(text):
-                said = rule.reason or f"A rule of {rule.source} denies it."
-                return f"{said.removesuffix('.')} (`{rule_text(rule)}`)."
+            request = Request(Action.SHELL, text)
+            for rule in self._denying(request, partial(forms, request, "")):
+                return _reason(rule)
         return ""
 
-    def _denying(self, text: str) -> list[Rule]:
-        request = Request(Action.SHELL, text)
-        said = [each for s in self._stacks.of(()) for each in opinions(s, request, lambda: (text,))]
+    def _denying(self, request: Request, texts: Forms) -> list[Rule]:
+        said = [each for stack in self._stacks.of(()) for each in opinions(stack, request, texts)]
         return [each.rule for each in said if each.rule.action == "deny"]
+
+
+def _reason(rule: Rule) -> str:
+    said = rule.reason or f"A rule of {rule.source} denies it."
+    return f"{said.removesuffix('.')} (`{rule_text(rule)}`)."

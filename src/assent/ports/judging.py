@@ -1,6 +1,6 @@
 """Doors to those who decide about a call: gate, guards, hooks, and a person."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -40,10 +40,19 @@ class Gate(Protocol):
 
 
 class Rules(Protocol):
-    """What the rules of person and project say to commands of plans, whoever agreed to those."""
+    """What the rules of person and project say to plans, whoever agreed to those.
+
+    They are read anew with every question, so a rule that was added meanwhile counts.
+    """
 
     def held(self, line: str) -> Held:
         """Returns to what they hold a command, given as a line for a shell."""
+
+    def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
+        """Returns the paths that no plan may change, each with the rule that denies it.
+
+        Leniently, a project's configuration that cannot be read says nothing; else that raises.
+        """
 
 
 class Asker(Protocol):

@@ -48,6 +48,7 @@ class OperationReview(msgspec.Struct, frozen=True):
     remarks: tuple[str, ...] = ()  # of a command: what an undo does not cover, what may fail
     unclear: bool = False  # a command whose text does not tell what it does
     unheld: str = ""  # of a command that needs a sandbox: why none holds on this machine
+    denied: str = ""  # the rule that keeps the plan from being built, with the path
 
 
 class Review(msgspec.Struct, frozen=True):
@@ -77,6 +78,7 @@ class Review(msgspec.Struct, frozen=True):
     since: Since | None = None  # the person read it last; None: they never did
     drifted: tuple[Drifted, ...] = ()  # files that are not as it saw them
     comments: tuple[Placed, ...] = ()  # of the person who reads, not sent yet
+    denied: tuple[str, ...] = ()  # why it cannot be built: what rules deny, as things stand
 
 
 NEXT: Final[dict[State, str]] = {
@@ -90,6 +92,7 @@ COVERS_NOTHING: Final = (
     "A model carries this plan out, and it declares no `scope.files`: every single change will be "
     "asked about, and without a terminal refused."
 )
+CANNOT_BE_BUILT: Final = "Cannot be built"
 SHORT: Final = 12  # characters of an operation's id, enough to name it by
 _WIDEST: Final = max(map(len, RISKS))
 _text = attrgetter("text")
@@ -117,6 +120,7 @@ def review_texts(review: Review) -> Iterator[str]:
 def _before(review: Review) -> Iterator[Line]:
     """Renders what comes before the operations."""
     yield from _title(review)
+    yield from denied_lines(review)
     yield from drifted_lines(review.drifted)
     if review.since is not None:
         yield from since_lines(review.since)
@@ -159,6 +163,7 @@ def review_json(review: Review) -> Row:
         "notes": noted_rows(review.notes),
         "missing_notes": noted_rows(review.missing),
         "since": since_row(review.since, _rows_of_new(review)),
+        **_denied_row(review),
         **({"drifted": drifted_rows(review.drifted)} if review.drifted else {}),
         **({"comments": comment_rows(review.comments)} if review.comments else {}),
     }
@@ -172,6 +177,7 @@ def _row(operation: OperationReview) -> Row:
         "diff": operation.diff,
         "seen": operation.seen,
         **({"remarks": list(operation.remarks)} if operation.remarks else {}),
+        **({"denied": operation.denied} if operation.denied else {}),
     }
 
 
@@ -188,6 +194,7 @@ def changes_lines(review: Review) -> Iterator[Line]:
         yield Line("plain", NEVER)
         yield Line("plain", "Next: assent review")
         return
+    yield from denied_lines(review)
     yield from drifted_lines(review.drifted)
     new = [pair for pair in enumerate(review.operations, 1) if not pair[1].seen]
     if new or review.since.text_diff:
@@ -205,6 +212,7 @@ def changes_json(review: Review) -> Row:
         "digest": review.digest or None,
         "risks": list(review.risks),
         "since": since_row(review.since, _rows_of_new(review)),
+        **_denied_row(review),
         **({"drifted": drifted_rows(review.drifted)} if review.drifted else {}),
     }
 
@@ -233,6 +241,18 @@ def _title(review: Review) -> Iterator[Line]:
     ]
     yield from table("plain", rows)
     yield BLANK
+
+
+def denied_lines(review: Review) -> Iterator[Line]:
+    """Renders why a plan cannot be built as things stand, whoever approves it."""
+    for reason in review.denied:
+        yield from wrapped("risk", f"{CANNOT_BE_BUILT}: {reason}")
+    if review.denied:
+        yield BLANK
+
+
+def _denied_row(review: Review) -> Row:
+    return {"cannot_be_built": list(review.denied)} if review.denied else {}
 
 
 def risk_lines(
@@ -317,6 +337,8 @@ def about_lines(number: int, operation: OperationReview, mark: str) -> list[Line
     lines.append(Line("dim", f"id {operation.id[:SHORT]}"))
     if operation.risks:
         lines.append(Line("risk", f"risks: {', '.join(operation.risks)}"))
+    if operation.denied:
+        lines += wrapped("risk", f"{CANNOT_BE_BUILT.lower()}: {operation.denied}")
     if isinstance(op, DeleteFile | MoveFile) and op.prune:
         folders = ", ".join(map(visible_path, ancestors(op.path)[: op.prune]))
         lines += wrapped("plain", f"also removes, if left empty: {folders}")

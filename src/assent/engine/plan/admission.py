@@ -12,6 +12,7 @@ from assent.core.paths import ancestors, refuse_ours, shown
 from assent.core.plan import Plan
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.commands import checked
+from assent.engine.plan.held import refuse_denied
 from assent.engine.plan.repositories import refuse_repositories
 from assent.engine.plan.spelling import refuse_twins
 from assent.execute.check import check_disk, first_files
@@ -33,6 +34,7 @@ class Admission:
         target = partial(_read, paths, files) if links else None
         for path in sorted(paths):
             self._check_path(path, target)
+        refuse_denied(self._doors, plan.operations, "Nothing was changed.")
         refuse_repositories(files, plan.operations, plan.operations)
         try:
             refuse_twins(files, plan.operations)

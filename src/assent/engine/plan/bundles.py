@@ -46,6 +46,7 @@ from assent.engine.plan.consents import Consents
 from assent.engine.plan.contents import Contents
 from assent.engine.plan.drafts import TRIES
 from assent.engine.plan.expiry import latest, note_expired, outdated
+from assent.engine.plan.held import refuse_denied
 from assent.engine.plan.independence import check_independent
 from assent.engine.plan.ledger import Ledger
 from assent.engine.plan.packed import PackedBlobs, PackedFiles
@@ -121,9 +122,14 @@ class Bundles:
         """Makes a person's signed yes to what was shown of a bundle, and records it here."""
         origin = bundle.origin
         self.check_independent(bundle)
+        self.check_allowed(bundle)
         approval = self._consents.sign(origin.plan_id, bundle.plan, note, channel, expires_s)
         self._append(bundle, PlanApproved(approval))
         return approval
+
+    def check_allowed(self, bundle: Bundle) -> None:
+        """Refuses a plan whose files rules of here deny, before anybody is asked about it."""
+        refuse_denied(self._doors, bundle.plan.operations, "Nothing was approved.")
 
     def check_independent(self, bundle: Bundle) -> None:
         """Refuses whoever asked for a plan as the one who agrees, where another is wanted."""

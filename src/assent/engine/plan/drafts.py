@@ -26,6 +26,7 @@ from assent.core.succession import check_succession, without
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.commands import checked, folder_of
 from assent.engine.plan.contents import Contents
+from assent.engine.plan.held import refuse_denied
 from assent.engine.plan.plans import Plans, begun
 from assent.engine.plan.repositories import refuse_repositories
 from assent.engine.plan.spelling import Spelling, refuse_twins
@@ -165,10 +166,15 @@ class Drafts:
         return Staged(self._replace(record, ()).record, gone)
 
     def stage(self, record: PlanRecord, operations: Sequence[Operation]) -> Staged:
-        """Adds operations to the draft, composed with what is there, their contents kept first."""
+        """Adds operations to the draft, composed with what is there, their contents kept first.
+
+        What rules deny is refused; it can still be taken out of a draft that has it.
+        """
         for op in operations:
             for path, *_ in footprint(op):
                 refuse_deep(path)
+        begun(record)
+        refuse_denied(self._doors, operations, "Nothing was staged.")
         for _ in range(TRIES):
             try:
                 wanted = stage(self.operations(record), operations)

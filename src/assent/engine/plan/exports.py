@@ -6,6 +6,7 @@ from assent.core.operation import FileState, Operation, WriteFile
 from assent.core.paths import normal, refuse_ours, shown
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.contents import Contents
+from assent.engine.plan.held import refuse_denied
 
 MODE = 0o644
 
@@ -31,6 +32,7 @@ class Exports:
         export = WriteFile(path, before, FileState(digest, size, mode))
         if export.before == export.after:
             return operations
+        refuse_denied(self._doors, [export], "plan.export adds it, so the plan was not frozen.")
         changed = stage(operations, [export])
         check_tree(changed, self._doors.files.is_file, self._doors.files.below)
         self._contents.keep_all(changed, [op for op in changed if op not in operations])

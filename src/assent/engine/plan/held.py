@@ -1,12 +1,23 @@
-"""Held: what rules hold a command of a plan to, and with it the command that would undo it."""
+"""Held: to what rules of person and project hold a plan: which files and commands they deny."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
+from assent.core.errors import Refused
 from assent.core.held import Held
-from assent.core.operation import RunCommand, inverse
+from assent.core.operation import Operation, RunCommand, footprint, inverse
+from assent.core.paths import one_line
+from assent.engine.doors import Doors
+from assent.engine.plan.spelling import Spelling
 from assent.ports import Rules
 from assent.views.commands import brief
 from assent.views.foreseen import line_of
+from assent.views.visible import visible_line
+
+NAMED: Final = 5  # denied paths that are spelled out in one message
+RULES: Final = "assent rules list"
 
 
 def held_to(rules: Rules, command: RunCommand) -> Held:
@@ -16,3 +27,45 @@ def held_to(rules: Rules, command: RunCommand) -> Held:
         return held
     denial = rules.held(line_of(back)).denial
     return replace(held, denial=f"Its undo, {brief(back)}, may not run: {denial}" if denial else "")
+
+
+def denied(
+    doors: Doors, operations: Sequence[Operation], *, lenient: bool = False
+) -> dict[int, str]:
+    """Returns which operations on files rules deny, by their places, each with path and rule.
+
+    Both ends of a move count, and so does a file's own name where case makes no difference.
+    """
+    spelling = Spelling(doors.files)
+    paths = dict.fromkeys(path for op in operations for path, *_ in footprint(op))
+    found = doors.rules.denials(_spelled(spelling, paths), lenient=lenient)
+    if not found:
+        return {}
+    reasons = {
+        path: f"{one_line(path)}: {visible_line(found[name])}"
+        for path in paths
+        for name in (path, spelling.path_here(path))
+        if name in found
+    }
+    first = [next((p for p, *_ in footprint(op) if p in reasons), b"") for op in operations]
+    return {index: reasons[path] for index, path in enumerate(first) if path}
+
+
+def refuse_denied(
+    doors: Doors, operations: Sequence[Operation], left: str, *, lenient: bool = False
+) -> None:
+    """Refuses operations on files that rules deny (law 9); `left` says what was not done then."""
+    found = list(dict.fromkeys(denied(doors, operations, lenient=lenient).values()))
+    if found:
+        more = f" And {len(found) - NAMED} more." if len(found) > NAMED else ""
+        told = " ".join(f"No plan may change {each}" for each in found[:NAMED])
+        raise Refused(f"{told}{more} {left}", RULES)
+
+
+def _spelled(spelling: Spelling, paths: Iterable[bytes]) -> Iterator[bytes]:
+    """Yields paths as they are given and as they are written here; lazily, as few need the disk."""
+    for path in paths:
+        yield path
+        here = spelling.path_here(path)
+        if here != path:
+            yield here

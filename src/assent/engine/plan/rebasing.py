@@ -20,6 +20,7 @@ from assent.engine.doors import Doors
 from assent.engine.hearing import plan_facts, tell
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.contents import Contents
+from assent.engine.plan.held import refuse_denied
 from assent.engine.plan.plans import Plans
 from assent.engine.plan.repositories import refuse_repositories
 from assent.engine.projections import Projections
@@ -145,6 +146,7 @@ class Rebasing:
         """Refuses operations that cannot hold together on these files."""
         files = self._doors.files
         added = [op for was, op in found.fates if op is not None and op != was]
+        refuse_denied(self._doors, added, "Nothing was changed.")
         try:
             check_tree(found.operations, files.is_file, files.below)
             refuse_repositories(files, added, found.operations)

@@ -1,5 +1,6 @@
 """Reviews: gathers everything a person has to see before a yes, from exactly the bytes hashed."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TypeGuard
 
@@ -24,22 +25,24 @@ from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.drifting import drifted, drifted_if_cheap
 from assent.engine.plan.expiry import latest
-from assent.engine.plan.held import held_to
+from assent.engine.plan.held import RULES, denied, held_to
 from assent.engine.plan.plans import Plans
 from assent.engine.run.onward import standing
 from assent.engine.run.recording import Recorder
 from assent.engine.run.takeback import Takeback
 from assent.engine.run.undoing import Undo
 from assent.ports import Facts
-from assent.views.commands import remarks
+from assent.views.commands import brief, remarks
 from assent.views.coverage import uncovered
 from assent.views.diff import LIMIT, operation_diff
 from assent.views.drifted import REBASE, Drifted
 from assent.views.foreseen import foreseen, line_of
 from assent.views.lookalike import NOBODY, Siblings, skeletons
-from assent.views.review import OperationReview, Review
+from assent.views.review import SHORT, OperationReview, Review
 from assent.views.risks import RiskInput, risks, scope_risks, text_risks
+from assent.views.visible import visible_line
 
+OPEN = (State.DRAFTING, State.AWAITING_APPROVAL)  # what rules deny to a run counts at its start
 OVER = (State.COMPLETED, State.DISCARDED)
 PLAIN = Facts()
 
@@ -103,6 +106,9 @@ class Reviews:
         approved = awaited and record.usable(self._doors.clock.now(), seen) is not None
         here = awaited and digest == record.digest and not record.imported
         changed = drifted(plan, self._doors.files) if here else ()
+        found = tuple(around.review(i, at) for at, i in enumerate(ids))
+        reasons, found = self._denied(plan, found) if record.state in OPEN else ((), found)
+        next = REBASE if changed else self._next(record, approved=approved)
         return Review(
             record.plan_id,
             record.session,
@@ -116,13 +122,32 @@ class Reviews:
             plan.operations_hash,
             plan.scope,
             plan.relied_on,
-            tuple(around.review(i, at) for at, i in enumerate(ids)),
+            found,
             (*(scope_risks(plan.scope) if prose else ()), *text_risks(plan.text)),
             prose,
-            REBASE if changed else self._next(record, approved=approved),
+            self._without_denied(record, found) if reasons else next,
             record.expires_at if approved else "",
             drifted=changed,
+            denied=reasons,
         )
+
+    def _denied(
+        self, plan: Plan, found: tuple[OperationReview, ...]
+    ) -> tuple[tuple[str, ...], tuple[OperationReview, ...]]:
+        """Says why a plan cannot be built as rules are now, and of which operations that is so."""
+        try:
+            files = denied(self._doors, plan.operations)
+        except AssentError as error:  # rules that cannot be read let nothing be built
+            return (error.message,), found
+        told = [msgspec.structs.replace(o, denied=o.denied or files.get(at, ""))
+                for at, o in enumerate(found)]  # fmt: skip
+        return tuple(dict.fromkeys(one.denied for one in told if one.denied)), tuple(told)
+
+    def _without_denied(self, record: PlanRecord, found: Sequence[OperationReview]) -> str:
+        """Returns what to type where rules deny something: to take it out, or to see the rules."""
+        known = set() if record.imported else set(self._plans.ledger().operations(record))
+        own = [one.id for one in found if one.denied and one.op in known]
+        return f"assent stage remove {own[0][:SHORT]}" if own else RULES
 
     def _next(self, record: PlanRecord, *, approved: bool) -> str:
         """Returns what to type next where the state alone does not say it."""
@@ -173,9 +198,11 @@ class _Around:
         told = remarks(op, seen, bounds.file >> 20, held, unheld)
         told = (*told, *uncovered(op, bounds, self._coverage(op, at)))
         back, codes = reversibility(op), risks(op, look)
+        denial = "" if op.profile == "commit" else visible_line(held.denial)
         return OperationReview(
-            identity, op, back, codes, remarks=told, unclear=seen.unclear, unheld=unheld
-        )
+            identity, op, back, codes, remarks=told, unclear=seen.unclear, unheld=unheld,
+            denied=f"{brief(op)}: {denial}" if denial and not self._over else "",
+        )  # fmt: skip
 
     def _coverage(self, op: RunCommand, at: int) -> Coverage:
         """How far a record would reach when a command begins, where an undo will rest on it."""

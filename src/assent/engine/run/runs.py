@@ -50,6 +50,7 @@ from assent.engine.doors import Doors
 from assent.engine.hearing import plan_facts, session_facts, tell
 from assent.engine.plan.admission import made_elsewhere
 from assent.engine.plan.consents import Consents, check_digest
+from assent.engine.plan.held import refuse_denied
 from assent.engine.plan.ledger import Ledger
 from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
@@ -95,6 +96,7 @@ WAYS_WITHOUT: Final = (
     "The record of how the run began is damaged, so it can only be kept as it stands.",
     "assent recover --accept: keeps everything as it stands now, slots too, and ends the run.",
 )
+NOT_SPENT = "Nothing was changed, and the approval is not spent."
 Working = Generator[Live, None, RunReport]
 
 
@@ -119,16 +121,17 @@ class Runs:
         self._under_way = UnderWay()
         doors.commander.heed(self._under_way.is_to_stop)
 
-    def build(self, plan_id: str, digest: str = "") -> Working:
+    def build(self, plan_id: str, digest: str = "", *, exempt: bool = False) -> Working:
         """Applies a plan that was approved, once, after everything was checked under the lock.
 
         With a digest, only the plan that has it: whoever was shown that one means no other.
+        `exempt` from rules about files is what rolls back a run that has begun.
         """
-        report = yield from self._build(plan_id, digest)
+        report = yield from self._build(plan_id, digest, exempt=exempt)
         self._tell(plan_id, report.run, report.outcome)
         return report
 
-    def _build(self, plan_id: str, digest: str) -> Working:
+    def _build(self, plan_id: str, digest: str, *, exempt: bool) -> Working:
         ledger = self.ledger()
         ledger.load(plan_id)  # another workspace's plan, or none, needs no lock
         with self._at_work(ledger, f"assent build {plan_id}"):
@@ -137,7 +140,7 @@ class Runs:
             if settled and settled.run in [note.run for note in record.runs]:
                 return settled  # the yes that this build would ask for was spent by that run
             check_digest(record, digest or record.digest)
-            fitting = self._fitting(ledger, record)
+            fitting = self._fitting(ledger, record, exempt=exempt)
             if fitting.plan.prose and not record.undoes:
                 raise IllegalStep(
                     "The plan is prose: a model carries it out in a session.", "assent build"
@@ -470,7 +473,9 @@ class Runs:
             facts = {**about, **session_facts(session), "run": run, "outcome": outcome}
             tell(self._doors, self._projections, RUN_FINISHED, facts)
 
-    def _fitting(self, ledger: Ledger, record: PlanRecord) -> ApprovedPlan:
+    def _fitting(
+        self, ledger: Ledger, record: PlanRecord, *, exempt: bool = False
+    ) -> ApprovedPlan:
         """Returns the plan with the approval that fits it, or says why it cannot be built."""
         approval = self._consents.usable(record)
         advance(record.state, Moment.BUILD)
@@ -479,7 +484,11 @@ class Runs:
         if plan.workspace and plan.workspace != ledger.workspace:
             raise OtherWorkspace("The plan was made for another workspace.", "assent plan list")
         genuine = partial(self._consents.genuine, imported=bool(record.imported))
-        return approved(plan, approval, self._doors.clock.now(), genuine)
+        fitting = approved(plan, approval, self._doors.clock.now(), genuine)
+        if not exempt:  # law 9: a rule that was added since the plan was staged counts
+            lenient = bool(record.undoes)  # what broke a project's configuration can be taken back
+            refuse_denied(self._doors, plan.operations, NOT_SPENT, lenient=lenient)
+        return fitting
 
     def _check_key(self, record: PlanRecord, run: str) -> None:
         """Refuses to go on with a plan from elsewhere if the key that agreed counts no longer."""
