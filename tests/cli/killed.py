@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.cli.world import World
 
+from assent.app.held import LateRules
 from assent.config.places import places
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
@@ -90,6 +91,7 @@ def engine(root: bytes, disk: Disk) -> Engine:
         files=LocalFiles(root, root),
         projection=LocalProjection(root, PLANS),
         executor=partial(Executor, LocalHands(root, disk), blobs),
+        rules=LateRules(root, here),
     )
     return Engine(doors, Place(root, os.stat(root).st_ino, PLANS, "tester"))
 

@@ -74,7 +74,9 @@ def test_what_a_killed_undo_left_alone_is_named_with_its_reason(built: World) ->
     built.put("one", b"mine\n")
     wanted = built.ok("undo", "--dry-run")
     kill_undo(built, at=0)
-    answer = built.ok("recover")
+    recovered = built.run("recover", "--json")
+    answer = recovered.json
+    assert (recovered.code, answer["outcome"]) == (1, "partial")
     assert results(answer) == ["conflict", "undone"]
     assert answer["conflicts"] == wanted["conflicts"]
     assert [row["path"] for row in answer["restored"]] == ["two"]

@@ -163,12 +163,13 @@ def test_build_undo_and_recover(drafted: World) -> None:
     assert preview == {
         "run": built["run"],
         "digest": preview["digest"],
-        "operations": [staged],
+        "operations": [{**staged, "diff": preview["operations"][0]["diff"]}],
         "conflicts": [],
+        "denied": [],
         "not_covered": [],
     }
     undone = drafted.ok("undo", "--digest", preview["digest"])
-    assert list(undone) == [*RUN, "restored", "conflicts", "not_covered", "notes"]
+    assert list(undone) == [*RUN, "restored", "conflicts", "denied", "not_covered", "notes"]
     assert undone["restored"] == [staged]
     assert undone["outcome"] == "done"
     assert undone["operations"] == [{"id": staged["id"], "result": "undone"}]

@@ -52,6 +52,19 @@ def test_law_7_a_run_is_taken_back_in_reverse_order() -> None:
     )
 
 
+def test_what_rules_deny_is_left_alone_and_told_apart_from_conflicts() -> None:
+    disk = {**END, b"old": Z, b"gone": Z}
+    seen = {path: look(disk, path) for op in RUN for path, *_ in footprint(op)}
+    ground = Ground(seen, lambda folder: below(disk, folder), denied={1: "old: no", 3: "to: no"})
+    found = invert(RUN, (b"new",), ground)
+    assert [index for index, _ in found.operations] == [0]
+    assert found.denied == ((1, "old: no"), (3, "to: no"))
+    assert found.conflicts == ((2, "gone changed after the run"),)
+    assert [index for index, _ in found.left_alone] == [1, 2, 3]
+    text = undo_text("r", "work", found, ["1", "2", "3", "4"]).decode()
+    assert "## Left alone\n\n- old: no: operation 2\n- gone changed" in text
+
+
 @pytest.mark.parametrize(
     ("change", "index", "reason"),
     [

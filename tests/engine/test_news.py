@@ -125,6 +125,20 @@ def test_an_undo_is_reported(world: World) -> None:
     assert len(told(world, record, "run")) == 2
 
 
+def test_an_undo_that_left_something_alone_is_reported_with_that(world: World) -> None:
+    record, plan = presented(world)
+    plan = world.engine().consents.approve(plan, plan.digest, "", "test")
+    world.build(plan)
+    world.put({"b": b"mine"})
+    engine = world.engine()
+    report = finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+    assert report.outcome == "partial"
+    record, _ = next_turn(world, record)
+    last = told(world, record, "run")[-1]
+    assert "the files are as they were before, except for what was left alone." in last
+    assert last.endswith("Left alone:\n- b changed after the run")
+
+
 def test_f141_a_redo_is_reported(world: World) -> None:
     record, plan = presented(world)
     plan = world.engine().consents.approve(plan, plan.digest, "", "test")

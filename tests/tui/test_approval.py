@@ -104,6 +104,24 @@ def test_f38_1_and_y_approve_and_build(stage: Stage) -> None:
     assert (stage.root / "long.txt").read_bytes() == LONG
 
 
+def test_f72_a_plan_with_a_denied_file_says_so_and_is_not_built(stage: Stage) -> None:
+    proposed(stage)
+    rule = '[permission.edit]\n"long.txt" = "deny"\n'
+    stage.config.write_text(stage.config.read_text("utf-8") + rule, encoding="utf-8")
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        await reader.seat.shows("Cannot be built: long.txt: A rule of")
+        await reader.to_the_end()
+        await reader.press("1", "y")
+        await reader.seat.shows("No plan may change long.txt")
+        await reader.seat.rest()
+
+    stage.show(read_by(act))
+    assert not (stage.root / "short.txt").exists()
+    assert stage.ok("plan", "show")["approved"] is True
+
+
 def test_an_approved_plan_is_built_later_without_another_yes(stage: Stage) -> None:
     digest = proposed(stage)["digest"]
     stage.ok("approve", "--digest", digest)

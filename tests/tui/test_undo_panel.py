@@ -67,6 +67,26 @@ def test_an_undo_is_shown_with_its_digest_and_applied_after_a_yes(stage: Stage) 
     assert stage.ok("runs", "list")["runs"][0]["kind"] == "undo"
 
 
+def test_an_undo_that_leaves_denied_paths_alone_says_so_before_and_after(stage: Stage) -> None:
+    built(stage)
+    rule = '[permission.edit]\n"long.txt" = "deny"\n'
+    stage.config.write_text(stage.config.read_text("utf-8") + rule, encoding="utf-8")
+
+    async def act(reader: Reader) -> None:
+        await shown(reader, UndoPanel())
+        await reader.seat.shows("left alone: long.txt: A rule of")
+        await reader.seat.shows("denied")
+        await reader.to_the_end()
+        await reader.press("1", "y")
+        await reader.seat.until(lambda: there(stage) == {"long.txt": LONG})
+        await reader.seat.rest()
+        await reader.seat.shows("partly done")
+
+    stage.show(read_by(act))
+    row = stage.ok("runs", "list")["runs"][0]
+    assert (row["kind"], row["outcome"]) == ("undo", "partial")
+
+
 def test_f141_a_redo_is_shown_and_applied_like_an_undo(stage: Stage) -> None:
     built(stage)
     stage.ok("undo", "--digest", stage.ok("undo", "--dry-run")["digest"])

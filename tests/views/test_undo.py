@@ -17,7 +17,11 @@ ENDS: dict[str, tuple[Sequence[Result], Sequence[str], Extent]] = {
     "Done: everything was taken back.": (["undone", "undone"], [], FILES_ONLY),
     "Done: everything recorded was taken back.": (["undone"], [], COMMANDS),
     "Done: everything was applied.": (["done"], [], REDO),
-    "Done, as far as the list says.": (["undone", "conflict"], [], FILES_ONLY),
+    "Partly taken back: what is named below was left alone.": (
+        ["undone", "conflict"],
+        [],
+        FILES_ONLY,
+    ),
     "Done, but not everything is as it was before:": (["undone"], [f"{STILL_OTHER}: a."], COMMANDS),
     "Accepted as it stands: nothing was taken back.": (["failed", "not_started"], [], COMMANDS),
     "Accepted as it stands: not everything was taken back.": (["undone", "failed"], [], COMMANDS),
@@ -31,7 +35,7 @@ def test_law_8_the_first_line_says_how_much_was_taken_back(sentence: str) -> Non
     lines = [Line("heading", "Done."), Line("plain", "Next: assent undo")]
     first, last = end_lines(lines, results, notes, extent)
     assert (first.text, last) == (sentence, lines[1])
-    assert first.style == ("risk" if sentence.startswith("Accepted") else "heading")
+    assert first.style == ("risk" if sentence.startswith(("Accepted", "Partly")) else "heading")
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,8 @@ def unprinted(why: str, content: Mapping[str, object]) -> AssentError:
     match content.get("outcome"):
         case "done":
             return AssentError(f"{message} Run {run} is done.", f"assent runs show {run}")
+        case "partial":
+            return AssentError(f"{message} Run {run} is partly done.", f"assent runs show {run}")
         case "rolled_back":
             return AssentError(f"{message} Run {run} was rolled back.", f"assent runs show {run}")
         case "needs_you":

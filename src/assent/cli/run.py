@@ -13,7 +13,7 @@ from assent.cli.failing import cut_short, not_begun, told
 from assent.cli.interrupts import INTERRUPTED, interruptible
 from assent.cli.travelling import or_file
 from assent.core.errors import Interrupted, Unsettled, UsageError
-from assent.core.journal import Doing, Live, Outcome, Way
+from assent.core.journal import Doing, Ending, Live, Way
 from assent.core.masking import masked
 from assent.core.operation import RunCommand
 from assent.core.orphan import Orphan
@@ -27,8 +27,9 @@ from assent.views.status import next_instead, run_lines, stopped_lines
 
 R = TypeVar("R")
 
-EXITS: dict[Outcome, int] = {"done": 0, "nothing": 0, "rolled_back": 1, "needs_you": 6}
-ALL_CONFLICT = 5
+EXITS: dict[Ending, int] = {
+    "done": 0, "nothing": 0, "partial": 1, "rolled_back": 1, "needs_you": 6,
+}  # fmt: skip
 
 
 @click.command(
@@ -171,10 +172,10 @@ def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
         notes = tuple(f"Not marked as done: {words}" for words in report.left)
         return msgspec.structs.replace(report, notes=notes)
     if report.operations:
-        preview = call.engine.undoing.preview(report.run)
+        preview = call.engine.undoing.preview(report.run, exempt=True)
         wanted = preview.plan.digest
         channel = consent(call, wanted, digest, lambda: call.engine.reviews.undo_review(preview))
-        watched(call, call.engine.undoing.apply(preview, channel))
+        watched(call, call.engine.undoing.apply(preview, channel, exempt=True))
     building.finish(plan, "rolled_back")
     return report
 

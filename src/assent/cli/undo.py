@@ -1,6 +1,6 @@
 """`assent undo` and `assent redo`: taking back, by a plan that is shown and agreed to."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 import click
@@ -8,8 +8,9 @@ import click
 from assent.cli.asking import consent
 from assent.cli.call import Call, examples, named, streams, takes_call
 from assent.cli.failing import LOOK
-from assent.cli.run import ALL_CONFLICT, EXITS, answered, settled
-from assent.core.errors import Declined, UsageError
+from assent.cli.run import EXITS, answered, settled
+from assent.core.errors import Declined, Drift, Refused, UsageError
+from assent.core.journal import DONE, Ending
 from assent.core.masking import masked
 from assent.core.undo import MISSED
 from assent.engine.run.runs import RunReport
@@ -90,7 +91,7 @@ def _meant(
 
     Its yes is spent, and to take back the run before it as well is not what anybody means.
     """
-    found = call.engine.undoing.recalled(taken_up) if taken_up.outcome == "done" else None
+    found = call.engine.undoing.recalled(taken_up) if taken_up.outcome in DONE else None
     if found is None:
         return None
     undo, _ = found
@@ -104,7 +105,7 @@ def _meant(
 def set_todos_back(call: Call, undo: Undo, report: RunReport) -> None:
     """Sets the todos of a session back with an undo that was taken up, if all of it was done."""
     missed = not MISSED.isdisjoint(result for _, result in report.operations)
-    _set_todos_back(call, undo, whole=report.outcome == "done" and not missed)
+    _set_todos_back(call, undo, whole=report.outcome in DONE and not missed)
 
 
 def _set_todos_back(call: Call, undo: Undo, *, whole: bool) -> None:
@@ -131,7 +132,7 @@ def _carried_out(
 ) -> int:
     call.is_about(preview.source)
     if dry_run or not preview.plan.operations:
-        back = not dry_run and not preview.inversion.conflicts  # others took it back, all of it
+        back = not dry_run and not preview.inversion.left_alone  # others took it back, all of it
         shown = partial(_answer_preview, call, preview, default=default, dry_run=dry_run)
         return _with_todos(call, preview, shown, whole=back)
     wanted = preview.plan.digest
@@ -141,9 +142,8 @@ def _carried_out(
         raise Declined(no.message, f"{preview.command} --digest {wanted}") from None
 
     def tell(call: Call, report: RunReport) -> int:
-        done = report.outcome == "done"
         answer = partial(answer_undo, call, preview, report)
-        code = _with_todos(call, preview, answer, whole=done)
+        code = _with_todos(call, preview, answer, whole=report.outcome in DONE)
         call.engine.keeping.retain(daily=True)
         return code
 
@@ -153,13 +153,15 @@ def _carried_out(
 def answer_undo(call: Call, preview: Undo, report: RunReport) -> int:
     """Says what was restored, what was left alone, and what is not covered."""
     notes = tuple(map(masked, report.notes))
-    row = run_row(report.run, report.outcome, report.operations, report.exits, notes)
-    row |= left_running(report.running)
     results = [
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]
     good = "done" if preview.extent.again else "undone"
     found = [result for result, _ in results]
+    some = report.outcome not in DONE or good in found
+    outcome: Ending = report.outcome if some else "nothing"
+    row = run_row(report.run, outcome, report.operations, report.exits, notes)
+    row |= left_running(report.running)
     names = [name for name, _ in report.operations]
     told = _row(preview)
     more = {
@@ -169,20 +171,20 @@ def answer_undo(call: Call, preview: Undo, report: RunReport) -> int:
             if result == good
         ],
         "conflicts": told["conflicts"],
+        "denied": told["denied"],
         "not_covered": told["not_covered"],
         "notes": row.get("notes", []),
     }
     lines = run_lines(report.run, report.outcome, results, notes, report.exits)
-    if report.outcome == "done":
+    if report.outcome in DONE:
         lines = end_lines(lines, found, notes, preview.extent)
         lines = next_instead(lines, _way_back(call, preview, report))
-        row |= {} if good in found else {"outcome": "nothing"}
     elif report.outcome == "rolled_back":
         lines = _not_done(lines, preview, _way_back(call, preview, report))
     elif report.onward:
         row, lines = {**row, "next": [report.onward]}, stopped_lines(lines, report.onward)
     call.output.answer({**row, **more}, lines)
-    return EXITS[report.outcome]
+    return EXITS[outcome]
 
 
 def _way_back(call: Call, preview: Undo, report: RunReport) -> str:
@@ -206,27 +208,32 @@ def _answer_preview(call: Call, preview: Undo, *, default: bool, dry_run: bool) 
 
     Where nobody named the run, the next step is then to take back one before it.
     """
-    content = _row(preview)
-    conflicts = preview.inversion.conflicts
+    inversion = preview.inversion
+    reviewed = call.engine.reviews.undo_review(preview).operations if dry_run else ()
+    diffs = [one.diff for one in reviewed]
+    content = _row(preview, diffs)
     if not dry_run:
-        left = [preview.ids[index] for index, _ in conflicts]
+        left = [preview.ids[index] for index, _ in inversion.left_alone]
         content["operations"] = [{"id": name, "result": "conflict"} for name in left]
-    lines = [*undo_lines(preview.run, preview.plan, preview.ids, preview.inversion, preview.extent)]
+    about = (preview.ids, inversion, preview.extent, diffs)
+    lines = [*undo_lines(preview.run, preview.plan, *about)]
     if not preview.plan.operations and (after := _instead(call, preview, default=default)):
         content["next"] = [after]
         lines.append(Line("plain", f"Next: {visible_line(after)}"))
     call.output.answer(content, lines)
-    return ALL_CONFLICT if not preview.plan.operations and conflicts else 0
+    if preview.plan.operations or not inversion.left_alone:
+        return 0
+    return Drift.exit if inversion.conflicts else Refused.exit
 
 
 def _instead(call: Call, preview: Undo, *, default: bool) -> str:
     """Returns what to type where nothing can be taken back: for a run before, or to see why."""
     plan_id = call.record().plan_id if call.plan else ""
     earlier = call.engine.undoing.earlier(preview, plan_id) if default else ""
-    why = f"assent runs show {preview.target.runs[0]}" if preview.inversion.conflicts else ""
+    why = f"assent runs show {preview.target.runs[0]}" if preview.inversion.left_alone else ""
     return earlier or why
 
 
-def _row(preview: Undo) -> dict[str, object]:
+def _row(preview: Undo, diffs: Sequence[str | None] = ()) -> dict[str, object]:
     undone = (preview.ids, preview.originals)
-    return preview_row(preview.run, preview.plan, undone, preview.inversion, preview.extent)
+    return preview_row(preview.run, preview.plan, undone, preview.inversion, preview.extent, diffs)

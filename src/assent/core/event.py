@@ -155,6 +155,7 @@ class PlanCreated(msgspec.Struct, frozen=True, tag="plan_created"):
     imported: str = ""  # the digest of the file that it came in, if it was made elsewhere
     spared: tuple[str, ...] = ()  # of an undo plan: what was done in that run and it leaves alone
     left_alone: tuple[tuple[str, str], ...] = ()  # ids of these operations, each with why
+    denied: tuple[str, ...] = ()  # those among them whose paths rules denied
 
 
 class TextRevised(msgspec.Struct, frozen=True, tag="text_revised"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterable, Sequence
 from enum import Enum
-from typing import Literal, TypeAlias, TypeVar
+from typing import Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -13,6 +13,9 @@ from assent.core.operation import RunCommand
 R = TypeVar("R")
 
 Outcome = Literal["done", "rolled_back", "needs_you", "nothing"]
+# How people hear of it: an undo that left conflicts or denied paths alone is done in the journal.
+Ending = Outcome | Literal["partial"]
+DONE: Final[frozenset[Ending]] = frozenset({"done", "partial"})
 Result = Literal["done", "undone", "not_started", "failed", "unknown", "conflict"]
 Way = Literal["auto", "resume", "roll_back", "accept"]
 
@@ -196,6 +199,11 @@ class Doing(msgspec.Struct, frozen=True):
 
 
 Live: TypeAlias = Progress | Said | Doing
+
+
+def as_recorded(ending: Ending) -> Outcome:
+    """Returns what the journal says of a run that ended so."""
+    return "done" if ending == "partial" else ending
 
 
 def finished(work: Generator[Live, None, R]) -> R:

@@ -22,7 +22,7 @@ from assent.core.event import (
     RunStarted,
     TextRevised,
 )
-from assent.core.journal import Outcome
+from assent.core.journal import Ending, Outcome
 from assent.core.lifecycle import Moment, State, advance
 
 _ENDS: dict[Outcome, Moment] = {
@@ -84,6 +84,7 @@ class PlanRecord(msgspec.Struct, frozen=True):
     spared: tuple[str, ...] = ()  # of an undo: deeds of that run that it leaves alone
     left: str = ""  # of a plan that was given up: the digest of the text that stays in its file
     left_alone: tuple[tuple[str, str], ...] = ()  # of an undo: ids of operations, and why it does
+    denied: tuple[str, ...] = ()  # of an undo: those among them whose paths rules denied
 
     @property
     def content_hash(self) -> str:
@@ -106,6 +107,11 @@ class PlanRecord(msgspec.Struct, frozen=True):
         ends = [c.approval.expires_at for c in fitting if not c.run and not c.void]
         return max(ends) if ends and all(ends) else ""
 
+    def ending(self, outcome: Outcome) -> Ending:
+        """Returns how a run of it ended, as people hear of it."""
+        left = self.left_alone or self.spared
+        return "partial" if outcome == "done" and left else outcome
+
     def usable(self, now: str, latest: str = "") -> Approval | None:
         """Returns the newest approval of the current digest: not spent, void or expired.
 
@@ -126,7 +132,7 @@ def fold(record: PlanRecord | None, recorded: Recorded) -> PlanRecord:
             event.plan_id, event.workspace, event.session, event.name, event.path,
             event.goal, event.undoes, recorded.at, recorded.seq,
             user=event.user, imported=event.imported, spared=event.spared,
-            left_alone=event.left_alone,
+            left_alone=event.left_alone, denied=event.denied,
         )  # fmt: skip
     assert record is not None, "a plan's first event creates it"
     changes = _changes(record, event, recorded.at)

@@ -23,10 +23,19 @@ Touch: TypeAlias = tuple[bytes, FileState | None, FileState | None]  # path, bef
 
 
 class Inversion(msgspec.Struct, frozen=True):
-    """The inverse operations, each with the index of its original, and what had to be left out."""
+    """The inverse operations, each with the index of its original, and what is left alone, and why.
+
+    A conflict is what changed since, or cannot go back without that; the rest is denied by rules.
+    """
 
     operations: tuple[tuple[int, FileOperation], ...]
-    conflicts: tuple[tuple[int, str], ...]
+    conflicts: tuple[tuple[int, str], ...] = ()
+    denied: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def left_alone(self) -> tuple[tuple[int, str], ...]:
+        """Everything that is not taken back, by its index, with the reason."""
+        return tuple(sorted((*self.conflicts, *self.denied)))
 
 
 class Extent(msgspec.Struct, frozen=True):
@@ -66,14 +75,16 @@ class Ground(msgspec.Struct, frozen=True):
     kept: Callable[[str], bool] = lambda digest: True
     barred: Mapping[int, str] = {}
     homeless: Mapping[str, bytes] = {}  # contents that cannot go back to their paths anyway
+    denied: Mapping[int, str] = {}  # operations whose paths rules deny, with the path and the rule
 
 
 def invert(operations: Sequence[FileOperation], made: Iterable[bytes], ground: Ground) -> Inversion:
-    """Inverts a run against the disk: a path that changed since is left alone and named."""
+    """Inverts a run against the disk; what changed since, or rules deny, is left alone, named."""
     seen, files_below = ground.seen, ground.files_below
-    conflicts = {
+    conflicts = dict(ground.denied) | {
         index: reason
         for index, op in enumerate(operations)
+        if index not in ground.denied
         if (reason := ground.barred.get(index) or _changed(op, seen) or _lost(op, ground.kept))
     }
     while more := {
@@ -87,7 +98,9 @@ def invert(operations: Sequence[FileOperation], made: Iterable[bytes], ground: G
         for index, op in reversed(list(enumerate(operations)))
         if index not in conflicts and isinstance(back := inverse(op, folders), FileOperation)
     ]
-    return Inversion(tuple(inverses), tuple(sorted(conflicts.items())))
+    alone = sorted(conflicts.items())
+    denied = tuple(pair for pair in alone if pair[0] in ground.denied)
+    return Inversion(tuple(inverses), tuple(p for p in alone if p not in denied), denied)
 
 
 def undo_text(
@@ -105,9 +118,11 @@ def undo_text(
     for index, op in inversion.operations:
         paths = " and ".join(one_line(path) for path, *_ in footprint(op))
         lines.append(f"- {paths}, as before operation {names[index]}")
-    if inversion.conflicts:
+    if alone := inversion.left_alone:
         lines += ["", "## Left alone", ""]
-        lines += [f"- {reason}: operation {names[index]}" for index, reason in inversion.conflicts]
+        lines += [
+            f"- {reason.removesuffix('.')}: operation {names[index]}" for index, reason in alone
+        ]
     if extent.overwrites:
         lines += ["", "## May be overwritten", "", *[f"- {told}" for told in extent.overwrites]]
     if extent.guessed:

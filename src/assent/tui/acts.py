@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from assent.core.feedback import Feedback
-from assent.core.journal import Outcome
+from assent.core.journal import Ending
 from assent.core.lifecycle import State
 from assent.core.masking import masked
 from assent.core.operation import Operation
@@ -22,8 +22,9 @@ BACK: Final = {
     "redo": "/undo takes it back.",
     "undo": "/redo does it again.",
 }
-OUTCOMES: Final[dict[Outcome, tuple[Style, str]]] = {
+OUTCOMES: Final[dict[Ending, tuple[Style, str]]] = {
     "done": ("heading", "done."),
+    "partial": ("risk", "partly done; what it left alone is named in the run (/run)."),
     "nothing": ("heading", "there was nothing to do."),
     "rolled_back": ("risk", "rolled back; every file is as it was before, in content and mode."),
     "needs_you": ("risk", "needs you, because only a person can decide how to go on: /recover."),
@@ -69,7 +70,7 @@ def sent_lines(feedback: Feedback, comments: int) -> list[Line]:
     ]
 
 
-def ended_lines(verb: str, outcome: Outcome, operations: Sequence[Operation]) -> list[Line]:
+def ended_lines(verb: str, outcome: Ending, operations: Sequence[Operation]) -> list[Line]:
     """Says how a run ended, what it changed, and what takes it back."""
     style, words = OUTCOMES[outcome]
     lines = [Line(style, f"{verb.capitalize()}: {words}")]

@@ -5,7 +5,7 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from assent.core.errors import AssentError, Busy
-from assent.core.journal import Live, Way
+from assent.core.journal import DONE, Live, Way
 from assent.core.masking import masked
 from assent.tui.hints import in_place, next_step
 from assent.tui.host import Host
@@ -123,7 +123,7 @@ def _taken_back(
     """Applies an undo or redo; with a whole run, the todos of its session go back, too (F128)."""
     report = yield from engine.undoing.apply(preview, channel)
     whole = preview.source.plan_id and not preview.target.only and not preview.extent.again
-    if whole and report.outcome == "done":
+    if whole and report.outcome in DONE:
         with engine.runs.housekeeping("The todos were not set back"):
             engine.sessions.restore_todos(preview.source, preview.target.runs[0])
     return report

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from assent.core.event import Event
-from assent.core.journal import Outcome, Result
+from assent.core.journal import Ending, Result
 from assent.core.operation import Operation
 from assent.core.session_event import CallEnded, QuestionAnswered, QuestionAsked
 from assent.views.commands import subject
@@ -33,13 +33,13 @@ class Built(msgspec.Struct, frozen=True):
     """A build by a model that has come to its end."""
 
     session: str
-    outcome: Outcome
+    outcome: Ending
     tally: Tally = Tally()
     left: tuple[str, ...] = ()  # steps that are not marked as done
     refused: tuple[Refused, ...] = ()
 
 
-def built(session: str, outcome: Outcome, left: Sequence[str], events: Sequence[Event]) -> Built:
+def built(session: str, outcome: Ending, left: Sequence[str], events: Sequence[Event]) -> Built:
     """Returns a build as its events tell it, from the message that began it."""
     tally = Tally()
     for event in events:

@@ -352,10 +352,11 @@ def _without_diff(operation: OperationReview) -> Iterator[Line]:
         for remark in operation.remarks:
             yield from wrapped("plain", remark)
     elif operation.diff is None:
-        yield from _unshown(operation.op)
+        yield from unshown_lines(operation.op)
 
 
-def _unshown(op: Operation) -> Iterator[Line]:
+def unshown_lines(op: Operation) -> Iterator[Line]:
+    """Renders what is known of contents that cannot be shown."""
     yield Line("plain", "Not shown as text, because it is binary or too large:")
     for _, before, after in footprint(op):
         yield from table("plain", [("before", *_state(before)), ("after", *_state(after))])

@@ -4,7 +4,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
-from assent.core.journal import Outcome, Result
+from assent.core.journal import Ending, Result
 from assent.core.operation import MoveFile, Operation, RunCommand
 from assent.core.paths import shown
 from assent.core.record import PlanRecord
@@ -73,7 +73,7 @@ def _is_text(word: bytes) -> bool:
 
 def run_row(
     run: str,
-    outcome: Outcome,
+    outcome: Ending,
     results: Iterable[tuple[str, Result]],
     exits: Sequence[int | None] = (),
     notes: Iterable[str] = (),

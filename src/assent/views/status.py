@@ -7,7 +7,7 @@ from typing import Final
 
 from assent.core.deeds import PUT_BACK
 from assent.core.event import CommandStarted
-from assent.core.journal import Outcome, Result
+from assent.core.journal import Ending, Result
 from assent.core.lifecycle import State
 from assent.core.masking import masked
 from assent.core.operation import Operation, RunCommand
@@ -22,8 +22,10 @@ from assent.views.visible import visible_line
 
 SHORT: Final = 12  # characters of an id or a digest in a list; whole ones are in --json
 
-_ENDINGS: Final[dict[Outcome, tuple[Style, str, str]]] = {
+PARTIAL: Final = "Partly done: what is named below was left alone."
+_ENDINGS: Final[dict[Ending, tuple[Style, str, str]]] = {
     "done": ("heading", "Done.", "assent undo"),
+    "partial": ("risk", PARTIAL, "assent runs list"),
     "nothing": ("heading", "There was nothing to do.", "assent status"),
     "rolled_back": (
         "risk",
@@ -141,7 +143,7 @@ def open_lines(command: CommandStarted | None, questions: Sequence[str]) -> Iter
 
 def run_lines(
     run: str,
-    outcome: Outcome,
+    outcome: Ending,
     results: Iterable[tuple[Result, Operation]],
     notes: Iterable[str] = (),
     exits: Sequence[int | None] = (),

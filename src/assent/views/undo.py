@@ -10,23 +10,35 @@ from assent.core.undo import FILES_ONLY, MISSED, Extent, Inversion, undo_command
 from assent.views.commands import subject
 from assent.views.lines import BLANK, Line, wrapped
 from assent.views.masks import masked_row
+from assent.views.patch import diff_lines
+from assent.views.review import unshown_lines
 from assent.views.rows import Row, kind, operation_row, path_fields
 from assent.views.status import SHORT, done_words
 from assent.views.visible import visible_line
 
 
 def undo_lines(
-    run: str, plan: Plan, ids: Sequence[str], inversion: Inversion, extent: Extent = FILES_ONLY
+    run: str,
+    plan: Plan,
+    ids: Sequence[str],
+    inversion: Inversion,
+    extent: Extent = FILES_ONLY,
+    diffs: Sequence[str | None] = (),
 ) -> Iterator[Line]:
-    """Renders what an undo would do, what it leaves alone or cannot cover, and its digest."""
+    """Renders what an undo would do, what it leaves alone or cannot cover, and its digest.
+
+    `diffs`, if given, are those of the plan's operations, in their order.
+    """
     verb = "redo" if extent.again else "undo"
     name = visible_line(run)
     yield Line("heading", f"{verb.capitalize()} of run {name}")
     for own, command in zip(plan.ids, extent.commands, strict=False):
         yield from wrapped("plain", f"{own[:SHORT]}  {kind(command):<6}  {subject(command)}")
-    for index, op in inversion.operations:
+    changes = diffs[len(extent.commands) :] or [""] * len(inversion.operations)
+    for (index, op), diff in zip(inversion.operations, changes, strict=True):
         yield from wrapped("plain", f"{ids[index][:SHORT]}  {kind(op):<6}  {subject(op)}")
-    for index, reason in inversion.conflicts:
+        yield from diff_lines(diff) if diff else unshown_lines(op) if diff is None else ()
+    for index, reason in inversion.left_alone:
         yield from wrapped("risk", f"{ids[index][:SHORT]}  left alone: {visible_line(reason)}")
     for told in (*extent.overwrites, *extent.guessed):
         yield from wrapped("risk", visible_line(told))
@@ -52,10 +64,12 @@ def end_lines(
     good, verb = ("done", "done again") if extent.again else ("undone", "taken back")
     if good not in results:
         yield Line("risk", f"Accepted as it stands: nothing was {verb}.")
-    elif MISSED.isdisjoint(results):
-        yield Line(first.style, done_words(results, notes, recorded=extent.recorded))
-    else:
+    elif not MISSED.isdisjoint(results):
         yield Line("risk", f"Accepted as it stands: not everything was {verb}.")
+    elif "conflict" in results:
+        yield Line("risk", f"Partly {verb}: what is named below was left alone.")
+    else:
+        yield Line(first.style, done_words(results, notes, recorded=extent.recorded))
     yield from rest
 
 
@@ -78,17 +92,24 @@ def preview_row(
     undone: tuple[Sequence[str], Sequence[Operation]],
     inversion: Inversion,
     extent: Extent,
+    diffs: Sequence[str | None] = (),
 ) -> Row:
-    """Returns what an undo would do as one object; `undone` are the originals with their ids."""
+    """Returns what an undo would do as one object; `undone` are the originals with their ids.
+
+    `diffs`, if given, are those of the plan's operations, in their order.
+    """
     rows = [operation_row(name, op) for name, op in zip(*undone, strict=True)]
     pairs = zip(plan.ids, extent.commands, strict=False)
     commands = [operation_row(name, command) for name, command in pairs]
     told = (*extent.overwrites, *extent.guessed)
+    operations = [*commands, *[rows[index] for index, _ in inversion.operations]]
+    with_diffs = [{**row, "diff": diff} for row, diff in zip(operations, diffs, strict=False)]
     found: Row = {
         "run": run,
         "digest": plan.digest if plan.operations else None,
-        "operations": [*commands, *[rows[index] for index, _ in inversion.operations]],
+        "operations": with_diffs or operations,
         "conflicts": [{**rows[index], "reason": reason} for index, reason in inversion.conflicts],
+        "denied": [{**rows[index], "reason": reason} for index, reason in inversion.denied],
         "not_covered": gap_rows(extent.gaps),
         **({"notes": masked_row(list(told))} if told else {}),
     }

@@ -107,7 +107,7 @@ class Reviews:
         here = awaited and digest == record.digest and not record.imported
         changed = drifted(plan, self._doors.files) if here else ()
         found = tuple(around.review(i, at) for at, i in enumerate(ids))
-        reasons, found = self._denied(plan, found) if record.state in OPEN else ((), found)
+        reasons, found = self._denied(plan, found, counts=record.state in OPEN)
         next = REBASE if changed else self._next(record, approved=approved)
         return Review(
             record.plan_id,
@@ -132,9 +132,14 @@ class Reviews:
         )
 
     def _denied(
-        self, plan: Plan, found: tuple[OperationReview, ...]
+        self, plan: Plan, found: tuple[OperationReview, ...], *, counts: bool
     ) -> tuple[tuple[str, ...], tuple[OperationReview, ...]]:
-        """Says why a plan cannot be built as rules are now, and of which operations that is so."""
+        """Says why a plan cannot be built as rules are now, and of which operations that is so.
+
+        Once its run has begun, that does not count.
+        """
+        if not counts:
+            return (), tuple(msgspec.structs.replace(one, denied="") for one in found)
         try:
             files = denied(self._doors, plan.operations)
         except AssentError as error:  # rules that cannot be read let nothing be built
@@ -201,7 +206,7 @@ class _Around:
         denial = "" if op.profile == "commit" else visible_line(held.denial)
         return OperationReview(
             identity, op, back, codes, remarks=told, unclear=seen.unclear, unheld=unheld,
-            denied=f"{brief(op)}: {denial}" if denial and not self._over else "",
+            denied=f"{brief(op)}: {denial}" if denial else "",
         )  # fmt: skip
 
     def _coverage(self, op: RunCommand, at: int) -> Coverage:

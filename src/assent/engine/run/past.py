@@ -12,7 +12,7 @@ from assent.core.course import UNKNOWN
 from assent.core.deeds import Deed, merged
 from assent.core.errors import AssentError, NotFound
 from assent.core.event import JournalWritten, RunsWeighed
-from assent.core.journal import Entry, Outcome, Ran, Result, Running, Turned
+from assent.core.journal import Ending, Entry, Ran, Result, Running, Turned
 from assent.core.operation import MoveFile, Operation, RunCommand, footprint
 from assent.core.plan import Plan
 from assent.engine.doors import Doors
@@ -35,7 +35,7 @@ class Kept(msgspec.Struct, frozen=True):
     unit: Target
     how: How
     at: str
-    outcome: Outcome | None
+    outcome: Ending | None
     operations: int
     own: int = 0  # bytes that nothing else here needs
     shared: int = 0
@@ -261,11 +261,11 @@ def _how(back: Takeback, unit: Target) -> How:
     return "command" if back.deeds.command(unit.name) else "run"
 
 
-def _outcome(back: Takeback, unit: Target) -> Outcome | None:
+def _outcome(back: Takeback, unit: Target) -> Ending | None:
     """Returns how the last of a unit's runs ended; None: it has not."""
     note = back.deeds.note(unit.whole or unit.runs[-1])
     if note is not None:
-        return note.outcome
+        return unit.record.ending(note.outcome) if note.outcome else None
     for permit in back.deeds.permits:
         if permit.run == unit.runs[-1]:
             return permit.outcome

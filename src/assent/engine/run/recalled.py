@@ -1,6 +1,6 @@
 """Which undo a run carried out, read back from the record, so that its end is told as an undo's."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -24,10 +24,16 @@ class Recalled(msgspec.Struct, frozen=True):
     inversion: Inversion
 
 
-def recalled(plan: Plan, done: Sequence[FileOperation], left: Mapping[int, str]) -> Recalled | None:
+def recalled(
+    plan: Plan,
+    done: Sequence[FileOperation],
+    left: Mapping[int, str],
+    denied: Container[int] = (),
+) -> Recalled | None:
     """Finds what an undo plan takes back among all that was done; None if it is about other things.
 
-    `left` tells what it leaves alone, by the place among what was done, and why. What is neither
+    `left` tells what it leaves alone, by the place among what was done, and why; of that, rules
+    denied `denied`. What is neither
     taken back nor left alone was back already when the plan was made.
     """
     by_marks = {_marks(op): at for at, op in enumerate(done)}
@@ -40,8 +46,10 @@ def recalled(plan: Plan, done: Sequence[FileOperation], left: Mapping[int, str])
     kept = sorted({*taken, *alone})
     place = {at: index for index, at in enumerate(kept)}
     inverses = tuple((place[at], op) for at, op in zip(taken, back, strict=True))
-    conflicts = tuple((place[at], reason) for at, reason in sorted(alone.items()))
-    return Recalled(tuple(done[at] for at in kept), Inversion(inverses, conflicts))
+    pairs = sorted(alone.items())
+    conflicts = tuple((place[at], reason) for at, reason in pairs if at not in denied)
+    no = tuple((place[at], reason) for at, reason in pairs if at in denied)
+    return Recalled(tuple(done[at] for at in kept), Inversion(inverses, conflicts, no))
 
 
 def left_alone(

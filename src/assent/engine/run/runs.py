@@ -24,6 +24,7 @@ from assent.core.errors import (
 from assent.core.event import RunEnded, RunStarted
 from assent.core.hook import RUN_FINISHED
 from assent.core.journal import (
+    Ending,
     Entry,
     Finished,
     Halted,
@@ -74,7 +75,7 @@ class RunReport(msgspec.Struct, frozen=True):
     """How a run ended, operation by operation."""
 
     run: str
-    outcome: Outcome
+    outcome: Ending
     operations: tuple[tuple[str, Result], ...] = ()
     notes: tuple[str, ...] = ()
     about: tuple[Operation, ...] = ()  # the operations that the ids name
@@ -365,9 +366,11 @@ class Runs:
         """Says how a run stands from what is known of its journal; the log need not answer."""
         entries = journal.known(run)
         first, last = started(entries), entries[-1]
+        record: PlanRecord | None = None
         with self.housekeeping("The readable copies of the plan were not written"):
             if first.plan_id:
-                self._projections.plan(self.ledger().load(first.plan_id))
+                record = self.ledger().load(first.plan_id)
+                self._projections.plan(record)
             if isinstance(last, Finished) and last.outcome == "done" and first.plan_id:
                 self._projections.backups(first.plan_id, run, plan.operations, last)
         told = account(plan, entries, self._doors.blobs)
@@ -377,7 +380,13 @@ class Runs:
         rows = tuple(zip(plan.ids, told.results, strict=True))
         running = tuple(_left_running(plan, entries, self._doors.blobs))
         return RunReport(
-            run, told.outcome, rows, notes, plan.operations, exits=told.exits, running=running
+            run,
+            record.ending(told.outcome) if record else told.outcome,
+            rows,
+            notes,
+            plan.operations,
+            exits=told.exits,
+            running=running,
         )
 
     def _left(self, plan: Plan, entries: Sequence[Entry]) -> Iterator[str]:
@@ -427,7 +436,8 @@ class Runs:
         self._tell(plan_id, report.run, report.outcome)
         if report.outcome == "needs_you":
             raise _undecided(note, report.notes[:1] if report.onward else ())
-        ended = "accepted" if self.was_accepted(note.run) else report.outcome.replace("_", " ")
+        told = "partly done" if report.outcome == "partial" else report.outcome.replace("_", " ")
+        ended = "accepted" if self.was_accepted(note.run) else told
         undoes = _undoes(ledger.load(plan_id)) if plan_id else ""
         self.taken_up.append(f"Run {note.run}{undoes} had been interrupted; it is now {ended}.")
         self._projections.warnings.append(self.taken_up[-1])
@@ -462,7 +472,7 @@ class Runs:
         self._tell("", report.run, report.outcome, session)
 
     def _tell(
-        self, plan_id: str, run: str, outcome: Outcome, session: SessionRecord | None = None
+        self, plan_id: str, run: str, outcome: Ending, session: SessionRecord | None = None
     ) -> None:
         """Lets hooks hear how a run ended; one that waits for a person has not."""
         if not run or outcome == "needs_you" or run in self._heard:
@@ -473,9 +483,7 @@ class Runs:
             facts = {**about, **session_facts(session), "run": run, "outcome": outcome}
             tell(self._doors, self._projections, RUN_FINISHED, facts)
 
-    def _fitting(
-        self, ledger: Ledger, record: PlanRecord, *, exempt: bool = False
-    ) -> ApprovedPlan:
+    def _fitting(self, ledger: Ledger, record: PlanRecord, *, exempt: bool = False) -> ApprovedPlan:
         """Returns the plan with the approval that fits it, or says why it cannot be built."""
         approval = self._consents.usable(record)
         advance(record.state, Moment.BUILD)

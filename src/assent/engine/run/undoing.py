@@ -7,7 +7,7 @@ import msgspec
 from assent.core.deeds import Deed, barred, together
 from assent.core.errors import AssentError, Drift
 from assent.core.event import PlanApproved, PlanCreated, PlanDiscarded, TextRevised
-from assent.core.journal import Result
+from assent.core.journal import DONE, Result
 from assent.core.lifecycle import State
 from assent.core.motion import Seen
 from assent.core.operation import FileOperation, FileState, Operation, RunCommand, footprint
@@ -35,6 +35,7 @@ from assent.core.undo import (
 from assent.engine.doors import Doors
 from assent.engine.plan.consents import Consents
 from assent.engine.plan.contents import Contents
+from assent.engine.plan.held import denied, refuse_denied
 from assent.engine.run.chosen import (
     again,
     chosen,
@@ -90,23 +91,32 @@ class Undoing:
         self._runs = runs
         self._consents = consents
 
-    def preview(self, reference: str = "", plan_id: str = "", operation: str = "") -> Undo:
-        """Makes the inverse plan of a run, a turn, or one operation; nothing is recorded."""
+    def preview(
+        self, reference: str = "", plan_id: str = "", operation: str = "", *, exempt: bool = False
+    ) -> Undo:
+        """Makes the inverse plan of a run, a turn, or one operation; nothing is recorded.
+
+        What rules deny is left alone, unless `exempt` says that it rolls back a run that has begun.
+        """
         back = Takeback(self._doors, self._runs.ledger())
         target = back.find(reference, plan_id)
-        return self._inverse(back, chosen(back, target, operation) if operation else target)
+        wanted = chosen(back, target, operation) if operation else target
+        return self._inverse(back, wanted, exempt=exempt)
 
     def redo(self, reference: str = "") -> Undo:
-        """Makes the plan that takes back an undo; a command is not run again by it."""
+        """Makes the plan that takes back an undo; a command is not run again by it.
+
+        It does again what was done, so rules refuse it as they refuse a build.
+        """
         back = Takeback(self._doors, self._runs.ledger())
         target = back.undone_by(reference)
         return self._inverse(back, target, again(back, target))
 
-    def apply(self, undo: Undo, channel: str, note: str = "") -> Working:
+    def apply(self, undo: Undo, channel: str, note: str = "", *, exempt: bool = False) -> Working:
         """Records the yes to an undo plan and builds it; a file that changed since stops it."""
         record = self._record(undo, channel, note)
         try:
-            report = yield from self._runs.build(record.plan_id)
+            report = yield from self._runs.build(record.plan_id, exempt=exempt)
         except Drift as drift:
             self._discard(record)
             raise Drift(drift.message, f"{undo.command} --dry-run") from None
@@ -147,7 +157,7 @@ class Undoing:
             return without
         if report.outcome == "rolled_back":
             return undo.command
-        if undo.inversion.conflicts or not MISSED.isdisjoint(results):
+        if undo.inversion.left_alone or not MISSED.isdisjoint(results):
             return f"assent runs show {target.runs[0]}"
         if redo := back.again(target.only or target.whole or target.runs[0]):
             return redo
@@ -163,17 +173,21 @@ class Undoing:
         deeds = taken(back, target)
         plain = [deed for deed in deeds if deed.undo is None]
         done = together(plain)
-        found = recalled(plan, done, left_alone(record, plain, done, ids_of(plain, done)))
+        ids = ids_of(plain, done)
+        no = {at for at, name in enumerate(ids) if name in record.denied}
+        found = recalled(plan, done, left_alone(record, plain, done, ids), no)
         ran = compensated(deeds)
         commands = tuple(op for op in plan.operations if isinstance(op, RunCommand))
         if found is None or commands != tuple(deed.undo for deed in ran):
             return None
         redo = back.is_redo(Target(note.run, (note.run,), record))
         reach = extent(target, deeds, again(back, target) if redo else FILES_ONLY)
-        ids = ids_of(plain, found.originals)
-        return Undo(target, plan, found.originals, ids, found.inversion, reach, ran)
+        names = ids_of(plain, found.originals)
+        return Undo(target, plan, found.originals, names, found.inversion, reach, ran)
 
-    def _inverse(self, back: Takeback, target: Target, more: Extent = FILES_ONLY) -> Undo:
+    def _inverse(
+        self, back: Takeback, target: Target, more: Extent = FILES_ONLY, *, exempt: bool = False
+    ) -> Undo:
         """Inverts what was done: only that, and of each path what all of it came to."""
         every, deeds = back.done(target), taken(back, target)
         plain = [deed for deed in deeds if deed.undo is None]
@@ -181,7 +195,13 @@ class Undoing:
         ids = ids_of(plain, operations)
         made = {folder for run in target.runs for folder in back.deeds.made(run)}
         made.update(folder for deed in deeds for folder in deed.made)
-        inversion = invert(operations, made, self._ground(operations, every, deeds))
+        ground = self._ground(operations, every, deeds)
+        if more.again:
+            refuse_denied(self._doors, operations, "Nothing was changed.")
+        elif not exempt:
+            no = denied(self._doors, operations, lenient=True)
+            ground = msgspec.structs.replace(ground, denied=no)
+        inversion = invert(operations, made, ground)
         reach = self._reach(target, every, deeds, more)
         names = names_of(back, target, ids)
         text = undo_text(" ".join(target.runs), target.record.name, inversion, names, reach)
@@ -257,7 +277,8 @@ class Undoing:
         text, size = blobs.keep([undo.plan.text])
         target = undo.target
         runs = target.only or " ".join(filter(None, (target.whole, *target.runs)))
-        left = [undo.originals[index] for index, _ in undo.inversion.conflicts]
+        alone = undo.inversion.left_alone
+        left = [undo.originals[index] for index, _ in alone]
         created = PlanCreated(
             plan_id,
             ledger.workspace,
@@ -266,7 +287,8 @@ class Undoing:
             b"",
             undoes=runs,
             spared=spared(Takeback(self._doors, ledger), target, left),
-            left_alone=tuple((undo.ids[at], reason) for at, reason in undo.inversion.conflicts),
+            left_alone=tuple((undo.ids[at], reason) for at, reason in alone),
+            denied=tuple(undo.ids[at] for at, _ in undo.inversion.denied),
         )
         # One transaction: an undo plan without its yes would wait for nobody.
         return ledger.append(
@@ -290,13 +312,13 @@ class Undoing:
 
     def _renamed(self, undo: Undo, report: RunReport, notes: tuple[str, ...]) -> RunReport:
         if undo.extent.again:
-            left = [index for index, _ in undo.inversion.conflicts]
+            left = [index for index, _ in undo.inversion.left_alone]
             rows = (*report.operations, *[(undo.ids[i], _CONFLICT) for i in left])
             about = (*undo.plan.operations, *[undo.originals[i] for i in left])
             return _report(report, undo, rows, notes, about)
         undone: dict[str, Result] = {"done": "undone", "undone": "done"}
         found: dict[int, Result] = dict.fromkeys(range(len(undo.ids)), "not_started")
-        found.update({index: "conflict" for index, _ in undo.inversion.conflicts})
+        found.update({index: "conflict" for index, _ in undo.inversion.left_alone})
         count = len(undo.compensated)
         pairs = zip(undo.inversion.operations, report.operations[count:], strict=True)
         found.update({index: undone.get(result, result) for (index, _), (_, result) in pairs})
@@ -317,14 +339,14 @@ class Undoing:
         if report.outcome == "rolled_back":
             return
         yield from _left(undo)
-        if report.outcome == "done":
+        if report.outcome in DONE:
             yield from self._still_other(undo)
         ran = zip(undo.compensated, report.operations, strict=False)
         failed = [deed.undo for deed, (_, result) in ran if deed.undo and result in _FAILED]
         if not failed:
             return
         if command := without_failing(Takeback(self._doors, self._runs.ledger()), undo.target):
-            first = "" if report.outcome == "done" else "assent recover --roll-back, and then "
+            first = "" if report.outcome in DONE else "assent recover --roll-back, and then "
             yield (
                 f"An undo of the whole run runs $ {shell_line(failed[0].argv)} again. "
                 f"Without it: {first}{command}."
@@ -365,8 +387,8 @@ def _command(deed: Deed) -> Operation:
 
 
 def _left(undo: Undo) -> Iterator[str]:
-    for _, reason in undo.inversion.conflicts:
-        yield f"Left alone: {reason}."
+    for _, reason in undo.inversion.left_alone:
+        yield f"Left alone: {reason.removesuffix('.')}."
     yield from undo.extent.overwrites
     for gap in undo.extent.gaps:
         yield f"{NOT_COVERED}: {gap.line}."

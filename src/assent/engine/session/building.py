@@ -10,7 +10,7 @@ from assent.core.deeds import together
 from assent.core.digest import operation_ids
 from assent.core.errors import Busy, IllegalStep, LiveDiffers, Moved
 from assent.core.event import Event, Recorded
-from assent.core.journal import Outcome, Result
+from assent.core.journal import Ending, Outcome, Result, as_recorded
 from assent.core.message import Text
 from assent.core.mode import agent_of
 from assent.core.model import Delta
@@ -148,7 +148,7 @@ class Building:
         open_ones = [todo.content for todo in todos if todo.status in ("pending", "in_progress")]
         return RunReport(note.run, outcome, rows, (), operations, tuple(open_ones))
 
-    def finish(self, plan: PlanRecord, outcome: Outcome) -> PlanRecord:
+    def finish(self, plan: PlanRecord, ending: Ending) -> PlanRecord:
         """Ends the run and puts the session's mode back, both or neither (law 9)."""
         note = plan.building
         if note is None:
@@ -162,7 +162,7 @@ class Building:
                 events += mode_events(session, self._back(session, why), new)
             try:
                 batch = self._batch(session, events)
-                return self._desk.runs.end(plan.plan_id, note.run, outcome, batch)
+                return self._desk.runs.end(plan.plan_id, note.run, as_recorded(ending), batch)
             except Moved:  # somebody said something meanwhile
                 plan = self._desk.plans.ledger().load(plan.plan_id)
         raise Busy("Others keep writing to this session; the build has not ended.", "assent build")

@@ -206,7 +206,8 @@ class News:
             if not self._runs(record).isdisjoint(taken):
                 results = self._results(undo, recorded.event.run)
                 tell = telling.redone if again else telling.undone
-                yield "run", tell(" ".join(sorted(taken)), results)
+                left = [reason for _, reason in undo.left_alone]
+                yield "run", tell(" ".join(sorted(taken)), results, left)
 
     def _runs(self, record: SessionRecord) -> set[str]:
         """Returns the runs of the session's plan, and of its calls."""

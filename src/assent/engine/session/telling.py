@@ -51,17 +51,27 @@ def ran(outcome: Outcome, results: Sequence[tuple[Result, Operation]], yes: Appr
     return f"The plan was built{by}. {_OUTCOMES[outcome]}.{_listed(results)}{noted}"
 
 
-def undone(run: str, results: Sequence[tuple[Result, Operation]]) -> str:
-    """Reports that a run was taken back."""
-    return f"The person took run {run} back; the files are as they were before.{_listed(results)}"
+def undone(run: str, results: Sequence[tuple[Result, Operation]], left: Sequence[str] = ()) -> str:
+    """Reports that a run was taken back; `left` says what was left alone, and why."""
+    back = f"The person took run {run} back; the files are as they were before{_but(left)}."
+    return f"{back}{_listed(results)}{_rest(left)}"
 
 
-def redone(run: str, results: Sequence[tuple[Result, Operation]]) -> str:
+def redone(run: str, results: Sequence[tuple[Result, Operation]], left: Sequence[str] = ()) -> str:
     """Reports that an undo was taken back; commands did not run again."""
     return (
-        f"The person took the undo of run {run} back; its files are as the run left them, and no "
-        f"command ran again.{_listed(results)}"
+        f"The person took the undo of run {run} back; its files are as the run left them"
+        f"{_but(left)}, and no command ran again.{_listed(results)}{_rest(left)}"
     )
+
+
+def _but(left: Sequence[str]) -> str:
+    return ", except for what was left alone" if left else ""
+
+
+def _rest(left: Sequence[str]) -> str:
+    rows = "".join(f"\n- {reason}" for reason in left[:MOST_FILES])
+    return f"\n\nLeft alone:{rows}{_more(left)}" if left else ""
 
 
 def declined(gone: Sequence[Operation]) -> str:

@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from assent.core.errors import AssentError, StaleError
-from assent.core.journal import Outcome, Way
+from assent.core.journal import Ending, Way
 from assent.tui.letters import RunBegan, RunLive, RunOver
 from assent.tui.panels.asking import AskingPanel
 from assent.tui.paper import Paper, Sheet
@@ -31,8 +31,9 @@ AT_WORK: Final = "x stop the command · Esc close this view; the run goes on"
 HALTED: Final = "r resume · b roll back · a accept what stands · Esc decide later"
 ENDED: Final = "u undo · Esc close"
 CLOSED: Final = "Esc close"
-ENDS: Final[dict[Outcome, str]] = {
+ENDS: Final[dict[Ending, str]] = {
     "done": "done",
+    "partial": "partly done",
     "nothing": "nothing to do",
     "rolled_back": "rolled back",
     "needs_you": "halted, and needs you",

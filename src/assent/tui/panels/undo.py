@@ -89,6 +89,7 @@ class UndoPanel(DecidingPanel):
         count = len(undo.plan.operations)
         rows = [("takes back", count, "operation" if count == 1 else "operations")]
         rows += [("left alone", len(undo.inversion.conflicts), "because files changed since")]
+        rows += [("denied", len(undo.inversion.denied), "by your rules, and left alone")]
         rows += [("not covered", len(undo.extent.gaps), "as said above")]
         lines = [f"{name:<11}  {count} {why}".rstrip() for name, count, why in rows if count]
         return [Line("plain", line[:width]) for line in lines]
@@ -175,7 +176,7 @@ _ACTS: Final[dict[Act, Callable[[UndoPanel], None]]] = {
 def _left_alone(undo: "Undo") -> Sequence[Sheet]:
     """Returns what is not taken back, before everything that is."""
     lines: list[Line] = []
-    for _, reason in undo.inversion.conflicts:
+    for _, reason in undo.inversion.left_alone:
         lines += wrapped("risk", f"left alone: {visible_line(reason)}")
     lines += gap_lines(undo.extent.gaps)
     return (
