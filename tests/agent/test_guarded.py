@@ -41,13 +41,93 @@ def test_f106_a_cycle_over_many_steps_is_noticed(stage: Stage) -> None:
     assert [each["result"]["failed"] for each in found[:5]] == [False] * 4 + [True]
 
 
+def call(tool: str, **args: object) -> dict[str, Any]:
+    return {"tool": tool, "args": args}
+
+
+def one_by_one(*calls: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"calls": [each]} for each in calls]
+
+
+def failed(found: list[dict[str, Any]]) -> list[bool]:
+    return [each["result"]["failed"] for each in found]
+
+
+YOLO = ("--mode", "yolo")
+MISSING = [call("read", path=f"missing-{n}.txt") for n in range(3)]
+NO_MATCH = [
+    call("shell", command=line)
+    for line in (
+        "grep nothing a.txt", "cat a.txt | grep nothing", "test -f missing",
+        "diff a.txt b.txt", "cmp a.txt b.txt", "rg nothing a.txt", "git grep --no-index nothing",
+    )
+]  # fmt: skip
+MALFORMED = [call("edit", path="a.txt", old=f"not there {n}", new="x") for n in range(4)]
+UNFIT_READS = [call("read", file_name=f"a{n}.txt") for n in range(3)]
+CRASHES = [call("shell", command=f"sh -c 'exit {n}'") for n in (3, 4, 5)]
+
+
 def test_f108_a_streak_of_failures_is_stopped(stage: Stage) -> None:
-    missing = [
-        {"calls": [{"tool": "read", "args": {"path": f"missing-{n}.txt"}}]} for n in range(3)
-    ]
-    found = ends(stage, *missing, READ, DONE)
-    assert [each["result"]["failed"] for each in found] == [True] * 4
-    assert "The same error came 3 times" in found[3]["result"]["text"]
+    good = call("shell", command="touch b.txt")
+    found = ends(stage, *one_by_one(*CRASHES, good, good), DONE, options=YOLO)
+    assert failed(found) == [True] * 5
+    assert "Nothing worked in 3 answers in a row" in found[2]["result"]["text"]
+    assert all("Nothing worked in 3 answers" in each["result"]["text"] for each in found[3:])
+    assert b"b.txt" not in stage.files()
+
+
+GOOD_READ = call("read", path="a.txt")
+GOOD_EDIT = call("edit", path="a.txt", old="one", new="two")
+
+
+@pytest.mark.parametrize(
+    ("calls", "good"),
+    [
+        (MISSING, GOOD_READ),
+        (MALFORMED, GOOD_EDIT),
+        (MALFORMED, GOOD_READ),
+        (UNFIT_READS, GOOD_READ),
+    ],
+)
+@pytest.mark.parametrize("together", [True, False])
+def test_f108_after_calls_that_did_nothing_a_corrected_one_runs(
+    stage: Stage, calls: list[dict[str, Any]], good: dict[str, Any], together: bool
+) -> None:
+    turns = [{"calls": calls}] if together else one_by_one(*calls)
+    found = ends(stage, *turns, {"calls": [good]}, DONE)
+    assert failed(found) == [*[True] * len(calls), False]
+
+
+@pytest.mark.parametrize("options", [(), YOLO])
+def test_f108_an_exit_code_that_is_an_answer_is_no_failure(
+    stage: Stage, options: tuple[str, ...]
+) -> None:
+    stage.put("b.txt", b"two\n")
+    found = ends(stage, *one_by_one(*NO_MATCH), READ, DONE, options=options)
+    assert failed(found) == [False] * (len(NO_MATCH) + 1)
+    assert "Exit code 1." in found[0]["result"]["text"]
+
+
+def test_f108_crashes_of_one_answer_are_one_failure(stage: Stage) -> None:
+    good = call("shell", command="touch b.txt")
+    found = ends(stage, {"calls": CRASHES}, {"calls": [good]}, DONE, options=YOLO)
+    assert failed(found) == [True, True, True, False]
+    assert b"b.txt" in stage.files()
+
+
+def test_f108_reading_goes_on_after_any_failures(stage: Stage) -> None:
+    reads = READ, {"calls": [call("shell", command="cat a.txt")]}
+    for each in reads:
+        found = ends(stage, *one_by_one(*CRASHES, CRASHES[0]), each, DONE, options=YOLO)
+        assert failed(found) == [True, True, True, True, False]
+
+
+def test_f108_different_commands_do_not_fail_alike(stage: Stage) -> None:
+    turns = []
+    for number, crash in enumerate([*CRASHES, call("shell", command="sh -c 'exit 6'")]):
+        turns += one_by_one(crash, call("shell", command=f"touch b{number}"))
+    found = ends(stage, *turns, DONE, options=YOLO)
+    assert failed(found) == [True, False] * 4
 
 
 def test_f110_a_budget_of_tokens_ends_with_what_is_kept(stage: Stage) -> None:

@@ -14,7 +14,13 @@ RUNS = Decision(Verdict.RUN)
 ASKS = Decision(Verdict.ASK, "It is the same thing once more.", "loop")
 OK = Outcome("done")
 BAD = Outcome("It failed.", failed=True)
-ACTIONS = {"read": Action.READ, "edit": Action.EDIT, "shell": Action.SHELL}
+CRASHED = Outcome("It failed.\n[Exit code 2.]", failed=True, metadata={"exit": 2})
+NOT_FOUND = Outcome("No such program.", failed=True, metadata={"exit": 127})
+ACTIONS = {
+    "read": Action.READ, "edit": Action.EDIT, "shell": Action.SHELL, "server_x": Action.TOOL,
+    "fetch": Action.FETCH, "grep": Action.SEEK, "present_plan": Action.PRESENT, "task": Action.TASK,
+}  # fmt: skip
+FREE = ("read", "grep", "fetch", "edit", "present_plan")  # failing, they have done nothing
 
 
 class Turn:
@@ -26,6 +32,7 @@ class Turn:
         self.judged: list[Request] = []
         self.guard = LoopGuard(limits or LoopLimits(), self._judge)
         self.answers = answers
+        self.stuck = ""  # what the guard said to the last answer
         self._rule = rule
         self._count = 0
 
@@ -35,7 +42,7 @@ class Turn:
 
     def attempt(self, tool: str, args: dict[str, Any], decision: Decision = RUNS) -> Attempt:
         self._count += 1
-        requests = (Request(ACTIONS[tool], "x"),)
+        requests = (Request(ACTIONS[tool], str(args.get("command", "x"))),)
         call = Call(f"c{self._count}", tool, args)
         return Attempt("s1", "build", "ask", call, tool, requests, decision)
 
@@ -46,7 +53,19 @@ class Turn:
         decision: Decision = RUNS,
         **args: object,
     ) -> str:
-        """Makes a call; returns `ran`, `warned`, `asked` (and answered) or `blocked`."""
+        """Makes a call, an answer of its own; returns `ran`, `warned`, `asked` or `blocked`."""
+        made = self.one(tool, outcome, decision, **args)
+        self.stuck = self.guard.stuck()
+        return made
+
+    def one(
+        self,
+        tool: str = "read",
+        outcome: Outcome = OK,
+        decision: Decision = RUNS,
+        **args: object,
+    ) -> str:
+        """Makes a call that is one of several in its answer."""
         attempt = self.attempt(tool, args, decision)
         said = self.guard.before(attempt)
         verdict = said.verdict if said else decision.verdict
@@ -177,49 +196,124 @@ def test_f106_what_the_gate_denies_counts_and_is_not_asked_about() -> None:
 
 def test_f108_three_failures_in_a_row_ask_and_then_block() -> None:
     turn = Turn()
-    texts = ("one", "two", "three")
-    assert [turn.call(outcome=Outcome(t, failed=True), path=t) for t in texts] == ["ran"] * 3
-    assert [turn.call(path=path) for path in "xyz"] == ["asked", "blocked", "blocked"]
+    made = [turn.call("shell", CRASHED, command=f"make {n}") for n in range(3)]
+    assert made == ["ran", "ran", "warned"]
+    assert [turn.call("shell", command=f"make {w}") for w in "xyz"] == [
+        "asked", "blocked", "blocked",
+    ]  # fmt: skip
 
 
 def test_f108_what_is_blocked_may_be_tried_again_after_something_else_worked() -> None:
     turn = Turn()
     for number in range(3):
-        turn.call(outcome=BAD, path=number)
-    assert [turn.call(path=path) for path in "xy"] == ["asked", "blocked"]
-    assert turn.call("shell", command="ls") == "ran"
-    assert turn.call(path="z") == "ran"
+        turn.call("shell", CRASHED, command=f"make {number}")
+    assert [turn.call("shell", command=f"make {w}") for w in "xy"] == ["asked", "blocked"]
+    assert turn.call(path="a") == "ran"
+    assert turn.call("shell", command="make z") == "ran"
 
 
-def test_f108_many_failures_at_once_are_asked_about_before_anything_is_blocked() -> None:
+@pytest.mark.parametrize("tool", ["shell", "task", "server_x", *FREE])
+def test_f108_the_calls_of_one_answer_fail_once(tool: str) -> None:
     turn = Turn()
-    attempts = [turn.attempt("read", {"path": path}) for path in "abcdef"]
-    assert [turn.guard.before(each) for each in attempts] == [None] * 6
-    for each in attempts:
-        turn.guard.after(each, Outcome(each.call.id, failed=True))
-    assert turn.call(path="x") == "asked"
+    found = [turn.one(tool, CRASHED, command=f"make {n}") for n in range(9)]
+    assert found == ["ran"] * 9
+    assert turn.guard.stuck() == ""
+    assert turn.call(tool, command="make all") == "ran"
+
+
+@pytest.mark.parametrize("tool", FREE)
+def test_f108_what_fails_without_an_effect_is_never_refused_for_that(tool: str) -> None:
+    """A corrected call runs; that the others failed is only said."""
+    turn = Turn()
+    found = [turn.call(tool, BAD, path=number) for number in range(9)]
+    assert found == ["ran", "ran", *["warned"] * 7]
+    assert (turn.call(tool, path="good"), turn.judged) == ("ran", [])
+
+
+@pytest.mark.parametrize("line", ["cat a", "grep x a | head", "git log", "cd src && rg x"])
+def test_f108_a_command_that_only_reads_is_not_refused_for_earlier_failures(line: str) -> None:
+    turn = Turn()
+    for number in range(5):
+        turn.call("shell", CRASHED, command=f"make {number}")
+    assert turn.call("shell", command="make all") == "blocked"
+    assert turn.call("shell", CRASHED, command=line) == "warned"
+    assert turn.call("shell", command=f"{line} ") == "warned"  # its second time
+
+
+def test_f108_reading_that_fails_holds_no_command_back() -> None:
+    turn = Turn()
+    for number in range(6):
+        turn.call("shell", CRASHED, command=f"cat {number}")
+    assert turn.call("shell", command="make") == "ran"
+
+
+def test_f108_a_command_that_never_began_can_be_corrected() -> None:
+    turn = Turn()
+    for word in ("maek", "mkae", "make-all", "mak"):
+        turn.call("shell", NOT_FOUND, command=word)
+    for number in range(4):
+        turn.call("shell", BAD, command=f"make {number}")  # refused by the engine: no exit code
+    assert turn.call("shell", command="make") == "ran"
+
+
+def test_f108_a_tool_of_a_server_has_one_attempt_to_be_corrected() -> None:
+    turn = Turn()
+    made = [turn.call("server_x", BAD, n=number) for number in range(3)]
+    assert (made, turn.call("server_x", n="good")) == (["ran", "ran", "warned"], "ran")
+    for number in range(4):
+        turn.call("server_x", BAD, m=number)
+    assert [turn.call("server_x", n=word) for word in "xy"] == ["asked", "blocked"]
+
+
+def test_f108_different_commands_do_not_fail_alike() -> None:
+    """Something works in between, so that they are no streak either."""
+    turn = Turn()
+    for number in range(6):
+        assert turn.call("shell", CRASHED, command=f"make {number}") == "ran"
+        assert turn.call(path=number) == "ran"
 
 
 def test_f108_go_on_and_a_success_end_the_streak() -> None:
     turn = Turn(answers=True)
-    for path in "abc":
-        turn.call(outcome=BAD, path=path)
-    assert [turn.call(path=path) for path in "defg"] == ["asked", "ran", "ran", "ran"]
+    for word in "abc":
+        turn.call("shell", CRASHED, command=f"make {word}")
+    assert [turn.call("shell", command=f"make {word}") for word in "defg"] == [
+        "asked", "ran", "ran", "ran",
+    ]  # fmt: skip
 
 
 def test_f108_a_go_on_that_fails_again_is_one_failure() -> None:
     turn = Turn(answers=True)
-    found = [turn.call(outcome=BAD, path=path) for path in "abcdefg"]
-    assert found == ["ran", "ran", "ran", "asked", "ran", "ran", "asked"]
+    found = [turn.call("shell", CRASHED, command=f"make {word}") for word in "abcdefg"]
+    assert found == ["ran", "ran", "warned", "asked", "ran", "warned", "asked"]
 
 
 def test_f108_the_same_error_three_times_asks() -> None:
     turn = Turn()
-    for number in range(3):
-        turn.call("shell", command=f"fine {number}")
-        turn.call(outcome=Outcome(f"No src/{number}.py in line {number}.", failed=True), n=number)
-    said = turn.guard.before(turn.attempt("read", {"path": "next"}))
-    assert said == Decision(Verdict.ASK, "The same error came 3 times.", "loop")
+    for number in range(4):
+        turn.call(path=f"fine {number}")
+        turn.call("server_x", Outcome(f"No a/{number}.py in line {number}.", failed=True), n=number)
+    said = turn.guard.before(turn.attempt("server_x", {"path": "next"}))
+    assert said == Decision(Verdict.ASK, "The same error came 4 times.", "loop")
+
+
+def test_f108_the_model_is_told_that_nothing_works() -> None:
+    turn = Turn()
+    for number in range(2):
+        turn.call("edit", Outcome(f"{'abc'[number]}", failed=True), n=number)
+    third = turn.attempt("edit", {"n": 2})
+    assert turn.guard.before(third) is None
+    told = f"no such text\n\n[Nothing worked in 3 answers in a row. {ELSE}]"
+    assert turn.guard.after(third, Outcome("no such text", failed=True)).text == told
+
+
+def test_f108_a_model_for_which_nothing_works_comes_to_an_end() -> None:
+    turn = Turn()
+    ends = []
+    for number in range(20):
+        turn.call("edit", BAD, n=number)
+        ends.append(bool(turn.stuck))
+    assert ends == [False] * 19 + [True]
 
 
 @pytest.mark.parametrize(
@@ -285,7 +379,7 @@ def test_f107_a_turn_that_only_goes_in_circles_is_ended() -> None:
     found = []
     for _ in range(5):
         made = turn.call(path="a")
-        found.append((made, bool(turn.guard.stuck())))
+        found.append((made, bool(turn.stuck)))
     assert found == [
         ("ran", False), ("warned", False), ("asked", False), ("blocked", True), ("blocked", True),
     ]  # fmt: skip
@@ -294,16 +388,16 @@ def test_f107_a_turn_that_only_goes_in_circles_is_ended() -> None:
 def test_f107_an_answer_in_which_anything_works_begins_anew() -> None:
     turn = Turn(LoopLimits(give_up=2))
     for number in range(6):
-        turn.call(path="a")
+        turn.one(path="a")
         turn.call("shell", command=f"fine {number}")
-        assert turn.guard.stuck() == ""
+        assert turn.stuck == ""
 
 
 def test_f107_zero_never_gives_up() -> None:
     turn = Turn(LoopLimits(give_up=0))
     for _ in range(30):
         turn.call(path="a")
-        assert turn.guard.stuck() == ""
+        assert turn.stuck == ""
 
 
 def test_f107_a_no_of_the_gate_counts_only_where_it_is_the_same_call() -> None:
@@ -311,11 +405,11 @@ def test_f107_a_no_of_the_gate_counts_only_where_it_is_the_same_call() -> None:
     no = Decision(Verdict.DENY)
     for number in range(9):
         turn.call(path=number, decision=no)
-        assert turn.guard.stuck() == ""
+        assert turn.stuck == ""
     ends = []
     for _ in range(3):
         turn.call(path="a", decision=no)
-        ends.append(bool(turn.guard.stuck()))
+        ends.append(bool(turn.stuck))
     assert ends == [False, False, True]
 
 
@@ -339,7 +433,7 @@ def test_f106_a_model_that_is_only_refused_comes_to_an_end() -> None:
     ends = []
     for number in range(20):
         turn.call("shell", decision=Decision(Verdict.ASK), command=f"touch {number}")
-        ends.append(bool(turn.guard.stuck()))
+        ends.append(bool(turn.stuck))
     assert ends == [False] * 19 + [True]
 
 
@@ -350,7 +444,7 @@ def test_nobody_is_asked_about_a_command_that_is_only_staged() -> None:
     found = [turn.call("shell", decision=staged, command="make") for _ in range(4)]
     assert found == ["ran", "warned", "warned", "blocked"]
     failing = Turn(LoopLimits(failures=1))
-    assert failing.call("shell", BAD, command="cat a") == "ran"
+    assert failing.call("shell", CRASHED, command="make a") == "warned"
     assert failing.call("shell", decision=staged, command="make") == "ran"
     assert (turn.judged, failing.judged) == ([], [])
     assert Turn(LoopLimits(ask=1)).call("shell", command="cat a") == "asked"

@@ -1,14 +1,21 @@
 """Repetitions are counted by what calls say; progress is not mistaken for one (F106 to F108)."""
 
+from collections import Counter
+from collections.abc import Sequence
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assent.core.message import Call
 from assent.gate.loops import (
+    Failure,
     LoopLimits,
     Repeat,
     Stage,
     Track,
     canonical,
+    hopeless,
     plain,
     repeated,
     stage,
@@ -98,24 +105,40 @@ def test_f106_of_more_calls_than_the_window_the_oldest_go() -> None:
     assert track.made("F", 0).calls == ("C", "D", "E", "F")
 
 
-def failing(*calls: tuple[str, str]) -> str:
-    """Makes calls by tool and error, empty if none; says what is wrong with the last tool then."""
-    track, last = Track(), ""
-    for tool, error in calls:
-        track = track.failed_by(tool, error) if error else track.worked(tool)
-        last = tool
-    return trouble(track, last, LoopLimits())
+Made = tuple[str, str]  # a tool and its error; empty: it worked
+
+
+def of(made: Made, *, ran: bool = True) -> Failure:
+    return Failure(made[0], plain(made[1]), ran=ran)
+
+
+def after(*answers: Sequence[Made], ran: bool = True) -> Track:
+    """Returns the track after answers with these calls."""
+    track = Track()
+    for answer in answers:
+        for made in answer:
+            track = track.failed_by(of(made, ran=ran)) if made[1] else track.worked(made[0])
+        track = track.answered()
+    return track
+
+
+def failing(*calls: Made) -> str:
+    """Makes calls, each an answer of its own; says what is wrong with the last tool then."""
+    return trouble(after(*[(call,) for call in calls]), calls[-1][0], LoopLimits())
+
+
+IN_A_ROW = "Nothing worked in 3 answers in a row."
 
 
 def test_f108_failures_in_a_row_are_counted_and_a_success_ends_them() -> None:
     one, two, three = ("read", "one"), ("list", "two"), ("read", "three")
     assert failing(one, two) == ""
-    assert failing(one, two, three) == "3 calls in a row failed."
+    assert failing(one, two, three) == IN_A_ROW
     assert failing(one, two, ("list", ""), three, two) == ""
 
 
 def test_f108_a_tool_that_did_not_fail_may_be_tried() -> None:
-    track = Track().failed_by("read", "1").failed_by("read", "b").failed_by("read", "c")
+    track = after([("read", "1")], [("read", "b")], [("read", "c")])
     tools = ("read", "list")
     assert [bool(trouble(track, tool, LoopLimits())) for tool in tools] == [True, False]
 
@@ -129,11 +152,67 @@ def test_f108_the_same_error_three_times_counts_whatever_other_tools_do() -> Non
     assert failing(same[0], same[1], ("read", ""), same[2]) == ""
 
 
+def test_f108_the_same_error_of_another_command_is_another_error() -> None:
+    track = Track()
+    for command in ("make a", "make b", "make c"):
+        failure = Failure("shell", "exit code #.", command, ran=True)
+        track = track.failed_by(failure).answered().worked("read").answered()
+    assert hopeless(track, "shell", LoopLimits()) == ""
+    for _ in range(2):
+        track = track.failed_by(failure).answered().worked("read").answered()
+    assert hopeless(track, "shell", LoopLimits()) == "The same error came 3 times."
+
+
 def test_f108_a_new_edit_makes_old_errors_forgotten() -> None:
-    track = Track().failed_by("x", "e").worked("y").failed_by("x", "e").worked("y")
-    assert trouble(track.failed_by("x", "e"), "x", LoopLimits()) == "The same error came 3 times."
-    assert trouble(track.failed_by("x", "e"), "x", LoopLimits(failures=0)) == ""
-    assert trouble(track.edited("one").failed_by("x", "e"), "x", LoopLimits()) == ""
+    error = of(("x", "e"))
+    track = Track()
+    for _ in range(2):
+        track = track.failed_by(error).answered().worked("y").answered()
+    third = track.failed_by(error).answered()
+    assert trouble(third, "x", LoopLimits()) == "The same error came 3 times."
+    assert trouble(third, "x", LoopLimits(failures=0)) == ""
+    assert trouble(track.edited("one").failed_by(error).answered(), "x", LoopLimits()) == ""
+
+
+CALLS = st.tuples(st.sampled_from(["read", "shell", "edit"]), st.sampled_from(["", "a", "b"]))
+
+
+@given(st.lists(st.lists(CALLS, max_size=6), max_size=12))
+def test_f108_an_answer_counts_once_whatever_is_in_it(answers: list[list[Made]]) -> None:
+    track = after(*answers)
+    streak = 0
+    for answer in answers:
+        if any(not error for _, error in answer):
+            streak = 0
+        elif answer:
+            streak += 1
+    assert (track.failed, track.ran) == (streak, streak)
+    assert len(track.errors) <= len(answers) * len({"read", "shell", "edit"}) * len({"a", "b"})
+    longest = max(Counter((e.tool, e.error) for e in track.errors).values(), default=0)
+    assert longest <= len(answers)
+
+
+@given(st.lists(st.lists(CALLS, max_size=6), max_size=12))
+def test_f108_what_never_ran_is_never_hopeless(answers: list[list[Made]]) -> None:
+    track = after(*answers, ran=False)
+    tools = ("read", "shell", "edit")
+    assert [hopeless(track, tool, LoopLimits()) for tool in tools] == ["", "", ""]
+
+
+@given(st.lists(st.lists(CALLS, min_size=1, max_size=6), max_size=12))
+def test_f108_a_success_makes_good_what_its_tool_did_wrong(answers: list[list[Made]]) -> None:
+    track = after(*answers).worked("shell")
+    assert (trouble(track, "shell", LoopLimits()), track.failed) == ("", 0)
+
+
+@given(st.integers(0, 9), st.integers(0, 5))
+def test_f108_so_many_failing_answers_are_too_many(answers: int, most: int) -> None:
+    track = after(*[[("shell", f"{'abcdefghi'[n]}")] for n in range(answers)])
+    limits = LoopLimits(failures=most)
+    reached = most > 0 and answers >= most
+    assert bool(trouble(track, "shell", limits)) is reached
+    assert bool(hopeless(track, "shell", limits)) is reached
+    assert bool(hopeless(track, "shell", limits, foreign=True)) is (0 < most < answers)
 
 
 @pytest.mark.parametrize(

@@ -258,7 +258,7 @@ MEANINGS = {
     "loops.warn": "how often the same call may come before the model is warned (user only)",
     "loops.ask": "how often before the person is asked (user only)",
     "loops.block": "how often before it is refused (user only)",
-    "loops.failures": "failures in a row, or of one kind, before the person is asked (user only)",
+    "loops.failures": "failing answers in a row, or equal errors, before you are asked (user only)",
     "loops.window": "calls of a turn that are compared (user only)",
     "loops.give_up": "answers in a row that only repeat, before the turn ends (user only)",
     "budget.steps": "most requests of a turn before the person is asked; 0: no limit (user only)",

@@ -48,40 +48,68 @@ class Repeat(msgspec.Struct, frozen=True):
     period: int = 1
 
 
+class Failure(msgspec.Struct, frozen=True):
+    """How a call failed. Commands fail alike only where they are the same command."""
+
+    tool: str
+    error: str  # without what differs from time to time
+    command: str = ""
+    ran: bool = False  # it did something before it failed; all others can simply be corrected
+
+
 class Track(msgspec.Struct, frozen=True):
-    """What a turn has done so far, as far as repetitions can be told from it."""
+    """What a turn has done so far, as far as repetitions can be told from it.
+
+    Failures count by answers: all the calls of one are a single attempt.
+    """
 
     calls: tuple[str, ...] = ()  # marks, oldest first
     edits: frozenset[str] = frozenset()  # marks of the edits that took effect
-    failed: int = 0  # in a row,
+    failed: int = 0  # answers in a row of which no call worked,
+    ran: int = 0  # those of them in which something ran and failed,
     failing: frozenset[str] = frozenset()  # and the tools of those calls
-    # By tool, since it last worked and since the last edit that was a new one.
-    errors: tuple[tuple[str, str], ...] = ()
+    # One of a kind for each answer, since the tool last worked and since the last new edit.
+    errors: tuple[Failure, ...] = ()
+    fresh: tuple[Failure, ...] = ()  # of the answer that is being carried out,
+    good: bool = False  # and whether anything of it worked
 
     def made(self, mark: str, window: int) -> "Track":
         """Returns the track with one more call; of more than the window the oldest go."""
         calls = (*self.calls, mark)
         return msgspec.structs.replace(self, calls=calls[-window:] if window else calls)
 
-    def failed_by(self, tool: str, error: str) -> "Track":
-        """Returns the track after a call failed."""
-        return msgspec.structs.replace(
-            self,
-            failed=self.failed + 1,
-            failing=self.failing | {tool},
-            errors=(*self.errors, (tool, plain(error))),
-        )
+    def failed_by(self, failure: Failure) -> "Track":
+        """Returns the track after a call failed; it counts when its answer has ended."""
+        if failure in self.fresh:
+            return self
+        return msgspec.structs.replace(self, fresh=(*self.fresh, failure))
 
     def worked(self, *tools: str) -> "Track":
         """Returns the track after a call worked: what these tools did wrong is forgotten."""
-        left = tuple(error for error in self.errors if error[0] not in tools)
-        return msgspec.structs.replace(self, failed=0, failing=frozenset(), errors=left)
+        errors = tuple(error for error in self.errors if error.tool not in tools)
+        fresh = tuple(error for error in self.fresh if error.tool not in tools)
+        return msgspec.structs.replace(
+            self, failed=0, ran=0, failing=frozenset(), errors=errors, fresh=fresh, good=True
+        )
+
+    def answered(self) -> "Track":
+        """Returns the track after all the calls of an answer have ended."""
+        fresh, errors = self.fresh, (*self.errors, *self.fresh)
+        track = msgspec.structs.replace(self, errors=errors, fresh=(), good=False)
+        if self.good or not fresh:
+            return track
+        return msgspec.structs.replace(
+            track,
+            failed=self.failed + 1,
+            ran=self.ran + any(failure.ran for failure in fresh),
+            failing=self.failing | {failure.tool for failure in fresh},
+        )
 
     def edited(self, mark: str) -> "Track":
         """Returns the track after an edit took effect; one that is new makes a new situation."""
         if mark in self.edits:
             return self
-        return msgspec.structs.replace(self, edits=self.edits | {mark}, errors=())
+        return msgspec.structs.replace(self, edits=self.edits | {mark}, errors=(), fresh=())
 
     def forgiven(self) -> "Track":
         """Returns the track after a person said to go on: everything counts from here."""
@@ -154,16 +182,28 @@ def stage(times: int, limits: LoopLimits) -> Stage:
 
 
 def trouble(track: Track, tool: str, limits: LoopLimits) -> str:
-    """Says what is wrong where a tool is used again after too many failures; nothing, if not."""
-    most = limits.failures
-    if not most:
-        return ""
-    times = Counter(error for error in track.errors if error[0] == tool)
-    same = max(times.values(), default=0)
-    if same >= most:
+    """Says what is wrong where a tool failed too often; nothing, if it did not."""
+    own = [each for each in track.errors if each.tool == tool]
+    return _trouble(track.failed if tool in track.failing else 0, own, limits.failures)
+
+
+def hopeless(track: Track, tool: str, limits: LoopLimits, *, foreign: bool = False) -> str:
+    """Says why a tool that does something should not be tried again unasked; nothing, if it may.
+
+    A call that failed before it did anything can be corrected, so it does not count here. Of a
+    tool of a server nobody knows which of the two it was: it has one attempt more.
+    """
+    most = limits.failures and limits.failures + foreign
+    own = [each for each in track.errors if each.tool == tool and each.ran]
+    return _trouble(track.ran if tool in track.failing else 0, own, most)
+
+
+def _trouble(answers: int, errors: Sequence[Failure], most: int) -> str:
+    alike = Counter((each.error, each.command) for each in errors)
+    same = max(alike.values(), default=0)
+    if most and same >= most:
         return f"The same error came {same} times."
-    tried = track.failed >= most and tool in track.failing
-    return f"{track.failed} calls in a row failed." if tried else ""
+    return f"Nothing worked in {answers} answers in a row." if most and answers >= most else ""
 
 
 def plain(error: str) -> str:

@@ -36,7 +36,8 @@ def run(args: Args, around: Around) -> Outcome:
     if around.posture.mode != "plan" and any(o.action is Action.OUTSIDE for o in around.judged):
         return _wish(args, folder)  # it was allowed; the shell that only reads sees nothing there
     try:
-        return of_the_disk(gathered(around.shell.run(args.command, place), args.command), around)
+        parts = around.shell.run(args.command, place)
+        return of_the_disk(gathered(parts, args.command, args.command), around)
     except MayWrite as refused:
         if around.posture.mode == "plan" and not around.posture.staging:
             message = f"{refused.message} Only commands that read run here; nothing was run."

@@ -86,7 +86,7 @@ class Heard:
 
     def outcome(self, begun: CommandStarted) -> Outcome:
         """Returns all of it as a model reads it."""
-        outcome = gathered(iter((*self.parts, self.ended)), begun.line)
+        outcome = gathered(iter((*self.parts, self.ended)), begun.line, begun.line)
         changes, why = self.seen
         named = None if changes is None else [shown(each.path) for each in changes[:MOST_NAMED]]
         metadata = {**outcome.metadata, "command": begun.id, "changed": named}

@@ -6,13 +6,30 @@ from threading import Lock
 import msgspec
 
 from assent.core.tool import Action, Attempt, Decision, Outcome, Request, Verdict
-from assent.gate.loops import LoopLimits, Repeat, Stage, Track, repeated, stage, trouble
+from assent.gate.loops import (
+    Failure,
+    LoopLimits,
+    Repeat,
+    Stage,
+    Track,
+    canonical,
+    hopeless,
+    plain,
+    repeated,
+    stage,
+    trouble,
+)
+from assent.gate.readonly.judge import judge as judged
 
 LAYER = "loop"
-PATIENCE = 15  # answers more, where the calls that were refused are different ones
+PATIENCE = 15  # answers more, where the calls that failed or were refused are different ones
 CHANGED = "changed"  # metadata of a command: the files that are other than before
 ELSE = "Do something else, or say in words what is in the way."
 UNREAD = ""  # the tool of all calls that nobody could read: they fail alike
+EXIT = "exit"  # metadata of a command: the code that it ended with,
+NOT_STARTED = (126, 127)  # and those of one that never began
+# What may change something when it is tried. All else fails without an effect, or reads.
+DOING = (Action.SHELL, Action.TOOL, Action.TASK)
 
 # What the person's rules say about a loop, under the permission `doom_loop`.
 Judge = Callable[[Request, Attempt], Decision]
@@ -30,10 +47,11 @@ class LoopGuard:
         self._said: dict[str, Decision | None] = {}
         self._times: dict[str, Repeat] = {}
         self._in_trouble: set[str] = set()  # tools that failed, until something else works
-        self._fruitless: list[bool] = []  # calls of this answer: whether they only went in circles
+        # Calls of this answer: whether they only went in circles; None: nobody could read it.
+        self._fruitless: list[bool | None] = []
         self._answers = 0  # in a row of which all calls did
-        self._refused: list[bool] = []  # calls of this answer: whether somebody said no to them
-        self._in_vain = 0  # answers in a row of which all calls were refused
+        self._failed: list[bool] = []  # calls of this answer: whether they failed or were refused
+        self._in_vain = 0  # answers in a row of which all calls did
         self._newest = ""  # what was wanted last
 
     def before(self, attempt: Attempt) -> Decision | None:
@@ -53,21 +71,24 @@ class LoopGuard:
             held = self._said.get(attempt.call.id) is not None and _is_refused(attempt)
             repeat = self._end(attempt, outcome)
             self._fruitless.append(held or self._is_fruitless(attempt, outcome, repeat))
-            self._refused.append(_is_refused(attempt) and outcome.failed)
+            self._failed.append(outcome.failed)
             about = f" ({outcome.title})" if outcome.title else ""
             self._newest = f"`{attempt.tool}`{about}"
-        if stage(repeat.times, self._limits) < Stage.WARN or _is_refused(attempt):
+            warning = self._warning(attempt, outcome, repeat)
+        if not warning:
             return outcome
-        return msgspec.structs.replace(outcome, text=f"{outcome.text}\n\n{_warning(repeat)}")
+        return msgspec.structs.replace(outcome, text=f"{outcome.text}\n\n[{warning} {ELSE}]")
 
     def stuck(self) -> str:
         """Ends an answer; says why the turn must end, if too many of them only went in circles."""
         with self._lock:
-            calls, self._fruitless = self._fruitless, []
-            refused, self._refused = self._refused, []
+            self._track = self._track.answered()
+            unread = bool(trouble(self._track, UNREAD, self._limits))
+            calls = [unread if each is None else each for each in self._fruitless]
+            failed, self._fruitless, self._failed = self._failed, [], []
             if calls:
                 self._answers = self._answers + 1 if all(calls) else 0
-                self._in_vain = self._in_vain + 1 if all(refused) else 0
+                self._in_vain = self._in_vain + 1 if all(failed) else 0
         most = self._limits.give_up
         if not most or (self._answers < most and self._in_vain < most + PATIENCE):
             return ""
@@ -78,12 +99,21 @@ class LoopGuard:
             "do instead: assent -c -p 'WHAT NEXT'."
         )
 
-    def _is_fruitless(self, attempt: Attempt, outcome: Outcome, repeat: Repeat) -> bool:
+    def _is_fruitless(self, attempt: Attempt, outcome: Outcome, repeat: Repeat) -> bool | None:
         """Tells whether a call came to nothing once more, though no guard had to stop it."""
         if not outcome.failed or not (_is_refused(attempt) or _is_unread(attempt)):
             return False
-        again = stage(repeat.times, self._limits) >= Stage.ASK
-        return again or (_is_unread(attempt) and bool(trouble(self._track, UNREAD, self._limits)))
+        if stage(repeat.times, self._limits) >= Stage.ASK:
+            return True
+        return None if _is_unread(attempt) else False
+
+    def _warning(self, attempt: Attempt, outcome: Outcome, repeat: Repeat) -> str:
+        """Returns what the model should know of a call that it made, or that failed, again."""
+        if _is_refused(attempt):
+            return ""
+        if stage(repeat.times, self._limits) >= Stage.WARN:
+            return f"{_repeats(repeat)} Nothing new comes of it; after more of them it is refused."
+        return trouble(self._track.answered(), _tool(attempt), self._limits) * outcome.failed
 
     def _begin(self, attempt: Attempt) -> None:
         call, edits = attempt.call, _is_edit(attempt)
@@ -102,8 +132,7 @@ class LoopGuard:
         if refused and not _is_unread(attempt):
             return repeat  # a no is a decision and no failure
         if outcome.failed:
-            tool = UNREAD if _is_unread(attempt) else attempt.tool
-            self._track = self._track.failed_by(tool, outcome.text)
+            self._track = self._track.failed_by(_failure(attempt, outcome))
         else:
             self._track = self._track.worked(attempt.tool, *self._in_trouble)
             self._in_trouble.clear()
@@ -128,9 +157,11 @@ class LoopGuard:
         return self._troubled(attempt)
 
     def _troubled(self, attempt: Attempt) -> Decision | None:
+        """Objects to more of what fails; what only reads, or fails without an effect, goes on."""
         tool = attempt.tool
-        why = trouble(self._track, tool, self._limits)
-        if not why:
+        foreign = any(request.action is Action.TOOL for request in attempt.requests)
+        why = hopeless(self._track, tool, self._limits, foreign=foreign)
+        if not why or not _does_something(attempt):
             return None
         if tool in self._in_trouble:
             until = f"`{tool}` is refused until something else has worked."
@@ -169,6 +200,27 @@ def _is_unread(attempt: Attempt) -> bool:
     return not attempt.requests
 
 
+def _tool(attempt: Attempt) -> str:
+    return UNREAD if _is_unread(attempt) else attempt.tool
+
+
+def _does_something(attempt: Attempt) -> bool:
+    """Tells whether a call may change something by being tried; a line that only reads does not."""
+    doing = [request for request in attempt.requests if request.action in DOING]
+    lines = [request.resource for request in doing if request.action is Action.SHELL]
+    return len(doing) > len(lines) or not all(judged(line).read_only for line in lines)
+
+
+def _failure(attempt: Attempt, outcome: Outcome) -> Failure:
+    """Returns how a call failed; it ran if it got as far as to change something."""
+    error = plain(outcome.text)
+    if not any(request.action is Action.SHELL for request in attempt.requests):
+        return Failure(_tool(attempt), error, ran=_does_something(attempt))
+    code = outcome.metadata.get(EXIT)
+    ran = code is not None and code not in NOT_STARTED and _does_something(attempt)
+    return Failure(_tool(attempt), error, canonical(attempt.call.args or {}), ran)
+
+
 def _is_refused(attempt: Attempt) -> bool:
     """Tells whether a call was not run, because the gate, a guard or the person said no."""
     return attempt.decision.verdict is Verdict.DENY
@@ -179,10 +231,6 @@ def _repeats(repeat: Repeat) -> str:
     if repeat.period > 1:
         return f"The same {repeat.period} calls come for the {nth} time in this turn."
     return f"This very call is made for the {nth} time in this turn."
-
-
-def _warning(repeat: Repeat) -> str:
-    return f"[{_repeats(repeat)} Nothing new comes of it; after more of them it is refused. {ELSE}]"
 
 
 def _nth(number: int) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from assent.core.exit_status import is_answer
 from assent.core.process import Chunk, Ended, signal_of
 from assent.core.tool import Outcome
 from assent.tools.looking.limits import REST, told
@@ -12,14 +13,18 @@ from assent.tools.tool import Around
 DISK = "This is the disk; what is staged is not in it. read, grep and glob see the draft."
 
 
-def gathered(parts: Iterator[Chunk | Ended], title: str) -> Outcome:
-    """Collects what a command prints, as much as is kept, and how it ended."""
-    output, dropped = bytearray(), 0
+def gathered(parts: Iterator[Chunk | Ended], title: str, line: str = "") -> Outcome:
+    """Collects what a command prints, as much as is kept, and how it ended.
+
+    `line`: what was run, which says whether its exit code is an answer, as after `grep`.
+    """
+    output, dropped, complained = bytearray(), 0, False
     ended = Ended(0)
     for part in parts:
         if isinstance(part, Ended):
             ended = part
             continue
+        complained = complained or part.error
         room = max(0, REST - len(output))
         output += part.content[:room]
         dropped += max(0, len(part.content) - room)
@@ -30,7 +35,9 @@ def gathered(parts: Iterator[Chunk | Ended], title: str) -> Outcome:
     by = f", as after {signal}" if signal else ""
     notes += [f"Exit code {ended.code}{by}."] if ended.code else []
     notes += [] if text or notes else ["No output."]
-    return told(text, title, notes, failed=bool(ended.code or ended.cut), exit=ended.code)
+    answer = not ended.cut and is_answer(line, ended.code, complained=complained)
+    failed = bool(ended.cut or (ended.code and not answer))
+    return told(text, title, notes, failed=failed, exit=ended.code)
 
 
 def of_the_disk(outcome: Outcome, around: Around) -> Outcome:

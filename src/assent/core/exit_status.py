@@ -1,0 +1,146 @@
+"""Exit status: whether a command that did not end with 0 failed, or only answered "no"."""
+
+import re
+from collections.abc import Callable, Sequence
+from shlex import shlex
+from typing import Final
+
+NO: Final = 1  # what predicates end with: nothing found, not equal, not so
+SOME_FAILED: Final = 123  # of xargs, where a command that it ran ended with anything but 0
+
+_Words = Sequence[str]
+_SIGNS: Final = "();<>|&\n"
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
+_VALUED: Final = frozenset({"-n", "-I", "-P", "-L", "-d", "-s", "-E", "-a", "-u", "-k"})
+# Programs that run the command after their own options, and how many operands come before it.
+_WRAPPERS: Final = {
+    **dict.fromkeys(("command", "builtin", "env", "nice", "nohup", "sudo", "time", "xargs"), 0),
+    "timeout": 1,
+}
+_GIT_VALUED: Final = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace"})
+
+
+def _always(words: _Words) -> bool:
+    return True
+
+
+def _with(*options: str) -> Callable[[_Words], bool]:
+    """Returns what tells whether one of some options is there, a short one also in a cluster."""
+    short = {option[1] for option in options if len(option) == len("-e")}
+
+    def found(words: _Words) -> bool:
+        clusters = [word[1:] for word in words if re.fullmatch(r"-[A-Za-z]+", word)]
+        return bool(set(options) & set(words) or short & set("".join(clusters)))
+
+    return found
+
+
+# Programs whose 1 is an answer, and with which words it is one.
+_PREDICATES: Final[dict[str, Callable[[_Words], bool]]] = {
+    **dict.fromkeys(
+        ("grep", "egrep", "fgrep", "zgrep", "bzgrep", "xzgrep", "rg", "ag", "ack", "pgrep", "pidof",
+         "test", "[", "[[", "diff", "zdiff", "sdiff", "diff3", "colordiff", "cmp", "zcmp", "expr",
+         "which", "type", "hash", "look", "locate"),
+        _always,
+    ),
+    "command": _with("-v", "-V"),
+    "jq": _with("-e", "--exit-status"),
+    "yq": _with("-e", "--exit-status"),
+    "fd": _with("-q", "--quiet"),
+    "fdfind": _with("-q", "--quiet"),
+    "sort": _with("-c", "-C", "--check"),
+}  # fmt: skip
+_GIT: Final[dict[str, Callable[[_Words], bool]]] = {
+    "grep": _always,
+    "check-ignore": _always,
+    "show-ref": _always,
+    "merge-tree": _always,
+    **dict.fromkeys(
+        ("diff", "diff-index", "diff-files", "diff-tree"),
+        _with("--exit-code", "--quiet", "--no-index"),
+    ),
+    "merge-base": _with("--is-ancestor"),
+    "config": _with("--get", "--get-all", "--get-regexp", "get"),
+    "rev-parse": _with("-q", "--quiet"),
+    "symbolic-ref": _with("-q", "--quiet"),
+}
+
+
+def is_answer(line: str, code: int, *, complained: bool = False) -> bool:
+    """Tells whether the code that a command line ended with is what it was asked for.
+
+    It is for `grep` without a match, a `test` that does not hold and a `diff` of two different
+    files, also at the end of a pipe. `complained`: something was written to stderr.
+    """
+    if code not in (NO, SOME_FAILED):
+        return False
+    last = _last(line)
+    if any(words[:1] == ("cd",) for words in last):
+        last = [words for words in last if words[:1] != ("cd",)]
+        if complained:  # a folder that is not there, most likely
+            return False
+    return bool(last) and all(_answers(words, code) for words in last)
+
+
+def _last(line: str) -> list[tuple[str, ...]]:
+    """Returns the commands that the line's code may come from; none where that is not clear."""
+    lexer = shlex(line.strip(), posix=True, punctuation_chars=_SIGNS)
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    found: list[tuple[str, ...]] = []
+    words: list[str] = []
+    joined, redirected = "", False
+    try:
+        for token in [*lexer, "\n"]:
+            match token.strip("\n") if token.strip("\n") else token[:1]:
+                case "\n" | ";" | "&&" | "||" as sign:
+                    if words:
+                        found = [*(found if joined == "&&" else []), tuple(words)]
+                    joined, words, redirected = sign, [], False
+                case "|" | "|&":
+                    words, redirected = [], False
+                case ">" | ">>" | "<" | ">&" | "&>" | "<<<" | ">|":
+                    if words and words[-1].isdecimal():
+                        words.pop()  # the number of what is redirected
+                    redirected = True
+                case sign if sign and not sign.strip(_SIGNS):
+                    return []  # a subshell, or something in the background
+                case word:
+                    words += [] if redirected else [word]
+                    redirected = False
+    except ValueError:  # quotes without an end
+        return []
+    return found
+
+
+def _answers(words: tuple[str, ...], code: int) -> bool:
+    """Tells whether a command says something by ending with that code."""
+    while words and (words[0] == "!" or _ASSIGNMENT.match(words[0])):
+        words = words[1:]
+    if not words:
+        return False
+    name, rest = words[0].rpartition("/")[2], words[1:]
+    if name in _PREDICATES and _PREDICATES[name](rest):
+        return code == NO
+    if name == "git":
+        command = _without_options(rest, 0, _GIT_VALUED)
+        return code == NO and bool(command) and _GIT.get(command[0], _never)(command[1:])
+    if name in _WRAPPERS:
+        if (name == "xargs") != (code == SOME_FAILED):
+            return False
+        return _answers(_without_options(rest, _WRAPPERS[name], _VALUED), NO)
+    return False
+
+
+def _never(words: _Words) -> bool:
+    return False
+
+
+def _without_options(
+    words: tuple[str, ...], operands: int, valued: frozenset[str]
+) -> tuple[str, ...]:
+    """Returns what follows the options at the beginning, and so many operands."""
+    at = 0
+    while at < len(words) and (words[at].startswith("-") or operands):
+        operands -= 0 if words[at].startswith("-") else 1
+        at += 2 if words[at] in valued else 1
+    return words[at:]
