@@ -40,11 +40,12 @@ def test_a_plan_ends_with_3_its_digest_and_the_command_that_approves(talker: Tal
     assert (talker.world.root / "hello.txt").read_bytes() == b"hello\n"
 
 
-def test_a_draft_without_a_digest_ends_with_3_too(talker: Talker) -> None:
+def test_a_turn_that_ends_with_words_is_0_and_its_draft_is_named(talker: Talker) -> None:
     talker.script(turn("Begun.", WRITE_PLAN), turn("More tomorrow."), turn("Just words."))
     answer = talker.say("Greet")
-    assert answer.code == 3
-    assert b"The plan is a draft: 0 operations" in answer.out
+    assert (answer.code, answer.out) == (0, b"Begun.\nMore tomorrow.\n")
+    assert b"Draft, not presented for approval: 0 operations, text in .opencode/" in answer.err
+    assert b" propose\n" in answer.err
     later = talker.say("-c", "And now?")
     assert (later.code, later.out) == (0, b"Just words.\n")
 
@@ -65,14 +66,14 @@ def test_f41_nobody_to_ask_is_a_no(talker: Talker) -> None:
 
 def test_f5_the_first_call_of_a_writer_is_staged_and_changes_nothing(talker: Talker) -> None:
     talker.script(turn("", write("hello.txt", "hello\n")), turn("Staged."))
-    assert talker.say("Greet", "--mode", "plan").code == 3
+    assert talker.say("Greet", "--mode", "plan").code == 0
     assert talker.world.files().keys() == {b"script.json"}
     assert [row["path"] for row in talker.world.ok("stage", "list")["operations"]] == ["hello.txt"]
 
 
 def test_f5_the_settings_decide_the_mode_of_a_new_session(talker: Talker) -> None:
     talker.script(turn("", write("hello.txt", "hello\n")), turn("Tried."), turn("More."))
-    assert talker.json("Greet", code=3)["mode"] == "plan"
+    assert talker.json("Greet")["mode"] == "plan"
     talker.world.config.write_text('mode = "ask"\n', encoding="utf-8")
     row = talker.json("Greet again")
     assert (row["mode"], row["agent"], row["state"]) == ("ask", "build", "IDLE")
@@ -82,7 +83,7 @@ def test_f5_the_settings_decide_the_mode_of_a_new_session(talker: Talker) -> Non
 def test_f32_an_open_question_is_shown_and_answered_by_going_on(talker: Talker) -> None:
     talker.script(turn("Hm.", WORDS), turn("I need to know."), turn("Ada it is."))
     answer = talker.say("Greet")
-    assert answer.code == 0
+    assert answer.code == 4
     asked = "\nThe model asks about Name:\n│ What name?\nAnswer: assent -C "
     assert asked in answer.out.decode()
     assert talker.say("-c", "Ada").out == b"Ada it is.\n"
@@ -190,8 +191,10 @@ def test_f42_no_tool_approves(talker: Talker) -> None:
 def test_a_turn_limit_sums_up_and_says_why(talker: Talker) -> None:
     look = ("read", {"path": "script.json"})
     talker.script(turn("One.", look), turn("Summary."), turn("Going on."))
-    row = talker.json("Greet", "--max-turns", "2")
+    row = talker.json("Greet", "--max-turns", "2", code=1)
     assert (row["why"], row["result"], row["steps"]) == ("limit", "Summary.", 2)
+    assert row["error"] == "limit"
+    assert row["message"].startswith("The turn reached its limit of 2 steps.")
     assert talker.say("-c").out.startswith(b"Going on.\n")
 
 
@@ -209,11 +212,12 @@ def test_the_session_of_a_plan_goes_on_and_a_plan_without_one_is_taken_up(talker
     talker.script(*PLANS, turn("Which?"))
     planned = talker.json("Greet", code=3)
     mine = talker.world.plan("mine")["plan_id"]
-    again = talker.json("--plan", planned["plan_id"], "Why so?", code=3)
+    again = talker.json("--plan", planned["plan_id"], "Why so?")
     assert again["session"] == planned["session"]
     talker.script(turn("I took it up.", WRITE_PLAN), turn("Done."))
-    taken = talker.json("--plan", mine, "Go", code=3)
+    taken = talker.json("--plan", mine, "Go")
     assert (taken["plan_id"], taken["state"]) == (mine, "DRAFTING")
+    assert taken["draft"].endswith("PLAN_mine.md")
     assert talker.world.text().read_text("utf-8") == PLAN_TEXT
 
 

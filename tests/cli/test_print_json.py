@@ -69,7 +69,7 @@ def test_f32_questions_that_nobody_answered_are_in_the_object(talker: Talker) ->
     choice = {"label": "Red", "description": "warm"}
     wanted = {"header": "Colour", "question": "Which?", "options": [choice], "multiple": True}
     talker.script(turn("", ("question", {"questions": [wanted]})), turn("I wait."))
-    assert talker.json("Paint")["questions"] == [
+    assert talker.json("Paint", code=4)["questions"] == [
         {
             **wanted,
             "custom": True,

@@ -9,7 +9,7 @@ from assent.core.errors import AssentError
 CODES = {
     1: (
         "error plan illegal_step not_found bad_plan no_match impossible busy store workspace "
-        "model unavailable overflow answer_too_long unauthorized"
+        "model unavailable overflow answer_too_long unauthorized limit not_run"
     ),
     2: "usage",
     3: "not_approved",

@@ -26,8 +26,10 @@ from assent.views.talk import (
     Asked,
     Ending,
     Tally,
+    draft_words,
     ending_lines,
     exit_code,
+    problem,
     questions_of,
     refused_words,
     result_row,
@@ -130,12 +132,30 @@ def test_a_build_that_has_not_ended_says_how_to_end_it() -> None:
     ]
 
 
+PRESENTED = summed(TurnEnded("presented"))
+OPEN = (QuestionAsked("q1", "c1", (WHICH,)), QuestionAnswered("q1", None))
+_LACKS = {"lacks": "sandbox"}
+UNRUN = (
+    CallEnded("c1", "shell", Result("c1", "No.", failed=True), "bash git log", metadata=_LACKS),
+)
 EXITS = {
     "words only": (Ending(SESSION, plan=DRAFT), 0),
     "no plan": (Ending(SESSION), 0),
-    "a draft of this turn": (Ending(SESSION, plan=DRAFT, drafted=True), 3),
-    "a plan that waits": (Ending(SESSION, plan=AWAITING), 3),
-    "a plan that is approved": (Ending(SESSION, plan=AWAITING, approved=True), 0),
+    "a draft of this turn": (Ending(SESSION, plan=DRAFT, draft=True, drafted=True), 0),
+    "a plan that was presented": (Ending(SESSION, PRESENTED, AWAITING), 3),
+    "a plan of an earlier turn": (Ending(SESSION, summed(TurnEnded("end")), AWAITING), 0),
+    "a plan that is approved": (Ending(SESSION, PRESENTED, AWAITING, approved=True), 0),
+    "an open question": (Ending(SESSION, summed(*OPEN, TurnEnded("end")), DRAFT), 4),
+    "a question in spite of which a plan was presented": (
+        Ending(SESSION, summed(*OPEN, TurnEnded("presented")), AWAITING), 3,
+    ),
+    "a question that Enter answered": (
+        Ending(SESSION, summed(*OPEN, QuestionAnswered("q1", ((),)), TurnEnded("end"))), 0,
+    ),
+    "a command without a sandbox": (Ending(SESSION, summed(*UNRUN, TurnEnded("end"))), 1),
+    "a command without a sandbox, and a plan": (
+        Ending(SESSION, summed(*UNRUN, TurnEnded("presented")), AWAITING), 3,
+    ),
     "outside plan mode": (Ending(ASKING, plan=AWAITING, drafted=True), 0),
     "an error": (Ending(SESSION, plan=AWAITING, error=Unavailable("Down.")), 1),
     "interrupted": (Ending(SESSION, summed(TurnEnded("interrupted"))), 130),
@@ -145,8 +165,9 @@ EXITS = {
     "a no": (Ending(ASKING, summed(TurnEnded("declined"))), 4),
     "a budget that nobody raised": (Ending(SESSION, summed(TurnEnded("budget")), AWAITING), 4),
     "a question that waits": (Ending(ASKING, summed(TurnEnded("waiting"))), 4),
-    "the limit": (Ending(SESSION, summed(TurnEnded("limit")), AWAITING), 3),
-}
+    "the limit": (Ending(SESSION, summed(TurnEnded("limit")), AWAITING), 1),
+    "the limit outside plan mode": (Ending(ASKING, summed(TurnEnded("limit"))), 1),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("ending", "code"), EXITS.values(), ids=EXITS)
@@ -203,6 +224,7 @@ def test_the_whole_object() -> None:
         "turns": 2,
         "steps": 1,
         "why": "presented",
+        "draft": None,
         "operations": 2,
         "approved": False,
         "questions": [],
@@ -240,14 +262,42 @@ def test_a_plan_that_waits_names_the_digest_and_the_literal_commands() -> None:
     ]
 
 
-def test_a_draft_says_how_to_go_on() -> None:
-    lines = [line.text for line in ending_lines(Ending(SESSION, plan=DRAFT, drafted=True))]
-    assert lines == [
-        "",
-        "The plan is a draft: 0 operations, text in PLAN_fix.md.",
-        "Go on:   assent -c -p 'WHAT NEXT'",
-        "Propose: assent propose",
+def test_a_draft_is_named_and_says_how_to_go_on() -> None:
+    ending = Ending(SESSION, plan=DRAFT, draft=True, drafted=True)
+    assert draft_words(ending) == [
+        "Draft, not presented for approval: 0 operations, text in PLAN_fix.md.",
+        "Go on: assent -c -p 'WHAT NEXT'. Propose it yourself: assent propose",
     ]
+    assert (list(ending_lines(ending)), result_row(ending)["draft"]) == ([], "PLAN_fix.md")
+    earlier = Ending(SESSION, plan=DRAFT, draft=True)
+    assert (draft_words(earlier), result_row(earlier)["draft"]) == ([], "PLAN_fix.md")
+
+
+@pytest.mark.parametrize(
+    ("ending", "found"),
+    [
+        (Ending(SESSION, summed(TurnEnded("end"))), None),
+        (Ending(SESSION, summed(TurnEnded("budget", "Spent."))), None),
+        (Ending(SESSION, summed(TurnEnded("limit", "Stuck."))), ("limit", "Stuck.")),
+        (
+            Ending(SESSION, summed(*UNRUN, *UNRUN, *UNRUN, TurnEnded("end"))),
+            (
+                "not_run",
+                "Not run, because no sandbox holds here: bash git log, and 2 more commands. "
+                "Nothing was staged for it.",
+            ),
+        ),
+        (Ending(SESSION, summed(*UNRUN, TurnEnded("presented")), AWAITING), None),
+    ],
+)
+def test_what_kept_a_turn_from_its_end_is_an_error(
+    ending: Ending, found: tuple[str, str] | None
+) -> None:
+    error = problem(ending)
+    assert (error and (error.word, error.message)) == found
+    row = result_row(ending)
+    assert (row["error"], row["exit"]) == ((found or [None])[0], exit_code(ending))
+    assert error is None or (row["message"], row["exit"]) == (error.message, error.exit)
 
 
 def test_outside_plan_mode_there_is_nothing_to_say_of_a_plan() -> None:
@@ -255,6 +305,6 @@ def test_outside_plan_mode_there_is_nothing_to_say_of_a_plan() -> None:
 
 
 def test_nothing_that_a_model_says_steers_the_terminal() -> None:
-    over = summed(TurnEnded("limit", f"{ESCAPE}[2J\nno"))
+    over = summed(TurnEnded("budget", f"{ESCAPE}[2J\nno"))
     lines = [line.text for line in ending_lines(Ending(SESSION, over))]
     assert lines == ["<U+001B>[2J<U+000A>no"]

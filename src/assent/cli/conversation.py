@@ -12,6 +12,7 @@ from assent.cli.source import text
 from assent.core.errors import AssentError, IllegalStep, Interrupted, ModelError, UsageError
 from assent.core.event import Recorded
 from assent.core.lifecycle import State
+from assent.core.masking import masked
 from assent.core.model import Delta
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
@@ -20,8 +21,10 @@ from assent.engine.engine import Engine
 from assent.views.talk import (
     Ending,
     Tally,
+    draft_words,
     exit_code,
     of_session,
+    problem,
     refused_words,
     tallied,
     tallied_child,
@@ -164,13 +167,15 @@ class Conversation:
         same = before is not None and before.plan_id == plan.plan_id
         changed = not (same and before and before.seq == plan.seq)
         written = operations > 0 or len(plan.revisions) > 1
+        draft = plan.state is State.DRAFTING and written
         return Ending(
             session,
             self._tally,
             plan,
             operations,
             approved=self._engine.consents.is_approved(plan),
-            drafted=plan.state is State.DRAFTING and changed and written,
+            draft=draft,
+            drafted=draft and changed,
             error=error,
             prefix=self._prefix,
         )
@@ -188,8 +193,12 @@ class Conversation:
         self._output.warn((*self._work.warnings, *self._engine.warnings))
         if self._goal.form == "text":
             self._output.warn(refused_words(ending))
-        if ending.error is not None and self._goal.form == "text":
-            return self._output.fail(ending.error)
+        self._output.warn(draft_words(ending))
+        error = problem(ending)
+        if error is not None and self._goal.form == "text":
+            self._output.fail(error)
+        elif error is not None and ending.error is None:
+            self._output.warn([masked(error.message)])
         return exit_code(ending)
 
 

@@ -26,6 +26,8 @@ AssentError
 │   ├── Untrusted           signed with a key that does not count here
 │   └── NotIndependent      whoever asked for it may not be the one who agrees
 ├── Interrupted         the person stopped it
+├── LimitReached        a limit or the loop guard ended the model's turn
+├── NotRun              a command of the model needs a sandbox, and there is none here
 ├── Busy                another process works on this workspace
 ├── StoreError          the log or a blob could not be read or written
 ├── WorkspaceError      a file of the workspace could not be read or written
@@ -39,6 +41,9 @@ AssentError
 from typing import ClassVar, Final
 
 STORED: Final = "What was stored before is unchanged."  # true of the log, and of nothing else
+
+
+SANDBOX = "sandbox"
 
 
 class AssentError(Exception):
@@ -131,6 +136,14 @@ class Unsettled(AssentError):
 
 class Refused(AssentError):
     word, exit = "refused", 7
+    lacks = ""  # what is missing on this machine for it
+
+
+def without_sandbox(message: str, next: str = "") -> Refused:
+    """Returns the refusal of a command that only a sandbox could run."""
+    refused = Refused(message, next)
+    refused.lacks = SANDBOX
+    return refused
 
 
 class MayWrite(Refused):
@@ -151,6 +164,14 @@ class NotIndependent(Refused):
 
 class Interrupted(AssentError):
     word, exit = "interrupted", 130
+
+
+class LimitReached(AssentError):
+    word = "limit"
+
+
+class NotRun(AssentError):
+    word = "not_run"
 
 
 class Busy(AssentError):

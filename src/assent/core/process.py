@@ -81,6 +81,7 @@ class Ended(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     closed: tuple[str, ...] = ()  # where a confined command could not write, in words
     running: str = ""  # what it left running, in words
+    lacks: str = ""  # what is missing here, so that it was not run, such as `sandbox`
 
 
 STOPPED: Final = Ended(130, "interrupted")  # as where a person presses Ctrl+C

@@ -13,6 +13,8 @@ from assent.core.mode import CustomMode, Mode
 from assent.core.operation import FileOperation
 from assent.core.session_event import Question, Todo
 
+LACKS = "lacks"  # metadata of a call: what is missing on this machine, so that it was not made
+
 
 class Action(StrEnum):
     """What a call does with a resource. The gate decides by it; a tool without one is an edit."""

@@ -7,7 +7,7 @@ from functools import partial
 
 import msgspec
 
-from assent.core.errors import MayWrite, Refused
+from assent.core.errors import SANDBOX, MayWrite, Refused, without_sandbox
 from assent.core.fence import Fence
 from assent.core.globs import expand
 from assent.core.paths import inside, shown
@@ -54,7 +54,7 @@ class Shell:
         _check(text)
         standing = self.standing()
         if standing.hold is Hold.OFF:
-            raise Refused(f"The shell is off: {standing.reason}", standing.next)
+            raise without_sandbox(f"The shell is off: {standing.reason}", standing.next)
         sandboxed = standing.hold is Hold.HELD
         stages = admit(text, sandboxed=sandboxed)
         _check_kinds(stages, folder)
@@ -141,7 +141,7 @@ class _Call:
             try:
                 pipeline.append(self._program(reading, fed=bool(pipeline)))
             except _NotRun as not_run:
-                self._last = Ended(not_run.code)
+                self._last = Ended(not_run.code, lacks=not_run.lacks)
                 yield from _said(str(not_run), reading.errors)
                 return
         yield from self._run_all(pipeline)
@@ -181,7 +181,8 @@ class _Call:
             # Names of files took the place of wildcards, so the table has to look again.
             judged = read(Command(words, reading.errors), sandboxed=self._sandboxed)
         except Refused as refused:
-            raise _NotRun(refused.message.removesuffix("."), FORBIDDEN) from refused
+            message = refused.message.removesuffix(".")
+            raise _NotRun(message, FORBIDDEN, refused.lacks) from refused
         for named in self._named(judged):
             if why := _no_file(named):  # by a name that a wildcard stood for
                 raise _NotRun(why.removesuffix("."), FORBIDDEN)
@@ -253,15 +254,16 @@ class _Call:
             raise _NotRun(message, FORBIDDEN)
         if hidden := self._process.hidden_below(os.path.realpath(folder)):
             message = f"{shown(hidden)} lies there and cannot be hidden without a sandbox"
-            raise _NotRun(message, FORBIDDEN)
+            raise _NotRun(message, FORBIDDEN, SANDBOX)
 
 
 class _NotRun(Exception):
     """A program that cannot be started, and the exit code that says so."""
 
-    def __init__(self, message: str, code: int) -> None:
+    def __init__(self, message: str, code: int, lacks: str = "") -> None:
         super().__init__(message)
         self.code = code
+        self.lacks = lacks
 
 
 def _names(reading: Reading, folder: bytes) -> list[bytes]:

@@ -8,7 +8,7 @@ from typing import Self, TypeGuard
 
 import msgspec
 
-from assent.core.errors import Refused
+from assent.core.errors import Refused, without_sandbox
 from assent.core.fence import Fence
 from assent.core.paths import inside, one_line
 from assent.core.process import Chunk, Ended, Errand, Hold, Limits, Program, Standing
@@ -94,7 +94,7 @@ class LocalProcess:
         with _ALONE:
             standing = self._standings.standing()
         if standing.hold is Hold.OFF:  # law 9: whoever forgot to ask gets no program either
-            raise Refused(f"No program runs: {standing.reason}", standing.next)
+            raise without_sandbox(f"No program runs: {standing.reason}", standing.next)
         if standing.hold is Hold.NONE:
             return Plain().run(pipeline, folder, limits)
         return self._confined().run(pipeline, folder, limits)
@@ -106,7 +106,7 @@ class LocalProcess:
         free = not confined or errand.profile == "unconfined"
         standing = self.standing()
         if not free and standing.hold is not Hold.HELD:
-            raise Refused(
+            raise without_sandbox(
                 f"The command did not run: it needs a sandbox. {standing.reason}", standing.next
             )
         program = errand_program(errand, None if errand.argv else self.program(SHELLS))

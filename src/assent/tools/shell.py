@@ -44,7 +44,9 @@ def run(args: Args, around: Around) -> Outcome:
             raise Refused(f"{message} Change files with the editing tools.", refused.next) from None
         return _wish(args, folder, refused.message if around.posture.mode == "plan" else "")
     except Refused as refused:
-        raise Refused(f"{refused.message} Nothing was run.", refused.next) from None
+        told = Refused(f"{refused.message} Nothing was run.", refused.next)
+        told.lacks = refused.lacks
+        raise told from None
 
 
 def _wish(args: Args, folder: bytes, text: str = "") -> Outcome:

@@ -14,6 +14,7 @@ from assent.core.paths import shown
 from assent.core.question import Consent
 from assent.core.session_event import PlannedCall
 from assent.core.tool import (
+    LACKS,
     Action,
     Attempt,
     Decision,
@@ -214,6 +215,8 @@ class Toolbox:
             attempt = _denied(attempt)
         except Exception as error:
             outcome = failed(tool.name, error)
+            if LACKS in outcome.metadata:
+                outcome = self._named(outcome, prepared)
         return Settled(outcome, decision, tool.name, asked.consent, attempt)
 
     def _learn(self, posture: Posture) -> None:

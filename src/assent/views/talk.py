@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from assent.core.errors import AssentError
+from assent.core.errors import SANDBOX, AssentError, LimitReached, NotRun
 from assent.core.event import Event, Recorded
 from assent.core.lifecycle import State
 from assent.core.masking import masked
@@ -27,6 +27,7 @@ from assent.core.session_event import (
     StepStarted,
     TurnEnded,
 )
+from assent.core.tool import LACKS
 from assent.views.lines import BLANK, Line, wrapped
 from assent.views.masks import masked_row
 from assent.views.questions import open_questions_lines
@@ -42,7 +43,7 @@ MOST_REFUSED: Final = 20  # refused calls that are listed
 WAITS: Final = 4
 STOPPED: Final = 130
 _EXITS: Final = {
-    "failed": 1, "interrupted": STOPPED, "paused": STOPPED, "cancelled": STOPPED,
+    "failed": 1, "limit": LimitReached.exit, "interrupted": STOPPED, "paused": STOPPED, "cancelled": STOPPED,
     "waiting": WAITS, "declined": WAITS, "budget": WAITS,  # nobody said yes
 }  # fmt: skip
 _HALTS: Final = ("paused", "cancelled")
@@ -71,6 +72,7 @@ class Tally(msgspec.Struct, frozen=True):
     words: str = ""
     asked: tuple[Asked, ...] = ()
     refused: tuple[Asked, ...] = ()  # calls that were not made, because nobody could be asked
+    unrun: tuple[str, ...] = ()  # commands that were neither run nor staged: no sandbox holds here
     batches: tuple[BatchPlanned, ...] = ()  # what each answer was about to do, children's too
 
 
@@ -82,7 +84,8 @@ class Ending(msgspec.Struct, frozen=True):
     plan: PlanRecord | None = None
     operations: int = 0
     approved: bool = False
-    drafted: bool = False  # this turn left text or operations in a draft
+    draft: bool = False  # the plan is a draft that has text or operations,
+    drafted: bool = False  # of this turn
     error: AssentError | None = None
     prefix: str = "assent"  # how a command for this folder begins
 
@@ -132,7 +135,10 @@ def _closed(tally: Tally, event: Event) -> Tally:
             return changed(tally, asked=(*tally.asked, *asked))
         case QuestionAnswered(id, answers) if answers is not None:
             return _answered(tally, id, said=any(answers))
-        case CallEnded(call, tool) if tool != ASKING:  # whether a call may run waits for nobody
+        case CallEnded(call, tool, metadata=metadata) if tool != ASKING:
+            if metadata.get(LACKS) == SANDBOX:
+                tally = changed(tally, unrun=(*tally.unrun, event.title))
+            # Whether a call may run waits for nobody.
             over = [one for one in tally.asked if one.call == call and not one.answered]
             asked = [one for one in tally.asked if one.call != call]
             return changed(tally, asked=tuple(asked), refused=(*tally.refused, *over))
@@ -164,19 +170,48 @@ def _counted(tally: Tally, usage: Usage, cost: float | None) -> Tally:
 
 
 def exit_code(ending: Ending) -> int:
-    """Returns the exit code: 3 where planning ended with something to approve or go on with."""
+    """Returns the exit code: 3 where a plan was presented, 4 where somebody has to answer."""
+    tally = ending.tally
     if ending.error is not None:
         return ending.error.exit
-    if ending.tally.why in _EXITS:
-        return _EXITS[ending.tally.why]
-    if ending.session.mode != "plan":
-        return 0
-    return PLAN_ENDED if _awaits(ending) or ending.drafted else 0
+    if tally.why in _EXITS:
+        return _EXITS[tally.why]
+    if _presented(ending):
+        return PLAN_ENDED
+    if _unanswered(tally):
+        return WAITS
+    return NotRun.exit if tally.unrun else 0
+
+
+def problem(ending: Ending) -> AssentError | None:
+    """Returns the error that a turn ended with, or what else kept it from its end."""
+    tally, prefix = ending.tally, ending.prefix
+    if ending.error is not None:
+        return ending.error
+    if tally.why == "limit":
+        return LimitReached(tally.words, _next(ending))
+    if tally.why in _EXITS or not tally.unrun or _presented(ending):
+        return None
+    first, more = masked(tally.unrun[0]), len(tally.unrun) - 1
+    others = f", and {more} more {'command' if more == 1 else 'commands'}" if more else ""
+    message = f"Not run, because no sandbox holds here: {first}{others}. Nothing was staged for it."
+    return NotRun(message, f"{prefix} doctor")
+
+
+def draft_words(ending: Ending) -> list[str]:
+    """Says that a turn left a draft, which nobody was asked to approve, and how to go on."""
+    plan, prefix = ending.plan, ending.prefix
+    if plan is None or not ending.drafted:
+        return []
+    return [
+        f"Draft, not presented for approval: {_count(ending)}, text in {visible_path(plan.path)}.",
+        f"Go on: {prefix} -c -p 'WHAT NEXT'. Propose it yourself: {prefix} propose",
+    ]
 
 
 def result_row(ending: Ending) -> Row:
     """Returns the one object that `--output-format json` prints."""
-    session, tally, plan, error = ending.session, ending.tally, ending.plan, ending.error
+    session, tally, plan, error = ending.session, ending.tally, ending.plan, problem(ending)
     row: Row = {
         "session": session.session,
         "result": tally.said,
@@ -195,6 +230,7 @@ def result_row(ending: Ending) -> Row:
         "turns": session.turns,
         "steps": tally.steps,
         "why": tally.why or None,
+        "draft": visible_path(plan.path) if plan and ending.draft else None,
         "operations": ending.operations,
         "approved": ending.approved,
         "questions": questions_of(tally),
@@ -233,7 +269,7 @@ def ending_lines(ending: Ending) -> Iterator[Line]:
     if tally.why in _HALTS:
         yield Line("plain", f"{tally.words.rstrip('.')}; go on: {_next(ending)}")
         return
-    if tally.words:
+    if tally.words and tally.why != "limit":  # which is told as an error
         yield from wrapped("dim", visible_line(masked(tally.words)))
     if tally.why == "declined":
         yield Line("plain", f"Go on: {_next(ending)}")
@@ -251,20 +287,19 @@ def ending_lines(ending: Ending) -> Iterator[Line]:
 
 
 def _plan_lines(ending: Ending, plan: PlanRecord) -> Iterator[Line]:
-    count = f"{ending.operations} operation{'' if ending.operations == 1 else 's'}"
     where, prefix = visible_path(plan.path), ending.prefix
-    if _awaits(ending):
-        yield BLANK
-        yield from wrapped("heading", f"The plan waits for you: {count}, text in {where}.")
-        yield Line("digest", plan.digest)
-        yield Line("plain", f"Review:  {prefix} review")
-        yield Line("plain", f"Approve: {prefix} approve --digest {plan.digest} --build")
-        yield Line("plain", f"Reject:  {prefix} reject --note 'WHY', then {prefix} -c")
-    elif ending.drafted:
-        yield BLANK
-        yield from wrapped("heading", f"The plan is a draft: {count}, text in {where}.")
-        yield Line("plain", f"Go on:   {prefix} -c -p 'WHAT NEXT'")
-        yield Line("plain", f"Propose: {prefix} propose")
+    if not _awaits(ending):
+        return
+    yield BLANK
+    yield from wrapped("heading", f"The plan waits for you: {_count(ending)}, text in {where}.")
+    yield Line("digest", plan.digest)
+    yield Line("plain", f"Review:  {prefix} review")
+    yield Line("plain", f"Approve: {prefix} approve --digest {plan.digest} --build")
+    yield Line("plain", f"Reject:  {prefix} reject --note 'WHY', then {prefix} -c")
+
+
+def _count(ending: Ending) -> str:
+    return f"{ending.operations} operation{'' if ending.operations == 1 else 's'}"
 
 
 def _valid(text: str) -> str:
@@ -276,6 +311,16 @@ def _open_questions(ending: Ending) -> list[str]:
     """Returns the ids of questions that can be answered, also those of children."""
     asked = [one.id for one in ending.tally.asked] if ending.tally.why == "waiting" else []
     return list(dict.fromkeys([*ending.session.questions, *asked]))
+
+
+def _unanswered(tally: Tally) -> list[Question]:
+    """Returns what the model asked and nobody answered; a budget's question is over."""
+    return [one.question for one in tally.asked if one.call and not one.answered]
+
+
+def _presented(ending: Ending) -> bool:
+    """Tells whether this turn ended with a plan that waits for its approval."""
+    return ending.tally.why == "presented" and _awaits(ending)
 
 
 def _awaits(ending: Ending) -> bool:

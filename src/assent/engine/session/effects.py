@@ -44,6 +44,7 @@ from assent.engine.session.reminders import Switch, mode_events
 from assent.engine.session.shaping import Shaping
 from assent.engine.session.tooling import Tooling
 from assent.ports import Process
+from assent.tools.calling.told import lacking
 from assent.views.commands import subject
 from assent.views.rows import kind
 
@@ -130,7 +131,7 @@ class Effects:
         try:
             return (yield from self._carry(wish))
         except AssentError as error:
-            return _failed(error.message)
+            return Done(Carried(error.message, failed=True, metadata=lacking(error)))
 
     def _carry(self, wish: Wish) -> Doing:
         match wish.effect:

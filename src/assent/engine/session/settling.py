@@ -386,7 +386,7 @@ def _may_be_freed(doubt: Doubt, *, confined: bool) -> bool:
 
 
 def _as_told(outcome: Outcome) -> Carried:
-    return Carried(outcome.text, outcome.failed)
+    return Carried(outcome.text, outcome.failed, metadata=outcome.metadata)
 
 
 def _is_parked(settled: Settled) -> bool:

@@ -4,7 +4,7 @@ from functools import cache
 
 import msgspec
 
-from assent.core.errors import Refused
+from assent.core.errors import Refused, without_sandbox
 from assent.core.process import Errors
 from assent.core.shell import Command, Joint, Pipeline, parse
 from assent.core.shell_words import Word
@@ -129,7 +129,7 @@ def _work(line: Pipeline, *, sandboxed: bool, away: bool) -> tuple[Reading, ...]
 
 def _narrow(spec: Spec, arguments: Arguments) -> None:
     if spec.obeys:
-        raise Refused(
+        raise without_sandbox(
             f"`{spec.name}` does what files of the repository say, which needs a sandbox; "
             "`assent doctor` says how to get one."
         )
@@ -137,7 +137,7 @@ def _narrow(spec: Spec, arguments: Arguments) -> None:
         return
     for name in spec.confined:
         if arguments.has(name):
-            raise Refused(
+            raise without_sandbox(
                 f"`{spec.name} {name}` reaches more than the command names, which needs a sandbox."
             )
 

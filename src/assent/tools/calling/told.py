@@ -1,8 +1,8 @@
 """Told: how refusals and failures of a call are said to the model, and its requests to people."""
 
-from assent.core.errors import AssentError
+from assent.core.errors import AssentError, Refused
 from assent.core.paths import typed_line
-from assent.core.tool import Outcome, Request
+from assent.core.tool import LACKS, Outcome, Request
 
 
 def no(tool: str, reason: str) -> Outcome:
@@ -14,7 +14,14 @@ def failed(tool: str, error: Exception) -> Outcome:
     """Returns the outcome of a call that ended with an error."""
     if not isinstance(error, AssentError):
         return no(tool, f"`{tool}` failed: {type(error).__name__}: {error}.")
-    return Outcome(f"{error.message}{_next(error.next)}", title=tool, failed=True)
+    text = f"{error.message}{_next(error.next)}"
+    return Outcome(text, title=tool, failed=True, metadata=lacking(error))
+
+
+def lacking(error: AssentError) -> dict[str, str]:
+    """Returns what is missing on this machine for a call, as its metadata say it."""
+    lacks = error.lacks if isinstance(error, Refused) else ""
+    return {LACKS: lacks} if lacks else {}
 
 
 def touched(request: Request) -> str:

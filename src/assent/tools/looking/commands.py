@@ -6,7 +6,7 @@ import msgspec
 
 from assent.core.exit_status import is_answer
 from assent.core.process import Chunk, Ended, signal_of
-from assent.core.tool import Outcome
+from assent.core.tool import LACKS, Outcome
 from assent.tools.looking.limits import REST, told
 from assent.tools.tool import Around
 
@@ -37,7 +37,8 @@ def gathered(parts: Iterator[Chunk | Ended], title: str, line: str = "") -> Outc
     notes += [] if text or notes else ["No output."]
     answer = not ended.cut and is_answer(line, ended.code, complained=complained)
     failed = bool(ended.cut or (ended.code and not answer))
-    return told(text, title, notes, failed=failed, exit=ended.code)
+    lacks = {LACKS: ended.lacks} if ended.lacks else {}
+    return told(text, title, notes, failed=failed, exit=ended.code, **lacks)
 
 
 def of_the_disk(outcome: Outcome, around: Around) -> Outcome:

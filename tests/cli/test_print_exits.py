@@ -1,0 +1,110 @@
+"""`assent -p`: the exit code says how a turn ended, and JSON and stderr say why."""
+
+import os
+from typing import Any
+
+import pytest
+from tests.cli.scripts import MODEL, PLANS, PRESENT, WRITE_PLAN, Talker, turn, write
+from tests.cli.world import PROGRAM, Answer, World
+
+from assent.sandbox.running.tool import TOOLS, find_tool
+
+READ = ("read", {"path": "script.json"})
+WHICH = ("question", {"questions": [{"header": "Name", "question": "What name?"}]})
+GIT_LOG = ("shell", {"command": "git log"})
+STUCK = "The model only repeats what does not work or is refused, 5 answers in a row"
+
+
+def both(talker: Talker, *line: str) -> tuple[dict[str, Any], Answer]:
+    """Says the same twice, in new sessions; returns the object and the answer in text."""
+    found = talker.say("Greet", *line, "--json")
+    return found.json, talker.say("Greet", *line)
+
+
+def test_the_loop_guard_ends_with_1_and_says_why(talker: Talker) -> None:
+    talker.script(*[turn("", READ)] * 20)
+    row, text = both(talker)
+    assert (row["exit"], row["why"], row["error"]) == (1, "limit", "limit")
+    assert row["message"].startswith(STUCK)
+    assert (text.code, text.out) == (1, b"")
+    assert f"assent: {STUCK}" in text.err.decode()
+    assert b"\n  next: assent " in text.err
+
+
+def test_max_turns_ends_with_1_and_a_sentence_on_stderr(talker: Talker) -> None:
+    talker.script(turn("", WRITE_PLAN), turn("Summary."))
+    row, text = both(talker, "--max-turns", "2")
+    assert (row["exit"], row["why"], row["error"]) == (1, "limit", "limit")
+    assert (text.code, text.out) == (1, b"Summary.\n")
+    assert b"assent: The turn reached its limit of 2 steps." in text.err
+    assert b"assent: Draft, not presented for approval: 0 operations" in text.err
+
+
+def test_json_has_the_sentence_on_stderr_too(talker: Talker) -> None:
+    talker.script(turn("", READ), turn("Summary."))
+    answer = talker.say("Greet", "--max-turns", "2", "--json")
+    assert (answer.code, answer.json["exit"]) == (1, 1)
+    assert answer.err.startswith(b"assent: The turn reached its limit of 2 steps.")
+
+
+def test_a_spent_budget_is_4(talker: Talker) -> None:
+    talker.script(turn("", READ), turn("Never said."))
+    row, text = both(talker, "--max-tokens", "1")
+    assert (row["exit"], row["why"], text.code) == (4, "budget", 4)
+
+
+@pytest.mark.parametrize("mode", ["plan", "auto-edit"])
+def test_an_open_question_is_4_whatever_was_said_after_it(talker: Talker, mode: str) -> None:
+    talker.script(turn("Hm.", WHICH), turn("I need to know."))
+    row, text = both(talker, "--mode", mode)
+    assert (row["exit"], row["why"], text.code) == (4, "end", 4)
+    assert [asked["question"] for asked in row["questions"]] == ["What name?"]
+
+
+def test_a_presented_plan_is_3_and_words_about_it_are_0(talker: Talker) -> None:
+    talker.script(turn("Hm.", WHICH), *PLANS, turn("As I said."))
+    row = talker.json("Greet", code=3)
+    assert (row["why"], row["state"]) == ("presented", "AWAITING_APPROVAL")
+    later = talker.json("-c", "Why?")
+    assert (later["why"], later["state"], later["digest"]) == (
+        "end", "AWAITING_APPROVAL", row["digest"],
+    )  # fmt: skip
+
+
+def test_a_draft_is_named_and_0(talker: Talker) -> None:
+    talker.script(turn("", WRITE_PLAN, write("hello.txt", "hello\n")), turn("More tomorrow."))
+    row, text = both(talker)
+    assert (row["exit"], row["state"], row["operations"]) == (0, "DRAFTING", 1)
+    assert row["draft"].endswith("PLAN_greet.md")
+    assert (text.code, text.out) == (0, b"More tomorrow.\n")
+    assert b"assent: Draft, not presented for approval: 1 operation, text in " in text.err
+
+
+def unsandboxed(world: World, *arguments: str) -> Answer:
+    """Runs the real program where there is no bubblewrap: an empty file lies over it."""
+    line = [*PROGRAM, *arguments]
+    if tool := find_tool():
+        masks = [w for t in TOOLS if os.path.exists(t) for w in (b"--ro-bind", b"/dev/null", t)]
+        line = [tool, "--dev-bind", "/", "/", *masks, "--", *line]  # type: ignore[list-item]
+    return world.start(line)
+
+
+@pytest.mark.parametrize("mode", ["plan", "yolo"])
+def test_a_command_that_lacks_a_sandbox_is_1(talker: Talker, mode: str) -> None:
+    line = GIT_LOG if mode == "plan" else ("shell", {"command": "touch a.txt"})
+    talker.script(turn("", line), turn("I could not."))
+    say = ("-p", "Look", "--model", MODEL, "--mode", mode)
+    answer = unsandboxed(talker.world, *say, "--json")
+    assert (answer.code, answer.json["error"], answer.json["why"]) == (1, "not_run", "end"), answer
+    assert answer.json["next"] == "assent doctor"
+    text = unsandboxed(talker.world, *say)
+    assert (text.code, text.out) == (1, b"I could not.\n")
+    named = b"git log" if mode == "plan" else b"touch a.txt"
+    assert b"assent: Not run, because no sandbox holds here: " in text.err
+    assert named in text.err
+
+
+def test_a_command_that_lacks_a_sandbox_and_a_plan_are_3(talker: Talker) -> None:
+    talker.script(turn("", GIT_LOG, WRITE_PLAN, write("a", "b\n")), turn("", PRESENT))
+    answer = unsandboxed(talker.world, "-p", "Look", "--model", MODEL, "--json")
+    assert (answer.code, answer.json["error"]) == (3, None), answer
