@@ -166,3 +166,28 @@ def test_f111_the_first_interrupt_stops_children_in_good_order(stage: Stage) -> 
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert [state for _, state in states(stage)] == ["interrupted"] * 3
+
+
+def test_f111_a_session_whose_process_was_killed_is_not_at_work(stage: Stage) -> None:
+    slow = [{"text": "Never said.", "delay_ms": NEVER}]
+    with_children(stage, {"calls": TASKS}, {"text": "Never said."}, explore=slow)
+    line = ["-p", "Do it", "--model", f"scripted:{stage.script}", "--output-format", "stream-json"]
+    with subprocess.Popen(
+        [*PROGRAM, *line],
+        cwd=stage.root,
+        env=stage.env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        working: set[str] = set()
+        while len(working) < 3:  # the parent and both children
+            event = json.loads(process.stdout.readline())
+            working |= {event["session"]} if event["kind"] == "step_started" else set()
+        assert [state for _, state in states(stage)] == ["working"] * 3
+        process.kill()
+    assert [state for _, state in states(stage)] == ["interrupted"] * 3
+    assert stage.ok("sessions", "show", "do-it")["state"] == "interrupted"
+    assert stage.ok("status")["session"]["state"] == "interrupted"
+    told = stage.run("sessions", "pause", "do-it").out
+    assert b"Nobody works in it; it is marked as paused." in told

@@ -179,6 +179,7 @@ def test_build_undo_and_recover(drafted: World) -> None:
 def test_status(world: World) -> None:
     world.on_a_fresh_machine()
     rest = {"shell": None, "command": None, "questions": [], "notes": [], "declined": []}
+    rest |= {"session": None}
     assert world.ok("status") == {"plan": None, "run": None, **rest}
     made = world.plan()
     assert world.ok("status") == {"plan": made, "run": None, **rest}

@@ -3,7 +3,7 @@
 import tomllib
 
 import pytest
-from tests.cli.scripts import Talker, turn
+from tests.cli.scripts import PRESENT, Talker, turn
 from tests.cli.terminal import Terminal
 from tests.cli.world import World
 
@@ -230,6 +230,34 @@ def test_f11_a_session_whose_mode_is_gone_is_in_plan_mode_and_says_so(talker: Ta
     answer = talker.say("-c", "Do it")
     assert b"a.txt" not in world.files()
     assert b"The session's mode 'fast' is not known any more, so it is in plan mode." in answer.err
+
+
+def test_f11_a_mode_that_is_gone_is_named_wherever_the_mode_is_told(talker: Talker) -> None:
+    world = configured(talker.world, "[modes.fast]\nbase = 'yolo'\n")
+    slug = world.ok("-p", "/mode fast")["slug"]
+    configured(world, "")
+    now = {"mode": "plan", "custom_mode": None, "missing_mode": "fast"}
+    for row in (
+        world.ok("sessions", "list")["sessions"][0],
+        world.ok("sessions", "show"),
+        world.ok("status")["session"],
+    ):
+        assert {name: row[name] for name in now} == now
+    status = world.run("status")
+    assert f"assent: {slug}: The session's mode 'fast' is not known any more" in status.err.decode()
+    assert b"missing mode  fast" in world.run("sessions", "show").out
+    talker.script(turn("", ("write", {"path": "a.txt", "content": "x"}), PRESENT), turn("Done."))
+    rows = talker.stream("-c", "Do it")
+    told = rows[-1]["body"]
+    assert {name: told[name] for name in now} == now
+    assert {row["body"]["mode"] for row in rows if row["kind"] == "step_started"} == {"plan"}
+    [ended] = [
+        row["body"]["result"]["text"] for row in rows
+        if row["kind"] == "call_ended" and row["body"]["tool"] == "present_plan"
+    ]  # fmt: skip
+    assert "the mode is" not in ended
+    reminders = [row for row in rows if row["body"].get("synthetic") == "reminder"]
+    assert "plan, because fast is not known any more" in str(reminders)
 
 
 def test_f11_an_unknown_mode_on_the_command_line_starts_nothing(talker: Talker) -> None:

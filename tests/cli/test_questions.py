@@ -185,6 +185,50 @@ def test_what_a_model_wants_to_know_is_answered_part_by_part(world: World) -> No
     assert row["answers"] == [["Blue"], ["a dark one"]]
 
 
+def test_what_a_model_wants_to_know_needs_no_terminal(strict: World) -> None:
+    waiting(strict, COLOUR)
+    row = strict.process("questions", "answer", "q1", "2", "--json").json
+    assert (row["answers"], row["yes"]) == ([["Blue"]], None)
+    [known] = strict.ok("questions", "list", "--all")["questions"]
+    assert known["answered_by"].endswith(" (command line)")
+
+
+@pytest.mark.parametrize(
+    ("parts", "stdin", "answers"),
+    [
+        ((COLOUR,), b"2\n", [["Blue"]]),
+        ((COLOUR,), b"A dark one,\nplease.\n", [["A dark one,\nplease."]]),
+        ((COLOUR, COLOUR), b"1\na dark one\n", [["Red"], ["a dark one"]]),
+    ],
+)
+def test_what_a_model_wants_to_know_may_come_on_stdin(
+    strict: World, parts: tuple[Question, ...], stdin: bytes, answers: list[list[str]]
+) -> None:
+    waiting(strict, *parts)
+    row = strict.process("questions", "answer", "q1", "--json", stdin=stdin).json
+    assert row["answers"] == answers
+    assert open_ones(strict) == []
+
+
+def test_nothing_on_stdin_answers_nothing(strict: World) -> None:
+    waiting(strict, COLOUR)
+    answer = strict.process("questions", "answer", "q1", stdin=b" \n")
+    assert answer.code == 4
+    assert b"next: assent questions answer q1 'YOUR ANSWER'\n" in answer.err
+    assert strict.process("questions", "answer", "q1", "--json", stdin=b"1\n").code == 0
+
+
+@pytest.mark.parametrize("parts", [(RUN,), (COLOUR, RUN), (RUN, COLOUR)])
+def test_what_permits_anything_needs_the_terminal(
+    strict: World, parts: tuple[Question, ...]
+) -> None:
+    digest = waiting(strict, *parts)
+    yes = ["1"] * len(parts)
+    for words in ([], yes, [*yes, "--digest", digest]):
+        assert strict.process("questions", "answer", "q1", *words, stdin=b"1\n1\n").code == 4
+    assert open_ones(strict) == ["q1"]
+
+
 def typed(world: World, *words: str) -> Terminal:
     return Terminal(world, "questions", "answer", "q1", *words, shared=SCREEN)
 

@@ -43,6 +43,11 @@ def test_a_plan_whose_run_was_taken_back_is_not_called_completed(undone: Taken, 
     assert f"│ {words} 1a2b3c4d │" in status(standing, 80).text
 
 
+def test_f11_a_mode_that_is_gone_is_named_with_the_one_that_holds() -> None:
+    standing = msgspec.structs.replace(STANDING, missing="fast")
+    assert status(standing, 120).mode == "plan (fast is gone)"
+
+
 def test_what_is_wide_tells_more() -> None:
     assert status(STANDING, 120).text == (
         " plan │ agent plan │ anthropic/claude-sonnet-5-5 │ awaits you 1a2b3c4d "

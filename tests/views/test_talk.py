@@ -219,6 +219,7 @@ def test_the_whole_object() -> None:
         "title": "Fix",
         "mode": "plan",
         "custom_mode": None,
+        "missing_mode": None,
         "agent": "plan",
         "model": "m/x",
         "turns": 2,

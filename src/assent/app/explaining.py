@@ -11,7 +11,7 @@ from assent.core.message import Call
 from assent.core.mode import agent_of, resolved
 from assent.core.ruling import Explained
 from assent.core.served import offered_name
-from assent.core.session import SessionRecord
+from assent.core.session import SessionRecord, in_its_mode
 from assent.core.tool import Action, Decision, Request, Verdict
 from assent.gate.gate import RuleGate
 from assent.tools.calling.about import ABOUT, call_about, refused, tool_of
@@ -35,7 +35,8 @@ class Seat(msgspec.Struct, frozen=True):
     @property
     def mode(self) -> str:
         """The mode as people call it."""
-        return self.record.custom or self.around.posture.mode
+        modes = self.work.engine.sessions.modes
+        return in_its_mode(self.record, modes).custom or self.around.posture.mode
 
 
 class Explanation(msgspec.Struct, frozen=True):

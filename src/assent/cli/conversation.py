@@ -159,10 +159,13 @@ class Conversation:
     def _ending(
         self, record: SessionRecord, before: PlanRecord | None, error: AssentError | None
     ) -> Ending:
-        session = self._engine.sessions.load(record.session)
+        sessions = self._engine.sessions
+        stored = sessions.load(record.session)
+        session, missing = sessions.now(stored), sessions.missing_mode(stored)
         plan = self._plan(session)
         if plan is None:
-            return Ending(session, self._tally, error=error, prefix=self._prefix)
+            about = (session, self._tally)
+            return Ending(*about, error=error, prefix=self._prefix, missing=missing)
         operations = self._operations(plan)
         same = before is not None and before.plan_id == plan.plan_id
         changed = not (same and before and before.seq == plan.seq)
@@ -178,6 +181,7 @@ class Conversation:
             drafted=draft and changed,
             error=error,
             prefix=self._prefix,
+            missing=missing,
         )
 
     def _plan(self, record: SessionRecord) -> PlanRecord | None:

@@ -10,7 +10,7 @@ from assent.cli.asker import TerminalAsker
 from assent.cli.asking import no_yes
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.output import want_color
-from assent.cli.source import text
+from assent.cli.source import piped, silent, text
 from assent.cli.terminal import ask, is_there
 from assent.core.answering import Given, Reply
 from assent.core.errors import Declined, OtherDigest, UsageError
@@ -43,6 +43,8 @@ from assent.views.questions import chosen, no_such_number
 
 LABELS = {"yes": YES, "session": SESSION, "project": PROJECT, "unconfined": UNCONFINED, "no": NO}
 TERMINAL, DIGEST, COMMAND = "terminal", "digest", "command line"
+MOST_ANSWER = 1 << 16  # bytes of stdin
+PATIENCE_S = 3.0  # for a first byte of it, where there is a terminal to ask on
 
 
 class _Meant(NamedTuple):
@@ -104,7 +106,8 @@ def answer(call: Call, reference: str, said: tuple[str, ...], **options: Any) ->
     """Answer a question. Yes, session, project, unconfined or no; or a model's, in words.
 
     Without ANSWER it is asked on the terminal. A yes needs a terminal in any case, or the full
-    digest where `approve.without_terminal` is set; a no needs neither.
+    digest where `approve.without_terminal` is set; a no needs neither. What a model wants to know
+    needs no terminal: its answer may also come on stdin, one line for each part.
     """
     asked = call.engine.questions
     pending = asked.find(reference)
@@ -125,12 +128,14 @@ def _reply(call: Call, pending: Pending, said: tuple[str, ...], options: dict[st
     """Returns the answer, with the channel that a person's yes came by."""
     asked = pending.inquiry.asked
     words = text(options["words"])
+    if not said and not words and _by_model(asked):
+        said = _piped(call, asked)
     if not said and not words:
         return _asked(call, pending)
     answers = ((words,),) if words else _meant(asked, said)
     if words and said not in ((), ("no",)):
         raise UsageError("--words go with a no.", f"assent questions answer {pending.id} no")
-    if _is_no(asked, answers):
+    if _is_no(asked, answers) or _by_model(asked):
         return Reply(answers, _by(call, COMMAND))
     reach = _reach(asked, answers)
     always = asked.questions[0].always if reach else ()
@@ -215,6 +220,24 @@ def _reach(asked: QuestionAsked, answers: Answers) -> Reach | None:
     question = asked.questions[0]
     said = read_consent(question, answers) if is_permission(question) else None
     return said.reach or None if said else None
+
+
+def _by_model(asked: QuestionAsked) -> bool:
+    """Tells whether only the model wants to know something: an answer permits nothing."""
+    return all(question.by == "model" for question in asked.questions)
+
+
+def _piped(call: Call, asked: QuestionAsked) -> tuple[str, ...]:
+    """Returns the answers that come on stdin, a line for each part; none where one can be asked."""
+    there = is_there() and not call.no_input
+    content = "" if there and silent(PATIENCE_S) else piped(MOST_ANSWER)[0]
+    if there and not content.strip():
+        return ()
+    if not content.strip():
+        why = "Not answered; the question stays open. There is no terminal, and nothing on stdin."
+        answers = " ".join(["'YOUR ANSWER'"] * len(asked.questions))
+        raise Declined(why, f"assent questions answer {asked.id} {answers}")
+    return (content.strip(),) if len(asked.questions) == 1 else tuple(content.splitlines())
 
 
 def _is_no(asked: QuestionAsked, answers: Answers) -> bool:

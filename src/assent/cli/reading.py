@@ -9,6 +9,7 @@ from assent.cli.output import UNSHOWN, patch_lines
 from assent.cli.travelling import or_file
 from assent.core.digest import sha256
 from assent.core.errors import UsageError
+from assent.core.mode import unknown_mode
 from assent.core.operation import RunCommand
 from assent.core.record import PlanRecord, RunNote
 from assent.views.commands import brief, command_lines, subject
@@ -29,7 +30,8 @@ from assent.views.review import (
     review_lines,
     review_texts,
 )
-from assent.views.rows import plan_row
+from assent.views.rows import Row, plan_row
+from assent.views.sessions import session_row
 from assent.views.shell import standing_lines
 from assent.views.status import open_lines, open_row, status_lines
 
@@ -115,7 +117,22 @@ def status(call: Call) -> None:
     waits |= {"drifted": drifted_rows(changed)} if changed else {}
     waiting += [*count_lines(declined), *drifted_lines(changed)]
     lines = [*standing_lines(shell), *waiting, *stands]
+    waits |= {"session": _session(call)}
     call.output.answer({"plan": plan, "run": row, "shell": shell, **waits}, lines)
+
+
+def _session(call: Call) -> Row | None:
+    """Returns the newest session and its mode; says so where its own mode is gone."""
+    sessions = call.engine.sessions
+    own = [record for record in sessions.all() if not record.parent]
+    if not own:
+        return None
+    record = max(own, key=lambda each: each.updated_at)
+    if gone := unknown_mode(record.custom, sessions.modes):
+        call.output.warn([f"{record.slug}: {gone}"])
+    row = session_row(sessions.now(record), missing=sessions.missing_mode(record))
+    names = ("session", "slug", "state", "mode", "custom_mode", "missing_mode")
+    return {name: row[name] for name in names}
 
 
 @click.command(epilog=examples("assent log\nassent log --after 120 --json\nassent log --verify"))

@@ -12,6 +12,7 @@ from assent.cli.source import text
 from assent.core.errors import IllegalStep
 from assent.core.session import SessionRecord
 from assent.views.lines import Line
+from assent.views.rows import Row
 from assent.views.sessions import (
     halted_line,
     in_families,
@@ -40,9 +41,7 @@ def sessions() -> None:
 @takes_call
 def list_sessions(call: Call) -> None:
     """List the sessions and where they stand. Newest first, children behind their parents."""
-    sessions = call.engine.sessions
-    records = in_families(sessions.all())
-    rows = [session_row(record, sessions.failure(record)) for record in records]
+    rows = [_row(call, record) for record in in_families(call.engine.sessions.all())]
     call.output.answer({"sessions": rows}, session_list_lines(rows))
 
 
@@ -52,7 +51,7 @@ def list_sessions(call: Call) -> None:
 def show(call: Call, reference: str) -> None:
     """Show a session and all that was said. By id, start of an id or slug; else the last one."""
     record = _found(call, reference)
-    row = session_row(record, call.engine.sessions.failure(record))
+    row = _row(call, record)
     events = call.engine.sessions.events(record)
     call.output.answer(row, [*session_lines(row), *said_lines(events)])
 
@@ -183,7 +182,7 @@ def rewind(call: Call, reference: str, message: str, listing: bool) -> None:
     spoken = sessions.spoken(record, text(message))
     since = sessions.since(record, spoken.id)
     back = sessions.rewind(record, spoken.id)
-    row = {**session_row(back), **rewound_row(spoken, since.turns, since.runs)}
+    row = {**_row(call, back), **rewound_row(spoken, since.turns, since.runs)}
     call.output.answer(row, [*session_lines(row), *rewound_lines(row)])
 
 
@@ -229,9 +228,9 @@ def _write(call: Call, record: SessionRecord, form: str, out: str) -> None:
 
 def _halt(call: Call, reference: str, how: Literal["paused", "cancelled"], reason: str) -> None:
     record = _found(call, reference)
-    worked = record.working
+    worked = call.engine.sessions.now(record).working
     halted = call.engine.sessions.halt(record, how, text(reason))
-    row = session_row(halted)
+    row = _row(call, halted)
     way_on = f"assent sessions resume {halted.slug}"
     lines = [*session_lines(row, way_on), halted_line(how, working=worked)]
     call.output.answer({**row, "next": way_on}, lines)
@@ -254,8 +253,14 @@ def _found(call: Call, reference: str) -> SessionRecord:
     return sessions.find(reference) if reference else sessions.last()
 
 
+def _row(call: Call, record: SessionRecord) -> Row:
+    """Returns a session as it is at this moment."""
+    sessions = call.engine.sessions
+    return session_row(sessions.now(record), sessions.failure(record), sessions.missing_mode(record))
+
+
 def _answer(call: Call, record: SessionRecord) -> None:
-    row = session_row(record)
+    row = _row(call, record)
     call.output.answer(row, session_lines(row))
 
 

@@ -76,9 +76,14 @@ def own_name(narrowing: Iterable[CustomMode]) -> str:
     return " and ".join(dict.fromkeys(each.id for each in narrowing if each.id not in MODES))
 
 
+def missing_mode(custom: str, modes: Modes) -> str:
+    """Returns the name of a mode that nobody knows any more; nothing where it is known."""
+    return "" if custom in modes else custom
+
+
 def unknown_mode(custom: str, modes: Modes) -> str:
     """Says what a person should know where the mode of a session is gone; mostly nothing."""
-    if not custom or custom in modes:
+    if not missing_mode(custom, modes):
         return ""
     return (
         f"The session's mode {custom!a} is not known any more, so it is in plan mode. "

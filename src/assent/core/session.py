@@ -3,7 +3,7 @@
 import msgspec
 
 from assent.core.event import Event
-from assent.core.mode import Mode
+from assent.core.mode import Mode, Modes, missing_mode
 from assent.core.model import Usage
 from assent.core.session_event import (
     ChildStarted,
@@ -63,6 +63,13 @@ class SessionRecord(msgspec.Struct, frozen=True):
     halt: str = ""  # paused or cancelled: a person wants, or wanted, the work to stop
     ended: str = ""  # how the last turn ended
     rewound: bool = False  # the person went back, and has said nothing since
+
+
+def in_its_mode(record: SessionRecord, modes: Modes) -> SessionRecord:
+    """Returns a session in the mode that it is in now: plan mode where its own is gone (F11)."""
+    if not missing_mode(record.custom, modes):
+        return record
+    return msgspec.structs.replace(record, mode="plan", custom="")
 
 
 def fold_session(record: SessionRecord | None, event: Event, seq: int, at: str) -> SessionRecord:

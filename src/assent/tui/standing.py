@@ -6,10 +6,10 @@ import msgspec
 
 from assent.core.event import Recorded
 from assent.core.lifecycle import State
-from assent.core.mode import agent_of
+from assent.core.mode import agent_of, missing_mode
 from assent.core.model import Usage
 from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
+from assent.core.session import SessionRecord, in_its_mode
 
 if TYPE_CHECKING:
     from assent.core.inquiry import Pending
@@ -31,6 +31,7 @@ class Standing(msgspec.Struct, frozen=True):
     undone: "Taken" = ""  # how much of what the plan did last was taken back
     waiting: "tuple[Pending, ...]" = ()
     cut_off: bool = False  # the last turn has no end, and nobody is at work on it
+    missing: str = ""  # the session's own mode, if nobody knows that any more
     news: tuple[Recorded, ...] = ()  # events of the session that nobody has told the screen of
 
     @property
@@ -52,12 +53,15 @@ def known_standing(sitting: "Sitting", record: SessionRecord | None) -> Standing
         base = sitting.base(sitting.mode)
         agent = sitting.agent or agent_of(base)
         return Standing(sitting.mode or base, base, agent, sitting.shown_model)
+    modes = sitting.engine.sessions.modes
+    missing, record = missing_mode(record.custom, modes), in_its_mode(record, modes)
     return Standing(
         record.custom or record.mode,
         record.mode,
         sitting.agent or record.agent or agent_of(record.mode),
         sitting.model or record.model or sitting.shown_model,
         record,
+        missing=missing,
     )
 
 

@@ -51,6 +51,7 @@ class Pieces(msgspec.Struct, frozen=True):
 def status(standing: Standing, width: int, *, working: bool = False) -> Pieces:
     """Returns the parts of the status line; what is long is shortened, and nothing is left out."""
     mode = standing.mode if standing.mode in MODES else f"{standing.mode} ({standing.base})"
+    mode = f"{standing.base} ({standing.missing} is gone)" if standing.missing else mode
     shown = visible_line(mode)
     agent, model = visible_line(standing.agent), visible_line(standing.model) or "no model"
     usage = standing.usage

@@ -37,14 +37,18 @@ _FENCE = "~~~~"
 _STATES = {each: each for each in ("failed", "interrupted", "paused", "cancelled", "declined")}
 
 
-def session_row(record: SessionRecord, failure: str = "") -> Row:
-    """Returns a session as JSON shows it; `failure` says why its last turn failed, if it did."""
+def session_row(record: SessionRecord, failure: str = "", missing: str = "") -> Row:
+    """Returns a session as JSON shows it; `failure` says why its last turn failed, if it did.
+
+    `missing`: the mode of one's own that it was in, and that nobody knows any more.
+    """
     row: Row = {
         "session": record.session,
         "slug": record.slug,
         "title": record.title or record.goal,
         "mode": record.mode,
         "custom_mode": record.custom or None,
+        "missing_mode": missing or None,
         "agent": record.agent or None,
         "model": record.model or None,
         "plan_id": record.plan_id or None,
@@ -103,7 +107,8 @@ def session_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
 
 
 _LABELS: Final = {
-    "slug": "name", "plan_id": "plan", "custom_mode": "your mode", "updated_at": "changed",
+    "slug": "name", "plan_id": "plan", "custom_mode": "your mode", "missing_mode": "missing mode",
+    "updated_at": "changed",
     "fork": "fork of",
 }  # fmt: skip
 
@@ -111,7 +116,8 @@ _LABELS: Final = {
 def session_lines(row: Row, way_on: str = "") -> Iterator[Line]:
     """Renders one session and what to type next."""
     names = (
-        "title", "slug", "state", "failure", "mode", "custom_mode", "agent", "model", "plan_id",
+        "title", "slug", "state", "failure", "mode", "custom_mode", "missing_mode", "agent", "model",
+        "plan_id",
         "turns", "updated_at", "parent", "fork",
     )  # fmt: skip
     known = [name for name in names if row[name] not in (None, "")]

@@ -88,6 +88,7 @@ class Ending(msgspec.Struct, frozen=True):
     drafted: bool = False  # of this turn
     error: AssentError | None = None
     prefix: str = "assent"  # how a command for this folder begins
+    missing: str = ""  # the session's own mode, if nobody knows that any more
 
 
 def of_session(recorded: Recorded, session: str) -> bool:
@@ -225,6 +226,7 @@ def result_row(ending: Ending) -> Row:
         "title": session.title,
         "mode": session.mode,
         "custom_mode": session.custom or None,
+        "missing_mode": ending.missing or None,
         "agent": tally.agent or session.agent,
         "model": tally.model or session.model,
         "turns": session.turns,

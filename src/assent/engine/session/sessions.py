@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal
 
+from msgspec.structs import replace
+
 from assent.core.errors import AssentError, Interrupted, NotFound, UsageError
 from assent.core.event import Recorded
 from assent.core.ids import plan_name_of, slug
@@ -11,11 +13,11 @@ from assent.core.interruption import interrupted
 from assent.core.journal import finished
 from assent.core.masking import masked
 from assent.core.message import Image, Text
-from assent.core.mode import Modes, agent_of, in_force, resolved
+from assent.core.mode import Modes, agent_of, in_force, missing_mode, resolved
 from assent.core.model import Delta
 from assent.core.record import PlanRecord
 from assent.core.rewind import Spoken, chosen, reachable, standing
-from assent.core.session import SessionRecord, fold_session
+from assent.core.session import SessionRecord, fold_session, in_its_mode
 from assent.core.session_event import (
     MessageAdded,
     SessionDeleted,
@@ -126,6 +128,20 @@ class Sessions:
     def load(self, session: str) -> SessionRecord:
         """Returns a session by its whole id, as it is now."""
         return self.diary().load(session)
+
+    def now(self, record: SessionRecord) -> SessionRecord:
+        """Returns a session as people see it: in the mode that holds, and at work if anybody is.
+
+        A process that died could not say that it ended; nobody holds its lock.
+        """
+        record = in_its_mode(record, self.modes)
+        if not record.working or self.is_at_work(record):
+            return record
+        return replace(record, working=False, ended="interrupted")
+
+    def missing_mode(self, record: SessionRecord) -> str:
+        """Returns the name of the session's own mode if nobody knows that any more."""
+        return missing_mode(record.custom, self.modes)
 
     def all(self) -> list[SessionRecord]:
         """Returns the sessions that were not deleted, newest first."""

@@ -9,7 +9,7 @@ from assent.core.interruption import BROKEN_OFF
 from assent.core.message import Call, Message
 from assent.core.model import Delta, Offer
 from assent.core.record import PlanRecord
-from assent.core.session import SessionRecord
+from assent.core.session import SessionRecord, in_its_mode
 from assent.core.session_event import (
     CallEnded,
     PlanLinked,
@@ -80,7 +80,8 @@ class SessionTurn:
 
     @property
     def record(self) -> SessionRecord:
-        return self._record
+        """The session, in the mode that it is in now."""
+        return in_its_mode(self._record, self._tooling.modes)
 
     @property
     def agent(self) -> Agent:

@@ -35,14 +35,15 @@ class SessionList(Picker):
     }
 
     def rows(self) -> Sequence[Row]:
-        records = in_families(self.terminal.engine.sessions.all())
-        here = self.terminal.sitting.record
-        return [_row(record, here.session if here else "") for record in records]
+        sessions, here = self.terminal.engine.sessions, self.terminal.sitting.record
+        records = in_families(sessions.all())
+        return [_row(sessions.now(each), here.session if here else "") for each in records]
 
     def preview(self, row: Row) -> Sequence[Line]:
         sessions = self.terminal.engine.sessions
         record = sessions.load(row.key)
-        about = session_row(record, sessions.failure(record))
+        missing = sessions.missing_mode(record)
+        about = session_row(sessions.now(record), sessions.failure(record), missing)
         return [*hinted(session_lines(about)), BLANK, *said_lines(sessions.events(record))]
 
     def chosen(self, row: Row) -> None:
