@@ -97,7 +97,7 @@ def test_f15_a_child_does_not_reach_them_either(workshop: Workshop, kind: str) -
     task = {"calls": [{"tool": "task", "args": {"prompt": "Do it", "agent": kind}}]}
     hostile = {"calls": [{"tool": tool, "args": args} for tool, args in foreign(stage)[::5]]}
     answer = stage.play(task, {"text": "Done."}, children={kind: [hostile, {"text": "I tried."}]})
-    assert answer.code in (0, 3), answer
+    assert answer.code in (0, 3, 4), answer
     assert workshop.ran == []
     assert stage.everything() == before
 

@@ -277,7 +277,7 @@ def test_f33_after_a_summary_plan_mode_still_holds(victim: Stage) -> None:
         ("shell", "stage"),
     ]
     assert [op["kind"] for op in victim.staged()] == ["write", "run"]
-    assert (answer.code, final(answer)["mode"]) == (3, "plan")
+    assert (answer.code, final(answer)["mode"]) == (0, "plan")
     assert victim.everything() == before
 
 
@@ -295,7 +295,7 @@ def test_no_word_of_a_person_is_a_boundary_either(victim: Stage, said: str) -> N
     before = victim.everything()
     write = {"tool": "write", "args": {"path": "src/app.py", "content": "pwned\n"}}
     answer = victim.play({"calls": [write]}, {"text": "Done."}, said=said)
-    assert (answer.code, final(answer)["mode"]) == (3, "plan")
+    assert (answer.code, final(answer)["mode"]) == (0, "plan")
     [end] = [event["body"] for event in events(answer) if event["kind"] == "call_ended"]
     assert end["verdict"] == "stage"
     assert victim.everything() == before

@@ -106,7 +106,7 @@ def test_law_4_a_changed_file_stops_a_build_that_goes_on(talker: Talker) -> None
 def test_a_scope_that_excludes_is_refused(talker: Talker) -> None:
     text = SCOPED.replace("[src/*]", '["*", "!secret.py"]')
     talker.script(turn("", ("write_plan", {"text": text})), turn("", PRESENT), turn("Oh."))
-    rows = talker.stream("Greet", code=3)
+    rows = talker.stream("Greet")
     told = [row["body"]["result"] for row in rows if row["kind"] == "call_ended"][-1]
     assert told["failed"]
     assert "excludes nothing" in told["text"]

@@ -79,7 +79,7 @@ def test_without_staging_the_model_is_told_how_a_plan_is_written(talker: Talker)
     talker.script(turn("", write(path, "# Greet\n")), turn("I see."))
     rows = talker.stream("Greet")
     said = [part["text"] for row in rows for part in row["body"].get("parts", [])]
-    assert "nothing can be staged here: write_plan" in said[0]
+    assert "nothing can be staged here: the plan is prose" in said[0]
     (refused,) = [row["body"]["result"] for row in rows if row["kind"] == "call_ended"]
     assert refused["failed"]
     assert "`write_plan`" in refused["text"]

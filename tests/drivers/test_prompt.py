@@ -7,6 +7,7 @@ from tests.drivers.speaking import Spoken, driver, says
 
 from assent.config.agents import AgentPlaces, load_agents
 from assent.config.yaml_reader import read_yaml
+from assent.core.advice import absent_from
 from assent.core.agent import Agent
 from assent.core.briefing import Briefing, Instruction
 from assent.core.message import Call
@@ -64,7 +65,9 @@ def test_f136_the_request_has_what_the_layers_say() -> None:
     model, turn = Spoken(says("Hello.")), MemoryTurn(agents=agents())
     opened = Opened(model, "openai/gpt")
     list(NativeDriver(lambda name: opened, BRIEFING).drive(turn))
-    assert model.asked[0].system == system(layers(turn.agent, BRIEFING, "openai/gpt"))
+    absent = absent_from([offer.name for offer in turn.offers()])
+    told = layers(turn.agent, BRIEFING, "openai/gpt", absent=absent)
+    assert model.asked[0].system == system(told)
 
 
 def test_the_system_prompt_is_made_once_in_a_turn() -> None:

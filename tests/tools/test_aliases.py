@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.tools.settling import Desk
 
+from assent.core.advice import fitting
 from assent.core.message import Call
 from assent.core.session_event import Option, Question, Todo
 from assent.core.tool import Fact, Present, Questions, TodoList
@@ -146,7 +147,8 @@ def test_a_plan_that_comes_with_the_exit_is_not_lost_silently(desk: Desk) -> Non
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_has_no_counterpart_is_refused_with_what_to_use(desk: Desk, name: str) -> None:
-    assert desk.failing(name, path="f") == f"{REFUSED[name]} Nothing was done."
+    told = fitting(REFUSED[name], {"fetch"})  # which no host is allowed for here
+    assert desk.failing(name, path="f") == f"{told} Nothing was done."
 
 
 def test_an_editors_other_commands_are_refused_with_the_right_name(desk: Desk) -> None:

@@ -59,7 +59,7 @@ def test_f12_what_is_offered_in_each_mode(desk: Desk) -> None:
 def test_f12_without_staging_every_write_tool_is_refused(desk: Desk) -> None:
     desk.put("a", "x\n")
     desk.posture = Posture("plan", staging=False)
-    assert "with `write_plan`" in desk.failing("write", path="x", content="x")
+    assert "use `write_plan`" in desk.failing("write", path="x", content="x")
     assert set(desk.toolbox.withheld(desk.posture, AGENT)) == WRITES | {"enter_plan", "fetch"}
     for tool in sorted(WRITES):
         settled = desk.settle(tool, path="a", content="y", to="b", patch="")

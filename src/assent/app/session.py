@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import msgspec
@@ -61,10 +61,12 @@ class Work(msgspec.Struct, frozen=True):
     end: Callable[[], None] = lambda: None
     notify: NotifySettings = NotifySettings()
 
-    def prompt_layers(self, record: SessionRecord, agent: Agent) -> tuple[Layer, ...]:
-        """Returns what an agent is told in a session before anybody speaks."""
+    def prompt_layers(
+        self, record: SessionRecord, agent: Agent, absent: Collection[str] = ()
+    ) -> tuple[Layer, ...]:
+        """Returns what an agent without some tools is told before anybody speaks."""
         said = reminder(record, None, Now(staging=self.tooling.staging, modes=self.tooling.modes))
-        return layers(agent, self.briefing, record.model, said)
+        return layers(agent, self.briefing, record.model, said, absent)
 
     def close(self) -> None:
         self.end()

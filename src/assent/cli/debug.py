@@ -29,9 +29,11 @@ def prompt(call: Call, agent: str, mode: str) -> None:
     """Show every layer of the system prompt with its size. And the first request's, in all."""
     with closing(_opened(call, agent)) as work:
         seat = take_seat(work, mode, agent)
-        told = work.prompt_layers(seat.record, seat.agent)
+        box = work.tooling.toolbox
+        absent = box.absent(seat.around.posture, seat.agent)
+        told = work.prompt_layers(seat.record, seat.agent, absent)
         layers = [(layer.name, layer.text) for layer in told]
-        offers = work.tooling.toolbox.offers(seat.around.posture, seat.agent)
+        offers = box.offers(seat.around.posture, seat.agent)
         row = prompt_row(seat.agent.name, seat.mode, layers, offers)
         call.output.answer(row, prompt_lines(row))
         call.output.warn((*work.warnings, *work.engine.warnings))

@@ -256,7 +256,9 @@ def _found(call: Call, reference: str) -> SessionRecord:
 def _row(call: Call, record: SessionRecord) -> Row:
     """Returns a session as it is at this moment."""
     sessions = call.engine.sessions
-    return session_row(sessions.now(record), sessions.failure(record), sessions.missing_mode(record))
+    return session_row(
+        sessions.now(record), sessions.failure(record), sessions.missing_mode(record)
+    )
 
 
 def _answer(call: Call, record: SessionRecord) -> None:

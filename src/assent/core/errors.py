@@ -42,7 +42,6 @@ from typing import ClassVar, Final
 
 STORED: Final = "What was stored before is unchanged."  # true of the log, and of nothing else
 
-
 SANDBOX = "sandbox"
 
 

@@ -21,8 +21,8 @@ RUNS = Decision(RUN)
 STAGED = Decision(STAGE, "Plan mode stages edits for approval.")
 NO_STAGING = Decision(
     DENY,
-    "Staging is off (`plan.staging`): while planning, nothing is written but the plan, with "
-    "`write_plan`.",
+    "Staging is off (`plan.staging`), so while planning nothing is written but the plan's text; "
+    "use `write_plan`.",
 )
 NO_CHILD = Decision(DENY, "A child session stages nothing; its parent can, with what it reports.")
 NO_TOOL = Decision(

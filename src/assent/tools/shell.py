@@ -5,6 +5,7 @@ from typing import Annotated
 
 import msgspec
 
+from assent.core.advice import fitting
 from assent.core.errors import MayWrite, NotFound, Refused
 from assent.core.paths import one_line, shown
 from assent.core.tool import Action, Command, Outcome, Request
@@ -41,8 +42,9 @@ def run(args: Args, around: Around) -> Outcome:
     except MayWrite as refused:
         if around.posture.mode == "plan" and not around.posture.staging:
             message = f"{refused.message} Only commands that read run here; nothing was run."
-            raise Refused(f"{message} Change files with the editing tools.", refused.next) from None
-        return _wish(args, folder, refused.message if around.posture.mode == "plan" else "")
+            raise Refused(message, refused.next) from None
+        why = refused.message if around.posture.mode == "plan" else ""
+        return _wish(args, folder, fitting(why, around.absent))
     except Refused as refused:
         told = Refused(f"{refused.message} Nothing was run.", refused.next)
         told.lacks = refused.lacks

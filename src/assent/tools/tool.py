@@ -26,6 +26,7 @@ class Around(msgspec.Struct, frozen=True):
     seen: Mapping[str, str] = {}  # digests of files as the model last saw them, by path
     readable: Callable[[bytes], bool] = lambda path: True  # without asking a person
     outside: Outside | None = None
+    absent: frozenset[str] = frozenset()  # tools that the model does not have here
     judged: tuple[Request, ...] = ()  # what the gate has seen of this call, once it may run
     session: str = ""
     kinds: tuple[str, ...] | None = None  # of sub-agents that there are; None: it is not known

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import msgspec
 
+from assent.core.advice import absent_from, fitting
 from assent.core.agent import Agent
 from assent.core.errors import AssentError, UsageError
 from assent.core.message import Call
@@ -41,6 +42,8 @@ SHELL = "shell"
 LOOP = "loop"  # the layer of a guard that noticed one
 LONGEST = 120  # characters of what is repeated, in a question
 MOST_TITLE = 200  # characters of what a refused call wanted
+COMMANDS = ("git", "grep")  # tools that are programs of the shell, too
+IMPOSSIBLE = "This cannot be done here. Nothing was done."
 FAILS = "fail"  # what is said of a call that nobody gets to judge
 UNREAD = Decision(Verdict.RUN)  # of a call that failed before anybody judged it
 
@@ -67,6 +70,7 @@ class Prepared(msgspec.Struct, frozen=True):
     requests: tuple[Request, ...] = ()
     decision: Decision | None = None
     failure: Outcome | None = None
+    absent: frozenset[str] = frozenset()  # tools that no advice about it may name
 
 
 class Settled(msgspec.Struct, frozen=True):
@@ -97,6 +101,7 @@ class Toolbox:
         self._more = more
         self._offered: dict[tuple[str, ...], tuple[Offer, ...]] = {}
         self._asked: tuple[Posture, Agent, tuple[Offer, ...]] | None = None
+        self._absent: tuple[Posture, Agent, frozenset[str]] | None = None
 
     def offers(self, posture: Posture, agent: Agent) -> tuple[Offer, ...]:
         """Returns the tools that a model may see; the same ones are the same object."""
@@ -106,7 +111,7 @@ class Toolbox:
             absent = self.withheld(posture, agent)
             names = tuple(name for name in self._tools if name not in absent)
             if names not in self._offered:
-                self._offered[names] = tuple(offer(self._tools[name]) for name in names)
+                self._offered[names] = tuple(offer(self._tools[n], absent) for n in names)
             asked = self._asked = (posture, agent, self._offered[names])
         return asked[2]
 
@@ -114,6 +119,15 @@ class Toolbox:
         """Returns which tools are not offered, and why."""
         why = {n: self._withheld(tool, posture, agent) for n, tool in self._tools.items()}
         return {name: reason for name, reason in why.items() if reason}
+
+    def absent(self, posture: Posture, agent: Agent) -> frozenset[str]:
+        """Returns the tools of our own that a model does not have, so that no advice names them."""
+        known = self._absent
+        if known is None or known[:2] != (posture, agent):
+            withheld = self.withheld(posture, agent)
+            absent = absent_from([name for name in self._tools if name not in withheld])
+            known = self._absent = (posture, agent, absent)
+        return known[2]
 
     def name(self, call: Call) -> str:
         """Returns the name of the tool that a call means."""
@@ -142,23 +156,26 @@ class Toolbox:
 
     def prepare(self, call: Call, around: Around, agent: Agent) -> Prepared:
         """Reads and judges a call: known, offered, well formed, and what it touches allowed?"""
+        absent = frozenset[str]()
         try:
             self._learn(around.posture)
+            absent = self.absent(around.posture, agent) - {call.tool}
             call = meant(call, self._tools)
+            absent -= {call.tool, *(COMMANDS if call.tool == SHELL else ())}
             tool = self._known(call, around.posture, agent)
             args = decoded(tool, call)
         except Exception as error:
-            return Prepared(call, failure=failed(call.tool, error))
+            return Prepared(call, failure=_advised(failed(call.tool, error), absent))
         try:
             requests = tuple(tool.touches(args, around)) or (Request(tool.action, tool.name),)
             if around.posture.mode != "plan":  # there commands see nothing outside
                 requests += outside_of(around, self._gate.operands(requests))
             decision = self._gate.decide(requests, around.posture)
         except Exception as error:  # law 9: what cannot be judged is not done
-            outcome = failed(tool.name, error)
+            outcome = _advised(failed(tool.name, error), absent)
             decision = Decision(Verdict.DENY, outcome.text)
             return Prepared(call, tool, decision=decision, failure=outcome)
-        return Prepared(call, tool, args, requests, decision)
+        return Prepared(call, tool, args, requests, decision, absent=absent)
 
     def planned(self, prepared: Prepared) -> PlannedCall:
         """Returns what a call is going to do, as people see it before it runs."""
@@ -205,16 +222,20 @@ class Toolbox:
         decision = _joined(decision, objections)
         attempt = msgspec.structs.replace(attempt, decision=decision)
         shut = msgspec.structs.replace(
-            around, readable=partial(self._readable, around), judged=prepared.requests
+            around,
+            readable=partial(self._readable, around),
+            judged=prepared.requests,
+            absent=prepared.absent,
         )
         asked = _Asked(ask, prepared, decision, _loop(objections))
         try:
             outcome = self._ran(prepared, shut, asked)
         except _Refused as refused:
-            outcome = self._named(no(tool.name, refused.why), prepared)
+            told = _advised(no(tool.name, refused.why), prepared.absent)
+            outcome = self._named(told, prepared)
             attempt = _denied(attempt)
         except Exception as error:
-            outcome = failed(tool.name, error)
+            outcome = _advised(failed(tool.name, error), prepared.absent)
             if LACKS in outcome.metadata:
                 outcome = self._named(outcome, prepared)
         return Settled(outcome, decision, tool.name, asked.consent, attempt)
@@ -307,6 +328,11 @@ def _run(tool: Tool, args: msgspec.Struct | None, around: Around) -> Outcome:
     if tool.action is Action.FETCH or tool.schema is not None:
         return around.attend(lambda: tool.run(args, around))
     return tool.run(args, around)
+
+
+def _advised(outcome: Outcome, absent: frozenset[str]) -> Outcome:
+    """Returns what is told of a call that came to nothing, without tools that are not there."""
+    return msgspec.structs.replace(outcome, text=fitting(outcome.text, absent) or IMPOSSIBLE)
 
 
 def _attempt(prepared: Prepared, decision: Decision, around: Around) -> Attempt:

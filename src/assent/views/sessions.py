@@ -116,9 +116,8 @@ _LABELS: Final = {
 def session_lines(row: Row, way_on: str = "") -> Iterator[Line]:
     """Renders one session and what to type next."""
     names = (
-        "title", "slug", "state", "failure", "mode", "custom_mode", "missing_mode", "agent", "model",
-        "plan_id",
-        "turns", "updated_at", "parent", "fork",
+        "title", "slug", "state", "failure", "mode", "custom_mode", "missing_mode", "agent",
+        "model", "plan_id", "turns", "updated_at", "parent", "fork",
     )  # fmt: skip
     known = [name for name in names if row[name] not in (None, "")]
     rows = [(_LABELS.get(name, name), visible_line(str(row[name]))) for name in known]

@@ -43,7 +43,8 @@ MOST_REFUSED: Final = 20  # refused calls that are listed
 WAITS: Final = 4
 STOPPED: Final = 130
 _EXITS: Final = {
-    "failed": 1, "limit": LimitReached.exit, "interrupted": STOPPED, "paused": STOPPED, "cancelled": STOPPED,
+    "failed": 1, "limit": LimitReached.exit,
+    "interrupted": STOPPED, "paused": STOPPED, "cancelled": STOPPED,
     "waiting": WAITS, "declined": WAITS, "budget": WAITS,  # nobody said yes
 }  # fmt: skip
 _HALTS: Final = ("paused", "cancelled")

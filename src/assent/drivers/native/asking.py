@@ -4,11 +4,12 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 
 import msgspec
 
+from assent.core.advice import absent_from
 from assent.core.agent import Agent
 from assent.core.briefing import Briefing
 from assent.core.errors import AssentError, Overflow
 from assent.core.message import Message, Text
-from assent.core.model import Prompt, Usage
+from assent.core.model import Offer, Prompt, Usage
 from assent.core.session_event import PartSaid, SessionEvent, StepStarted
 from assent.drivers.native.compact import ATTEMPTS, Compaction, is_full
 from assent.drivers.native.gauge import CHARACTERS, Gauge
@@ -32,7 +33,8 @@ class Asking:
         self._used = 0  # tokens of the newest request, about
         self._stuck = False  # whatever is summarised, it stays full
         self._step: Step | None = None
-        self._told: tuple[Agent, str, tuple[str, ...]] | None = None
+        # The system prompt, with what it was made of.
+        self._told: tuple[tuple[Agent, str, tuple[Offer, ...]], tuple[str, ...]] | None = None
 
     def answer(self, opened: Opened, *, last: bool) -> Generator[Shown, None, Answered]:
         """Makes one step; where the model cannot read it all, of less and less."""
@@ -99,12 +101,14 @@ class Asking:
         )
 
     def _system(self, opened: Opened) -> tuple[str, ...]:
-        """Returns the system prompt; the same one as long as agent and model are the same."""
-        agent = self._turn.agent
-        if self._told is None or self._told[0] is not agent or self._told[1] != opened.name:
-            texts = system(layers(agent, self._briefing, opened.name))
-            self._told = (agent, opened.name, texts)
-        return self._told[2]
+        """Returns the system prompt; the same as long as agent, model and tools are the same."""
+        agent, offers = self._turn.agent, self._turn.offers()
+        told = (agent, opened.name, offers)
+        if self._told is None or self._told[0] != told:
+            absent = absent_from([each.name for each in offers])
+            texts = system(layers(agent, self._briefing, opened.name, absent=absent))
+            self._told = (told, texts)
+        return self._told[1]
 
     def _payer(self, opened: Opened) -> Callable[[Usage, Sequence[PartSaid]], float | None]:
         def pay(usage: Usage, said: Sequence[PartSaid]) -> float | None:

@@ -1,9 +1,11 @@
 """The system prompt, layer by layer: what changes least stands first, so that caches help."""
 
 import os
+from collections.abc import Collection
 
 import msgspec
 
+from assent.core.advice import fitting
 from assent.core.agent import Agent
 from assent.core.briefing import Briefing
 
@@ -21,15 +23,23 @@ class Layer(msgspec.Struct, frozen=True):
 
 
 def layers(
-    agent: Agent, briefing: Briefing, model: str = "", message: str = ""
+    agent: Agent,
+    briefing: Briefing,
+    model: str = "",
+    message: str = "",
+    absent: Collection[str] = (),
 ) -> tuple[Layer, ...]:
-    """Returns every layer; `message` is what is said with the messages and not before them."""
+    """Returns every layer; `message` is what is said with the messages and not before them.
+
+    No words of our own name a tool that is absent; what people wrote themselves stays as it is.
+    """
+    prompt = agent.prompt.strip()
     return (
         Layer("base", words("base")),
         Layer("provider", _header(model)),
-        Layer("agent", agent.prompt.strip()),
-        Layer("tools", words("tools")),
-        Layer("environment", "\n".join(briefing.environment)),
+        Layer("agent", fitting(prompt, absent) if agent.source == "builtin" else prompt),
+        Layer("tools", fitting(words("tools"), absent)),
+        Layer("environment", fitting("\n".join(briefing.environment), absent)),
         Layer("instructions", _instructions(briefing)),
         Layer("facts", _facts(briefing.facts)),
         Layer("message", message),

@@ -16,12 +16,12 @@ from assent.engine.session.desk import Desk
 
 OVER = (State.COMPLETED, State.DISCARDED)
 NO_PLAN = (
-    "The plan is empty, so there is nothing to decide. Write its text with write_plan, or stage "
-    "operations, and present it then."
+    "The plan is empty, so there is nothing to decide. Write its text, or stage operations, and "
+    "present it then."
 )
 NO_TEXT = (
-    "The plan's text is still the empty template, and the person decides by it. Say with "
-    "write_plan what changes, why, and how to tell that it worked; present the plan then."
+    "The plan's text is still the empty template, and the person decides by it. Say in "
+    "it what changes, why, and how to tell that it worked; present the plan then."
 )
 
 Linking = Generator[SessionEvent, None, PlanRecord]

@@ -15,13 +15,13 @@ from assent.core.session_event import MessageAdded, ModeChanged, SessionEvent
 
 _STAGED = (
     "You plan; nothing changes on disk. Writes, and commands that do not only read, are staged as "
-    "exact operations of the plan, and present_plan offers it to the person, who alone can approve "
+    "exact operations of the plan. Once it is presented, the person decides; only they can approve "
     "it."
 )
 _PROSE = (
-    "You plan; nothing changes on disk, and nothing can be staged here: write_plan writes a plan "
-    "of prose, which is carried out in a build, and present_plan offers it to the person, who "
-    "alone can approve it."
+    "You plan; nothing changes on disk, and nothing can be staged here: the plan is prose, which "
+    "is carried out in a build. Once it is presented, the person decides; only they can approve "
+    "it."
 )
 _MODES: Final[dict[Mode, str]] = {
     "plan": _STAGED,

@@ -342,9 +342,13 @@ class Settling:
             path = one_line(self._desk.doors.projection.write_output(name, content))
         except (AssentError, OSError) as error:
             return f"{text}\n\nThe rest could not be kept: {error}", {}
-        return f"{text}\n\nThe whole output is in {path}; `read` shows any part of it.", {
-            "output": path
-        }
+        told = f"The whole output is in {path}{self._reads()}."
+        return f"{text}\n\n{told}", {"output": path}
+
+    def _reads(self) -> str:
+        """Says how to read a file, where the model has the tool for it."""
+        absent = self._tooling.toolbox.absent(self._around.posture, self._ground.agent)
+        return "" if "read" in absent else "; `read` shows any part of it"
 
     def _refused(self, batch: Sequence[Prepared]) -> Iterator[Recorded]:
         halted = self.ending in ("paused", "cancelled", "interrupted")

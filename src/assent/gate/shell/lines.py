@@ -18,7 +18,7 @@ from assent.gate.shell.writers import doubtful_writes, perhaps_written, written
 
 LONG: Final = (
     f"It is longer than {LONGEST} characters, so that nobody can look through it; write a script "
-    "file with the edit tools and run that."
+    "file and run that."
 )
 DEEP: Final = "It is nested too deeply to be judged."
 

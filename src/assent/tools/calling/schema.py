@@ -3,12 +3,14 @@
 msgspec could make one; its module costs more at the start than all of this, and says more.
 """
 
+from collections.abc import Collection
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
+from assent.core.advice import fitting
 from assent.core.model import Offer
 from assent.tools.description import description
 from assent.tools.tool import Tool
@@ -19,10 +21,10 @@ UNOFFERED: Final = msgspec.Meta(extra={"offered": False})
 _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
-def offer(tool: Tool) -> Offer:
-    """Returns a tool as a model gets to see it."""
+def offer(tool: Tool, absent: Collection[str] = ()) -> Offer:
+    """Returns a tool as a model gets to see it, beside others than the absent ones."""
     own = tool.schema if tool.schema is not None else schema(tool.args)
-    return Offer(tool.name, description(tool), own)
+    return Offer(tool.name, fitting(description(tool), absent), own)
 
 
 @cache

@@ -43,7 +43,9 @@ def _while_planning(tool: Tool, posture: Posture) -> str:
     if tool.action is Action.EDIT and posture.child:
         return "While planning, only the session that the person talks to stages changes."
     if tool.action is Action.EDIT and not posture.staging:
-        return "Staging is off (`plan.staging`): only the plan is written now, with `write_plan`."
+        return (
+            "Staging is off (`plan.staging`), so only the plan's text is written; use `write_plan`."
+        )
     if tool.action is Action.TOOL:
         return "What it does is not known, so it cannot be staged; it works outside plan mode."
     if tool.action is Action.FETCH and not posture.hosts:

@@ -45,7 +45,7 @@ def target(argument: str, around: Around) -> bytes:
 def check_ours(path: bytes, around: Around) -> None:
     """Refuses what no tool may touch; of the plans, it says what to use instead."""
     if inside(folded(path), folded(around.plan_dir)):
-        words = "lies among the plans, where only `write_plan` writes, in plan mode."
+        words = "lies among the plans, which no edit changes; in plan mode, use `write_plan`."
         raise Refused(f"{one_line(path)} {words} Nothing was changed.")
     refuse_ours(path, around.plan_dir, around.private)
 

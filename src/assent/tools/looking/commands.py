@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import msgspec
 
+from assent.core.advice import fitting
 from assent.core.exit_status import is_answer
 from assent.core.process import Chunk, Ended, signal_of
 from assent.core.tool import LACKS, Outcome
 from assent.tools.looking.limits import REST, told
 from assent.tools.tool import Around
 
-DISK = "This is the disk; what is staged is not in it. read, grep and glob see the draft."
+DISK = "This is the disk; what is staged is not in it. `read`, `grep` and `glob` see the draft."
 
 
 def gathered(parts: Iterator[Chunk | Ended], title: str, line: str = "") -> Outcome:
@@ -45,7 +46,9 @@ def of_the_disk(outcome: Outcome, around: Around) -> Outcome:
     """Adds to what a program saw that the draft is not in it, where there is one."""
     if not around.overlay.drafted():
         return outcome
-    return msgspec.structs.replace(outcome, text=f"{outcome.text}\n[{DISK}]")
+    return msgspec.structs.replace(
+        outcome, text=f"{outcome.text}\n[{fitting(DISK, around.absent)}]"
+    )
 
 
 def quoted(word: str) -> str:
