@@ -50,3 +50,8 @@ def test_what_came_since_the_last_time_is_one_letter() -> None:
     over = ShellOver("Exit code 0.")
     letters = [ShellSaid("a"), ShellSaid("b"), over, ShellSaid("c")]
     assert list(joined(letters)) == [ShellSaid("ab"), over, ShellSaid("c")]
+
+
+def test_many_empty_lines_are_counted_and_stacks_of_marks_bounded() -> None:
+    assert printed("a", "\n" * 30, "b") == ["│ a", "│ ␤ 29 empty lines", "│ b"]
+    assert printed("e" + "\u0301" * 5) == ["│ e" + "\u0301" * 4 + "<U+0301>"]

@@ -144,3 +144,14 @@ def test_what_hides_is_written_out_and_nothing_of_a_model_begins_at_the_edge() -
         Line("dim", "  > Do it"),
         Line("prose", "  <U+001B>[31m"),
     )
+
+
+def test_many_empty_lines_are_counted_however_they_come() -> None:
+    text = "a\n" + "\n" * 30 + "e" + "\u0301" * 6 + "\n"
+    growing = Markdown()
+    for end in range(1, len(text) + 1):
+        shown = growing.lines(text[:end])
+        assert sum(not line.text.strip() for line in shown) <= 20
+    assert shown == Markdown().lines(text)
+    stack = "e" + "\u0301" * 4 + "<U+0301>" * 2
+    assert [line.text for line in shown] == ["  a", "  ␤ 30 empty lines", f"  {stack}"]

@@ -86,3 +86,13 @@ def test_changed_lines_are_lines_of_the_new_text(old: list[bytes], new: list[byt
     before, after = b"\n".join(old), b"\n".join(new)
     shown = len(text_lines(after))
     assert all(0 <= line < shown for line in changed_lines(before, after))
+
+
+def test_empty_lines_that_are_counted_keep_the_place_of_every_line() -> None:
+    found = text_lines(b"a\n" + b"\n" * 30 + b"b\n")
+    assert len(found) == 32
+    assert [line for lines in found for line in lines] == [
+        Line("plain", "│ a"),
+        Line("plain", "│ ␤ 30 empty lines"),
+        Line("plain", "│ b"),
+    ]

@@ -3,6 +3,7 @@
 import re
 import sys
 import unicodedata
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -10,18 +11,26 @@ from hypothesis import strategies as st
 
 from assent.views.visible import (
     CONTINUED,
+    EMPTY,
     LONG,
+    STACK,
     WIDTH,
+    Flow,
+    each_line,
     fold_long,
     fold_words,
     hidden,
     hidden_path,
+    is_mark,
     kind,
     mixed_endings,
+    stands_for,
     visible,
+    visible_diff,
     visible_line,
     visible_path,
     visible_speech,
+    visible_word,
 )
 
 ANY_TEXT = st.text(
@@ -101,13 +110,15 @@ def test_default_ignorable_characters_are_found() -> None:
 
 @given(ANY_TEXT)
 def test_the_text_can_be_told_from_what_is_shown(text: str) -> None:
-    assert _read_back(visible(text)) == text
+    if "empty lines" not in hidden(text):
+        assert _read_back(visible(text)) == text
     assert _read_back(visible_line(text)) == text
 
 
 @given(ANY_TEXT)
 def test_what_is_shown_hides_nothing(text: str) -> None:
     assert set(hidden(visible(text))) <= {"padding", "long line"}
+    assert set(hidden(visible_line(text))) <= {"padding", "long line"}
     assert visible_line(text).isprintable()
 
 
@@ -196,3 +207,109 @@ def test_long_sentences_are_folded_between_words_and_nothing_of_them_is_lost() -
     unbroken = "x" * 1500
     assert "".join(piece.removeprefix(CONTINUED) for piece in fold_words(unbroken)) == unbroken
     assert fold_words("short enough") == ["short enough"]
+
+
+ZALGO = "Z" + "\u0301" * 50 + "o\u0489\u0335\u0300\u0301\u0302\u0303"
+SCRIPTS = {
+    "Vietnamese": unicodedata.normalize("NFD", "Tiếng Việt được nghiễm"),
+    "Thai": "น้ำที่นั่นก็ซื้อ",
+    "Hindi": "हिन्दी ज़िन्दगी क़ुर्बानियाँ",
+    "Hebrew": "בְּרֵאשִׁ֖ית בָּרָ֣א הַשָּׁמַ֖יִם",
+    "Arabic": "بِسْمِ ٱللَّهِ ٱلرَّحْمَـٰنِ",
+    "Burmese": "မြို့ လျှို့ဝှက်",
+    "Tibetan": "བསྒྲུབས",
+    "Greek": unicodedata.normalize("NFD", "ᾧ ᾗ ἄνθρωπος"),
+}
+
+
+def longest_stack(text: str) -> int:
+    runs = re.findall("[x]+", "".join("x" if is_mark(char) else " " for char in text))
+    return max(map(len, runs), default=0)
+
+
+@pytest.mark.parametrize("show", [visible, visible_line, visible_speech, visible_diff])
+def test_stacks_of_marks_are_bounded_and_named(show: Callable[[str], str]) -> None:
+    shown = show(ZALGO)
+    assert longest_stack(shown) == STACK
+    assert shown.count("<U+0301>") == 50 - STACK
+    assert _read_back(shown) == ZALGO
+    assert hidden(ZALGO) == ("stacked marks",)
+
+
+def test_stacks_of_marks_in_names_and_words_of_commands() -> None:
+    name = ZALGO.encode()
+    assert longest_stack(visible_path(name)) == longest_stack(visible_word(name)) == STACK
+    assert hidden_path(name)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_scripts_that_need_marks_are_left_alone(script: str) -> None:
+    text = SCRIPTS[script]
+    assert longest_stack(text) > 0
+    assert (visible(text), hidden(text)) == (text, ())
+    assert visible_path(text.encode()) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "kinds"),
+    [
+        ("a\n" + "\n" * EMPTY + "b\n", "a\n" + "\n" * EMPTY + "b\n", ()),
+        ("a\n" + "\n" * 21 + "b\n", "a\n␤ 21 empty lines\nb\n", ("empty lines",)),
+        ("\n" * 30 + "b", "␤ 30 empty lines\nb", ("empty lines",)),
+        ("b" + "\n" * 500, "b\n␤ 499 empty lines\n", ("empty lines",)),
+        ("a\n" + " \t\n" * 40, "a\n␤ 40 blank lines (U+0009, U+0020)\n", ("empty lines",)),
+        (
+            "a\n" + "\u200b\n\n" * 11 + "b",
+            "a\n␤ 22 blank lines (U+200B)\nb",
+            ("invisible", "empty lines"),
+        ),
+        ("a\r\n" * 2 + "\r\n" * 21, "a␍\n" * 2 + "␤ 21 blank lines (U+000D)\n", ("empty lines",)),
+        ("␤ 21 empty lines\n", "<U+2424> 21 empty lines\n", ()),
+        # Tags can spell words, so they are written out each.
+        ("\U000e0041\n" * 21, "<U+E0041>\n" * 21, ("tag",)),
+    ],
+)
+def test_many_empty_lines_are_counted(text: str, shown: str, kinds: tuple[str, ...]) -> None:
+    assert (visible(text), hidden(text)) == (shown, kinds)
+    assert visible_speech(text) == shown
+
+
+@pytest.mark.parametrize("sign", "+- ")
+def test_many_empty_lines_of_a_diff_are_counted_with_their_sign(sign: str) -> None:
+    head = "diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1,9 +1,9 @@\n+a\n"
+    diff = head + f"{sign}\n" * 20 + f"{sign}  \n" + "+b\n"
+    assert visible_diff(diff) == head + f"{sign}␤ 21 blank lines (U+0020)\n+b\n"
+    few = head + f"{sign}\n" * 20 + "+b\n"
+    assert visible_diff(few) == few
+
+
+def test_a_counted_line_says_what_it_stands_for() -> None:
+    shown = visible("a\n" + "\n" * 25).split("\n")
+    assert [stands_for(line) for line in shown] == [1, 25, 1]
+    assert each_line(shown[1]) == [""] * 25
+    assert each_line("+␤ 3 empty lines") == ["+"] * 3
+    assert (stands_for("said ␤ 3 empty lines"), each_line("x")) == (1, ["x"])
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000])
+def test_nothing_hides_between_two_pieces(size: int) -> None:
+    text = "a\n" + "\n" * 60 + " \n" + ZALGO + "\n" + "b\n" * 3 + "\n" * 22
+    flow = Flow()
+    pieces = [flow.take(text[at : at + size]) for at in range(0, len(text), size)]
+    shown = "".join([*pieces, flow.rest()])
+    assert longest_stack(shown) == STACK
+    assert shown.split("\n")[:23] == [
+        "a",
+        *[""] * 20,
+        "␤ 41 more blank lines (U+0020)",
+        visible(ZALGO),
+    ]
+    assert shown.endswith("b\n" + "\n" * 20 + "␤ 2 more empty lines\n")
+
+
+@given(st.lists(ANY_TEXT.map(lambda text: text.replace("\r", "")), max_size=5))
+def test_pieces_show_what_the_whole_shows(pieces: list[str]) -> None:
+    flow, text = Flow(), "".join(pieces)
+    shown = "".join([*map(flow.take, pieces), flow.rest()])
+    if "<U+" not in text and "empty lines" not in hidden(text):
+        assert shown == visible(text)

@@ -8,7 +8,7 @@ import msgspec
 
 from assent.cli.goal import Form
 from assent.cli.moment import now
-from assent.cli.output import Output, colored, reader
+from assent.cli.output import Output, colored, encoded, reader
 from assent.cli.screen import Screen
 from assent.core.event import Event, Recorded
 from assent.core.masking import masked
@@ -22,6 +22,7 @@ from assent.views.lines import Line
 from assent.views.masks import MaskedSpeech
 from assent.views.repeats import Repeats, times
 from assent.views.rows import Row
+from assent.views.spoken import line_by_line
 from assent.views.stream import (
     activity_lines,
     asked_about,
@@ -30,7 +31,7 @@ from assent.views.stream import (
     stream_row,
 )
 from assent.views.talk import Ending, ending_lines, of_session, result_row
-from assent.views.visible import visible_line, visible_speech
+from assent.views.visible import Flow, visible_line, visible_speech
 
 VOID = "(This was cut off and does not count.)"
 
@@ -144,6 +145,7 @@ class Words:
         self._shown = False  # whether pieces of the step were shown already
         self._speech = MaskedSpeech()
         self._printed = MaskedSpeech()  # by a command
+        self._flow, self._echoed = Flow(visible_speech), Flow(line_by_line)
         self._open = False  # whether the last line still lacks its end
         self._session = ""
         self._kin = Kin()
@@ -158,7 +160,7 @@ class Words:
 
     def hear(self, heard: Recorded | Delta) -> None:
         if isinstance(heard, Recorded):
-            self._echo(self._printed.rest())
+            self._echo(self._printed.rest(), last=True)
             self._kin.hear(heard)
             heard = _spared(heard) if self._asks else heard
         match heard:
@@ -205,29 +207,35 @@ class Words:
         if not self._shown:
             self._say(masked("".join(self._parts)))
         self._say(self._speech.rest())
+        self._put(self._flow.rest())
         self._close()
         self._parts, self._shown = [], False
 
     def _void(self) -> None:
         self._speech.rest()  # and nobody sees it
+        self._put(self._flow.rest())
         if self._shown:
             self._close()
             self._say(f"{VOID}\n")
         self._parts, self._shown = [], False
 
     def _say(self, text: str) -> None:
-        if text:
+        self._put(self._flow.take(text))
+
+    def _put(self, shown: str) -> None:
+        if shown:
             with reader():
-                sys.stdout.write(visible_speech(text))
-            self._open = not text.endswith("\n")
+                sys.stdout.write(shown)
+            self._open = not shown.endswith("\n")
 
     def _close(self) -> None:
         if self._open:
             self._say("\n")
 
-    def _echo(self, output: str) -> None:
-        for row in output.splitlines():
-            self._note(Line("dim", f"  | {visible_line(row)}"))
+    def _echo(self, output: str, *, last: bool = False) -> None:
+        shown = self._echoed.take(output) + (self._echoed.rest() if last else "")
+        for row in shown.removesuffix("\n").split("\n") if shown else ():
+            self._note(Line("dim", f"  | {row}"))
 
     def _note(self, line: Line, *, always: bool = False) -> None:
         """Tells what happens on stderr: to whoever watches, and what is planned to a log, too."""
@@ -240,7 +248,7 @@ class Words:
 
 def _written(row: Row) -> None:
     with reader():
-        sys.stdout.buffer.write(msgspec.json.encode(row) + b"\n")
+        sys.stdout.buffer.write(encoded(row) + b"\n")
 
 
 def _spared(heard: Recorded) -> Recorded:

@@ -25,7 +25,7 @@ class Markdown:
     def lines(self, text: str) -> list[Line]:
         """Returns a text as lines, without empty ones at its beginning and end."""
         body = text.lstrip("\n")
-        at = body.rstrip("\n").rfind("\n") + 1  # where the last line begins
+        at = body.rstrip().rfind("\n") + 1  # where the last line begins that is not empty
         if at < len(self._known) or not body.startswith(self._known):
             self._forget()
         if at > len(self._known):

@@ -37,5 +37,6 @@ class Printed:
         lines = masked(self._text).strip("\n").split("\n")
         before = self._gone + len(lines) - SHOWN
         left = [f"({before} lines before)"] if before > 0 else []
-        pieces = [p for line in (*left, *lines[-SHOWN:]) for p in fold_long(visible(line))]
+        shown = visible("\n".join(lines[-SHOWN:])).split("\n")
+        pieces = [piece for line in (*left, *shown) for piece in fold_long(line)]
         return [Line("dim", f"│ {piece}") for piece in pieces]

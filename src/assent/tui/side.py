@@ -302,5 +302,5 @@ def _spots(text: bytes, changed: frozenset[int]) -> Iterator[Spot]:
     at = 0
     for number, pieces in enumerate(text_lines(text)):
         if number in changed:
-            yield Spot(TEXT, at)
+            yield Spot(TEXT, at if pieces else at - 1)
         at += len(pieces)

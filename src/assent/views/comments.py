@@ -8,7 +8,7 @@ from assent.core.digest import sha256
 from assent.core.masking import mask, masked
 from assent.views.lines import BLANK, GUTTER, Line, foreign, wrapped
 from assent.views.rows import Row
-from assent.views.visible import CONTINUED, fold_long, visible
+from assent.views.visible import CONTINUED, count_empty, each_line, fold_long, stands_for, visible
 
 MARK: Final = "▸ "  # before a comment between the lines of a plan, which never begin with it
 LONGEST: Final = 1000  # characters of a line that are quoted
@@ -24,7 +24,7 @@ def part(lines: Iterable[Line], operation: str = "", about: str = "", number: in
         if whole and text.startswith(CONTINUED):
             whole[-1] += text.removeprefix(CONTINUED)
         else:
-            whole.append(text)
+            whole += each_line(text)
     return Part(operation, about, quotable(whole), sha256("\n".join(whole).encode()), number)
 
 
@@ -101,10 +101,12 @@ def comment_rows(comments: Sequence[Placed]) -> list[Row]:
 def part_lines(found: Part, first: int = 0, last: int = 0) -> Iterator[Line]:
     """Renders the lines of a part, or some of them, with the numbers that comments name."""
     width = len(str(len(found.lines)))
-    for number, line in enumerate(found.lines, 1):
-        if not first or first <= number <= last:
-            for piece in fold_long(line):
-                yield Line("plain", f"{number:>{width}} {GUTTER}{piece}")
+    wanted = found.lines[max(first - 1, 0) : last if first else None]
+    number = max(first, 1)
+    for line in count_empty(wanted, signed=bool(found.operation)):
+        for piece in fold_long(line):
+            yield Line("plain", f"{number:>{width}} {GUTTER}{piece}")
+        number += stands_for(line)
 
 
 def comment_row(number: int, placed: Placed) -> Row:
@@ -135,9 +137,11 @@ def _between(lines: Iterable[Line], own: Sequence[tuple[int, Placed]]) -> Iterat
     yield from below.pop(0, ())
     at = 0
     for line in lines:
-        if not at or not line.text.removeprefix(GUTTER).startswith(CONTINUED):
-            yield from below.pop(at, ())
-            at += 1
+        text = line.text.removeprefix(GUTTER)
+        if not at or not text.startswith(CONTINUED):
+            for passed in sorted(each for each in below if each <= at):
+                yield from below.pop(passed)
+            at += stands_for(text)
         yield line
     for rest in below.values():
         yield from rest

@@ -10,7 +10,7 @@ from assent.core.paths import shown
 from assent.core.record import PlanRecord
 from assent.views.lines import GUTTER, Line, Style
 from assent.views.review import standing
-from assent.views.visible import fold_long, visible, visible_line, visible_path
+from assent.views.visible import fold_long, stands_for, visible, visible_line, visible_path
 
 SHORT: Final = 12
 NO_PLAN: Final = "No plan yet. Say what should be done."
@@ -41,13 +41,17 @@ def plan_title(plan: PlanRecord, text: bytes | None) -> str:
 
 
 def text_lines(text: bytes) -> list[list[Line]]:
-    """Renders the lines of a Markdown text behind a gutter; a very long one is several."""
+    """Renders the lines of a Markdown text behind a gutter; a very long one is several.
+
+    Of empty lines that are only counted, all but the first are nothing.
+    """
     fenced, found = False, []
     for line in visible(masked(shown(text))).removesuffix("\n").split("\n"):
         fence = line.lstrip().startswith(_FENCES)
         style = _style(line, fenced=fenced or fence)
         fenced ^= fence
         found.append([Line(style, GUTTER + piece) for piece in fold_long(line)])
+        found += [[]] * (stands_for(line) - 1)
     return found
 
 

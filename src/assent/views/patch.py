@@ -1,7 +1,7 @@
 """Patches: a diff as lines for a person, in full."""
 
 from assent.views.lines import Line, Style
-from assent.views.visible import fold_long, has_long_line, visible
+from assent.views.visible import fold_long, has_long_line, visible_diff
 
 _SIGNS: dict[str, Style] = {"+": "added", "-": "removed", "@": "hunk", "\\": "dim"}
 
@@ -13,7 +13,7 @@ def diff_lines(diff: str) -> list[Line]:
     """Renders a diff in full. The sign at the start of each line says what the colour says."""
     if not diff:
         return []
-    first, *others = visible(diff).removesuffix("\n").split(_PART)
+    first, *others = visible_diff(diff).removesuffix("\n").split(_PART)
     found = _part_lines(first)
     for other in others:
         found += _part_lines(_PART[1:] + other)
@@ -22,7 +22,7 @@ def diff_lines(diff: str) -> list[Line]:
 
 def diff_text(diff: str) -> str:
     """Renders the same as one text without colour: values for each line take far longer."""
-    text = visible(diff).removesuffix("\n")
+    text = visible_diff(diff).removesuffix("\n")
     return "\n".join([line.text for line in diff_lines(diff)]) if has_long_line(text) else text
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from assent.core.process import Ended, Hold
 from assent.views.lines import Line, wrapped
-from assent.views.visible import visible, visible_line
+from assent.views.visible import Flow, visible_line
 
 CUTS: Final = {
     "time": "It took too long and was ended.",
@@ -52,7 +52,9 @@ class Visible:
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+        self._flow = Flow()
 
     def text(self, content: bytes, *, last: bool = False) -> str:
         """Returns the visible form of the next piece; half a character waits for the rest."""
-        return visible(self._decoder.decode(content, last))
+        shown = self._flow.take(self._decoder.decode(content, last))
+        return shown + self._flow.rest() if last else shown

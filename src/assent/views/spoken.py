@@ -10,7 +10,7 @@ from assent.core.journal import Doing, Said
 from assent.core.masking import masked
 from assent.views.commands import BRIEF, subject
 from assent.views.masks import MaskedSpeech
-from assent.views.visible import fold_long, visible, visible_line
+from assent.views.visible import Flow, fold_long, visible, visible_line
 
 _WORDS: Final = {
     "before": "recording the files before",
@@ -69,21 +69,29 @@ class Spoken:
 
     def __init__(self) -> None:
         self._voices = Voices()
+        self._flow = Flow(line_by_line)
 
     def take(self, said: Said) -> Iterator[str]:
         """Returns what can be shown after one more piece."""
         for one in self._voices.take(said):
-            yield from _lines(one.text)
+            yield from _folded(self._flow.take(one.text))
 
     def rest(self) -> Iterator[str]:
         """Returns what is left, because nothing more comes."""
         for one in self._voices.rest():
-            yield from _lines(one.text)
+            yield from _folded(self._flow.take(one.text))
+        yield from _folded(self._flow.rest())
 
 
-def _lines(text: str) -> Iterator[str]:
+def line_by_line(text: str) -> str:
+    """Shows what a program says: whatever ends a line in it does so, and tabs are written out."""
+    end = "\n" if text.endswith("\n") else ""
     lines = text.splitlines()
     if not text.isascii() or "\t" in text or visible(text) != text:
         lines = list(map(visible_line, lines))  # line by line takes longer, and is seldom needed
-    for line in lines:
+    return "\n".join(lines) + end
+
+
+def _folded(text: str) -> Iterator[str]:
+    for line in text.removesuffix("\n").split("\n") if text else ():
         yield from fold_long(line)

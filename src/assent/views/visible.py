@@ -2,7 +2,9 @@
 
 import re
 import unicodedata
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import takewhile
 from typing import Final, Literal, TypeAlias, get_args
 
 Kind = Literal[
@@ -17,6 +19,8 @@ Kind = Literal[
     "private",
     "unassigned",
     "surrogate",
+    "stacked marks",
+    "empty lines",
     "padding",
     "long line",
 ]
@@ -26,6 +30,9 @@ LONG: Final = 1000  # a longer line is flagged, and folded when shown
 WIDTH: Final = 200
 CONTINUED: Final = "↪ "
 RETURN: Final = "␍"
+COUNTED: Final = "␤ "  # before the number of empty lines that are not shown one by one
+EMPTY: Final = 20  # empty lines in a row that are shown; more are counted
+STACK: Final = 4  # marks on one letter; no script that is written today needs more
 BOM: Final = "\ufeff"
 
 # What the general category would let through, or name too vaguely.
@@ -57,7 +64,7 @@ _PADDINGS = (" " * WIDTH, "\t" * (WIDTH // 4))
 # Real text that looks like our notation has its first character written out: no imitation.
 _NOTATION = re.compile(r"<(?=U\+[0-9A-F]{4,6}>)")
 _BYTE_NOTATION = re.compile(r"\\(?=x[0-9a-f]{2})")
-_OUR_MARKS = frozenset(RETURN + CONTINUED[0])
+_OUR_MARKS = frozenset(RETURN + CONTINUED[0] + COUNTED[0])
 _EDGE_SPACE = re.compile(r"(?<![^/]) | (?![^/])")
 
 _EMOJI = (
@@ -68,6 +75,21 @@ _EMOJI = (
 _EMOJI_GLUE = (
     f"(?<=[{_EMOJI}])\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)|(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"
 )
+
+# A line of these alone looks empty. Tags and selectors are not among them: they can spell words.
+_BLANK = (
+    "[ \t\r\x0b\x0c\x1c-\x1f\x85\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180e"
+    "\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufeff\uffa0\ufff0-\ufff8]*+"
+)
+# Each begins with a line feed, which is found fast, and takes nothing back: a search is linear.
+_RUN = re.compile(rf"\n(?:{_BLANK}\n){{{EMPTY + 1},}}+")
+_FIRST_RUN = re.compile(rf"(?:{_BLANK}\n){{{EMPTY + 1},}}+")
+_SIGNED_RUN = re.compile(rf"\n([+\- ]){_BLANK}(?=\n|\Z)(?:\n\1{_BLANK}(?=\n|\Z)){{{EMPTY},}}+")
+_EMPTY = re.compile(_BLANK)
+_EMPTY_LINES = re.compile(rf"(?m)^(?:{_BLANK}\n)++")
+_BLANK_BYTES = b" \t\r\x0b\x0c\x1c\x1d\x1e\x1f"
+_RUNS_WITHOUT_BLANKS = (b"\n" * (EMPTY + 1), b"\n+" * (EMPTY + 1), b"\n-" * (EMPTY + 1))
+_COUNTED = re.compile(rf"([+\- ]?){COUNTED}(\d+) ")
 
 
 class _Shown(dict[int, str]):
@@ -92,28 +114,55 @@ def kind(char: str) -> Kind | None:
     return _CATEGORIES.get(unicodedata.category(char))
 
 
+@cache
+def is_mark(char: str) -> bool:
+    """Tells whether a character is drawn onto the one before it and takes no room of its own."""
+    return unicodedata.category(char) in ("Mn", "Me")
+
+
 def visible(text: str) -> str:
-    """Writes out what hides. Line feeds and tabs stay; the CR of a CR LF becomes a mark."""
-    if _plain(text):
-        return text
-    lines = _NOTATION.sub(_notation(ord("<")), text).split("\r\n")
-    return f"{RETURN}\n".join([line.translate(_IN_TEXT) for line in lines])
+    """Writes out what hides. Line feeds and tabs stay; the CR of a CR LF becomes a mark.
+
+    Of many empty lines in a row only their number is shown, behind a sign of ours.
+    """
+    return _counted(text, _RUN, _written_out)
+
+
+def visible_diff(text: str) -> str:
+    """Writes out what hides in a diff, where a line is empty that has nothing after its sign."""
+    return _counted(text, _SIGNED_RUN, _written_out)
 
 
 def visible_speech(text: str) -> str:
     """Writes out what hides, but for what people write every day: joined emoji, hard spaces."""
-    if _plain(text):
-        return text
-    pieces = _EVERYDAY.split(text)
-    pieces[::2] = [visible(piece) for piece in pieces[::2]]
-    return "".join(pieces)
+    return _counted(text, _RUN, _spoken_out)
+
+
+def count_empty(lines: Sequence[str], *, signed: bool = False) -> list[str]:
+    """Returns lines that were made visible before, with empty ones counted where they are many."""
+    text = _counted("\n".join([*lines, ""]), _RUN, str)
+    text = _counted(text, _SIGNED_RUN, str) if signed else text
+    return text.split("\n")[:-1]
+
+
+def stands_for(line: str) -> int:
+    """Returns how many lines of a text a shown line stands for."""
+    found = _COUNTED.match(line)
+    return int(found[2]) if found else 1
+
+
+def each_line(line: str) -> list[str]:
+    """Returns the lines that a shown line stands for; empty ones have their sign, if any."""
+    found = _COUNTED.match(line)
+    return [found[1]] * int(found[2]) if found else [line]
 
 
 def visible_line(text: str) -> str:
     """Writes out what hides, line feeds and tabs too, so that the text stays on one line."""
     if _plain(text) and "\n" not in text and "\t" not in text:
         return text
-    return _NOTATION.sub(_notation(ord("<")), text).translate(_IN_LINE)
+    text = _NOTATION.sub(_notation(ord("<")), text)
+    return _unstacked(text, set(text)).translate(_IN_LINE)
 
 
 def visible_path(path: bytes) -> str:
@@ -123,6 +172,7 @@ def visible_path(path: bytes) -> str:
         return text
     text = _NOTATION.sub(_notation(ord("<")), text)
     text = _BYTE_NOTATION.sub(_notation(ord("\\")), text)
+    text = _unstacked(text, set(text))
     return _EDGE_SPACE.sub(_notation(ord(" ")), text).translate(_IN_PATH)
 
 
@@ -132,16 +182,22 @@ def visible_word(word: bytes) -> str:
     if text.isascii() and text.isprintable() and "<U+" not in text and "\\x" not in text:
         return text
     text = _NOTATION.sub(_notation(ord("<")), text)
-    return _BYTE_NOTATION.sub(_notation(ord("\\")), text).translate(_IN_PATH)
+    text = _BYTE_NOTATION.sub(_notation(ord("\\")), text)
+    return _unstacked(text, set(text)).translate(_IN_PATH)
 
 
 def hidden(text: str, *, whole: bool = True) -> tuple[Kind, ...]:
     """Returns in which ways a text hides something; `whole` if it begins where its file does."""
     found: set[Kind | None] = set()
     if not _plain(text):
-        found = {kind(char) for char in set(_glueless(text, whole=whole)) - {"\r"}}
+        chars = set(_glueless(text, whole=whole))
+        found = {kind(char) for char in chars - {"\r"}}
         if mixed_endings(text):
             found.add("line ending")
+        if _has_stack(text, chars):
+            found.add("stacked marks")
+    if _may_have_run(text) and (_RUN.search(text) or _FIRST_RUN.match(text)):
+        found.add("empty lines")
     if len(text) > WIDTH and any(padding in text for padding in _PADDINGS):
         found.add("padding")
     if has_long_line(text):
@@ -198,11 +254,167 @@ def fold_words(line: str) -> list[str]:
     return [*pieces, rest]
 
 
+class Flow:
+    """Text that comes in pieces, shown so that what hides cannot hide between two of them.
+
+    Empty lines are let through up to `EMPTY`; how many came after these is said when they end.
+    """
+
+    def __init__(self, show: Callable[[str], str] = visible) -> None:
+        self._show = show
+        self._held = ""  # the begin of a line that may be empty
+        self._marks = ""  # at the end of what was shown
+        self._fresh = True  # a line begins
+        self._empty = 0  # lines in a row so far
+        self._more = ""  # of these, all that were not shown
+
+    def take(self, piece: str) -> str:
+        """Returns what can be shown after one more piece."""
+        text, self._held = self._held + piece, ""
+        at = text.rfind("\n") + 1
+        if (at or self._fresh) and len(text) - at < LONG and _EMPTY.fullmatch(text, at):
+            text, self._held = text[:at], text[at:]
+        return "".join(self._parts(text)) if text else ""
+
+    def rest(self) -> str:
+        """Returns what is left, because nothing more comes."""
+        held, self._held = self._held, ""
+        shown = self._told() + (self._shown(held) if held else "")
+        self._fresh, self._marks = True, ""
+        return shown
+
+    def _parts(self, text: str) -> Iterator[str]:
+        if not self._fresh:  # the rest of a line that was begun
+            at = text.find("\n") + 1 or len(text)
+            yield self._shown(text[:at])
+            text = text[at:]
+        at = 0
+        for run in _EMPTY_LINES.finditer(text):
+            if run.start() > at:
+                yield self._told() + self._shown(text[at : run.start()])
+            yield from self._lines(run[0])
+            at = run.end()
+        if at < len(text):
+            yield self._told() + self._shown(text[at:])
+
+    def _lines(self, run: str) -> Iterator[str]:
+        count = run.count("\n")
+        room = max(EMPTY - self._empty, 0)
+        self._empty += count
+        if count <= room:
+            yield self._shown(run)
+            return
+        lines = run.split("\n")
+        if room:
+            yield self._shown("\n".join(lines[:room]) + "\n")
+        self._more = _fewest(self._more, "\n".join(lines[room:]))
+
+    def _told(self) -> str:
+        """Ends a row of empty lines, and says how many of them were not shown."""
+        unseen, more = self._empty - EMPTY, self._more
+        self._empty, self._more = 0, ""
+        return f"{_count_of(more, number=unseen, word='more ')}\n" if unseen > 0 else ""
+
+    def _shown(self, text: str) -> str:
+        self._fresh = text.endswith("\n")
+        before, whole = self._show(self._marks), self._marks + text
+        self._marks = "".join(takewhile(is_mark, reversed(whole[-STACK:])))[::-1]
+        return self._show(whole)[len(before) :]
+
+
+def _fewest(known: str, more: str) -> str:
+    """Returns a text with every character that is in either; how often does not matter."""
+    return "".join(sorted({*known, *more}))
+
+
 def _plain(text: str) -> bool:
     """Tells quickly of most text that nothing in it needs to be written out."""
     if not text.isascii() or text.encode().translate(None, _PLAIN):
         return False
     return "<" not in text or "<U+" not in text  # one character is found much faster
+
+
+def _counted(text: str, runs: re.Pattern[str], show: Callable[[str], str]) -> str:
+    """Shows a text, and of empty lines in a row, where they are many, the number."""
+    if not _may_have_run(text):
+        return show(text)
+    pieces: list[str] = []
+    end = 0
+    first = _FIRST_RUN.match(text) if runs is _RUN else None
+    if first:
+        pieces, end = [_count_of(first[0]), "\n"], first.end()
+    for run in runs.finditer(text, end):
+        sign = run[1] if runs.groups else ""
+        last = "\n" if run[0].endswith("\n") else ""
+        told = _count_of(run[0].removeprefix("\n"), sign)
+        pieces += [show(text[end : run.start() + 1]), sign, told, last]
+        end = run.end()
+    return "".join([*pieces, show(text[end:])]) if end else show(text)
+
+
+def _may_have_run(text: str) -> bool:
+    """Tells quickly of most text that it has no empty lines in a row to be counted."""
+    if len(text) <= EMPTY:
+        return False
+    if not text.isascii():
+        return True
+    bare = text.encode().translate(None, _BLANK_BYTES)
+    return any(run in bare for run in _RUNS_WITHOUT_BLANKS)
+
+
+def _count_of(lines: str, sign: str = "", number: int = 0, word: str = "") -> str:
+    """Says how many lines there are, and of which characters, if any."""
+    count = number or lines.count("\n") + (not lines.endswith("\n"))
+    rest = lines.replace(f"\n{sign}", "\n").removeprefix(sign) if sign else lines
+    chars = sorted(set(rest) - {"\n"})
+    noun = "line" if count == 1 else "lines"
+    if not chars:
+        return f"{COUNTED}{count} {word}empty {noun}"
+    codes = ", ".join([f"U+{ord(char):04X}" for char in chars])
+    return f"{COUNTED}{count} {word}blank {noun} ({codes})"
+
+
+def _written_out(text: str) -> str:
+    if _plain(text):
+        return text
+    text = _NOTATION.sub(_notation(ord("<")), text)
+    chars = set(text)
+    text = _unstacked(text, chars)
+    if all(_IN_TEXT[ord(char)] == char for char in chars):
+        return text  # as most texts in other alphabets, and found out much faster
+    return f"{RETURN}\n".join([line.translate(_IN_TEXT) for line in text.split("\r\n")])
+
+
+def _spoken_out(text: str) -> str:
+    if _plain(text):
+        return text
+    pieces = _EVERYDAY.split(text)
+    pieces[::2] = [_written_out(piece) for piece in pieces[::2]]
+    return "".join(pieces)
+
+
+def _unstacked(text: str, chars: set[str]) -> str:
+    """Writes out the marks on a letter that are too many."""
+    marks = _marks(chars)
+    return _stack(marks).sub(_each_notation, text) if marks else text
+
+
+def _has_stack(text: str, chars: set[str]) -> bool:
+    marks = _marks(chars)
+    return bool(marks) and _stack(marks).search(text) is not None
+
+
+def _marks(chars: set[str]) -> str:
+    return "".join(sorted(filter(is_mark, chars)))
+
+
+def _each_notation(found: re.Match[str]) -> str:
+    return "".join([_notation(ord(char)) for char in found[0]])
+
+
+@lru_cache(maxsize=64)  # for the marks of a text, because all there are would be a long list
+def _stack(marks: str) -> re.Pattern[str]:
+    return re.compile(f"(?<=[{marks}]{{{STACK}}})[{marks}]+")
 
 
 def _doubtful_in_path(text: str) -> bool:

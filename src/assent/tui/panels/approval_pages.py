@@ -32,7 +32,7 @@ from assent.views.review import (
     standing,
 )
 from assent.views.rows import kind
-from assent.views.visible import CONTINUED, visible_line, visible_path
+from assent.views.visible import CONTINUED, stands_for, visible_line, visible_path
 
 RISKS, TEXT, END, LIVE = "risks", "text", "end", "live"
 OPERATION: Final = "operation "  # before the number, in the key of its sheet
@@ -189,7 +189,7 @@ def _line_of(sheet: Sheet, above: int, line: int) -> int:
         text = each.text.removeprefix(GUTTER)
         ours = each.style == "said" and each.text.startswith(MARK)
         if not ours and not (number and text.startswith(CONTINUED)):
-            number += 1
+            number += stands_for(text)
     return number
 
 

@@ -17,7 +17,7 @@ from assent.tui.ordered import OrderedArea
 from assent.tui.panels.panel import Panel
 from assent.tui.paper import Paper, Sheet
 from assent.views.lines import Line
-from assent.views.visible import kind, visible_speech
+from assent.views.visible import is_mark, kind, visible_speech
 
 NO_TAB: Final = "Tab writes nothing here."
 MOST: Final = 8  # hidden characters that are named
@@ -28,11 +28,15 @@ _WRITTEN_OUT: Final = re.compile(r"<(U\+[0-9A-F]{4,6})>")
 def hidden_words(text: str) -> str:
     """Names the characters of a text that nobody sees; nothing, where there are none."""
     found = dict.fromkeys(_WRITTEN_OUT.findall(visible_speech(text)))
-    codes = [code for code in found if kind(chr(int(code[2:], 16)))]
+    codes = [code for code in found if _hides(chr(int(code[2:], 16)))]
     if not codes:
         return ""
     more = f" and {len(codes) - MOST} more" if len(codes) > MOST else ""
     return f"Characters that do not show are in what you wrote: {', '.join(codes[:MOST])}{more}."
+
+
+def _hides(char: str) -> bool:
+    return kind(char) is not None or is_mark(char)
 
 
 class WordsArea(OrderedArea):
