@@ -26,7 +26,7 @@ from assent.core.event import (
 )
 from assent.core.journal import Entry
 from assent.core.lifecycle import LIFE, Moment, State
-from assent.core.protected import PROTECTED
+from assent.core.protected import EXECUTED_LATER, PROTECTED
 from assent.core.session_event import SessionEvent
 from assent.doctor.report import ENGINE
 from assent.doctor.shell import ROWS
@@ -172,6 +172,12 @@ def protected_paths() -> str:
     return _table(("Why", "Names"), rows)
 
 
+def executed_paths() -> str:
+    """A row per kind of program, with the names of the files that it runs later."""
+    rows = [(row.why, " ".join([f"`{name}`" for name in row.globs])) for row in EXECUTED_LATER]
+    return _table(("Why", "Names"), rows)
+
+
 def read_only() -> str:
     """A row per command that only reads, with the first of its own examples."""
     specs = [spec for table in TABLES if table is not versions.TABLE for spec in table]
@@ -279,6 +285,7 @@ GENERATORS: dict[str, Callable[[], str]] = {
     "settings": settings,
     "risks": risk_codes,
     "protected": protected_paths,
+    "executed": executed_paths,
     "read-only": read_only,
     "doctor": doctor_checks,
     "plan-example": plan_example,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assent.views.lookalike import lookalike, lookalike_path, skeletons
+from assent.views.lookalike import disguised_text, lookalike, lookalike_path, skeletons
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,33 @@ def test_folders_of_a_path_are_looked_at_too() -> None:
     assert lookalike_path(b"src/app.py") is None
     assert lookalike_path("s\u0433\u0441/app.py".encode()) == "mixes Cyrillic and Latin letters"
     assert lookalike_path(b"src/App.py", skeletons([b"app.py"])) == "looks like its sibling app.py"
+    above = "looks like its sibling src"
+    assert lookalike_path(b"Src/app.py", folders=above) == above
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("See https://gith\u0443b.com/x.", "mixes Cyrillic and Latin letters"),
+        ("See https://\u043e\u0441\u0430.ru/x.", "can be read as oca.ru"),
+        ("https://github.com\u2215evil.org/", "has a character that looks like a slash"),
+        ("pip install requ\u0435sts==2.0", "mixes Cyrillic and Latin letters"),
+        ("user_n\u0430me = 1", "mixes Cyrillic and Latin letters"),
+        ("\uff47oogle", "mixes Fullwidth and Latin letters"),
+        ("run `\u0441\u043e\u0440\u0443` first", "can be read as copy"),
+        ("see \u0441\u043e\u0440\u0443.py", "can be read as copy.py"),
+        ("see src/\u0441\u043e\u0440\u0443/x.py", "can be read as copy"),
+        ("say '\\n\u0441\u043eke'", "mixes Cyrillic and Latin letters"),
+        ("Сок и рука, оса; т.е. сору.", None),
+        ("СССР, и/или, USA/США, IT-отдел, APIшка", None),
+        ("https://почта.рф/сок https://ru.wikipedia.org/wiki/Сок", None),
+        ("'\\nсок %sа'", None),
+        ("Δελτίο τύπου, μm, Ωm, αx + ρgh", None),
+        ("Zoë naïve Öl şişe, kapı", None),
+        ("日本語のreadme.mdと漢字／仮名", None),
+        ("Tiếng Việt được", None),
+        ("all of it is ASCII https://example.org", None),
+    ],
+)
+def test_names_and_addresses_in_a_text(text: str, reason: str | None) -> None:
+    assert disguised_text(text) == reason

@@ -5,11 +5,19 @@ from tests.views.values import delete, link, move, state, write
 
 from assent.core.operation import FileState, Operation, RunCommand, WriteFile
 from assent.core.plan import Scope
-from assent.core.protected import PROTECTED, leads_away, protected
+from assent.core.protected import EXECUTED_LATER, PROTECTED, executed_later, leads_away, protected
 from assent.ports import Facts
 from assent.views.diff import operation_diff
 from assent.views.lookalike import skeletons
-from assent.views.risks import _RULES, BY_A_MODEL, RISKS, RiskInput, risks, scope_risks
+from assent.views.risks import (
+    _RULES,
+    BY_A_MODEL,
+    RISKS,
+    RiskInput,
+    risks,
+    scope_risks,
+    text_risks,
+)
 
 AWS = "AKIA" + "Z7Q4X2M9K1B8W3LP"
 
@@ -40,6 +48,57 @@ def test_protected_paths_prove_themselves() -> None:
     for row in PROTECTED:
         assert [protected(path.encode()) for path in row.hits] == [row.why] * len(row.hits)
         assert [protected(path.encode()) for path in row.misses] == [None] * len(row.misses)
+
+
+def test_files_that_are_run_later_prove_themselves() -> None:
+    for row in EXECUTED_LATER:
+        assert [executed_later(path.encode()) for path in row.hits] == [row.why] * len(row.hits)
+        assert [executed_later(path.encode()) for path in row.misses] == [None] * len(row.misses)
+
+
+@pytest.mark.parametrize("path", [b".envrc", b".husky/Makefile", b".vscode/package.json"])
+def test_a_protected_file_is_in_the_heavier_class_alone(path: bytes) -> None:
+    assert executed_later(path) is None
+    assert "protected" in _write(None, b"x\n", path)
+    assert "executed_later" not in _write(None, b"x\n", path)
+
+
+def test_a_file_that_is_run_later_is_a_risk_after_the_heavier_ones() -> None:
+    secret = b"token = 'k8Xq2vLr9zW4'\n"
+    assert _write(None, secret, b"tests/conftest.py") == ("secret", "executed_later")
+    assert _write(b"a\n", b"b\n", b"package.json") == ("executed_later",)
+    moved = move(b"a.py", b"sitecustomize.py")
+    assert risks(moved, RiskInput(diff="")) == ("executed_later",)
+    assert risks(move(b"setup.py", b"a.py"), RiskInput(diff="")) == ()
+    assert risks(delete(b"setup.py", b"x\n"), RiskInput(diff="")) == ("deletes",)
+    order = [*RISKS]
+    assert order.index("executed_later") > max(
+        map(order.index, ("protected", "secret", "executable"))
+    )
+
+
+def test_what_hides_in_a_text_of_a_plan_is_a_risk() -> None:
+    assert text_risks(("# Plan\n" + "\n" * 21 + "end\n").encode()) == ("hidden_text",)
+    assert text_risks(("# Pl" + "\u0301" * 9 + "\n").encode()) == ("hidden_text",)
+    assert text_risks("# See https://gith\u0443b.com\n".encode()) == ("lookalike",)
+    assert text_risks("# План\n\nСок и рука; Tiếng Việt.\n".encode()) == ()
+
+
+def test_what_hides_in_an_added_line_is_a_risk() -> None:
+    assert _write(b"a\n", b"a\n" + b"\n" * 21 + b"b\n") == ("hidden_text",)
+    assert _write(b"a\n", ("a\nx" + "\u0301" * 9 + "\n").encode()) == ("hidden_text",)
+    assert _write(b"a\n", "a\nimport \u043es\n".encode()) == ("lookalike",)
+    assert _write("a\nimport \u043es\n".encode(), b"a\n") == ()
+
+
+def test_what_hides_in_a_command_is_a_risk() -> None:
+    def of(script: bytes) -> tuple[str, ...]:
+        return risks(RunCommand(script=script), RiskInput())
+
+    usual = of(b"make\n")
+    assert {*of(b"make\n" + b"\n" * 21 + b"true\n")} - {*usual} == {"hidden_text"}
+    assert {*of("echo x\u0301\u0301\u0301\u0301\u0301\n".encode())} - {*usual} == {"hidden_text"}
+    assert "lookalike" in of("curl https://gith\u0443b.com\n".encode())
 
 
 @pytest.mark.parametrize(

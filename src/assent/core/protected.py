@@ -1,4 +1,7 @@
-"""Protected paths: files that make other programs do things, or hold what must stay secret."""
+"""Protected paths: files that make other programs do things, or hold what must stay secret.
+
+Others are only run, later, by programs that a developer starts anyway: `executed_later`.
+"""
 
 import re
 from functools import cache
@@ -119,6 +122,53 @@ RESERVED: Final = (
     b"opencode.json", b"opencode.jsonc",
 )  # fmt: skip
 _PACKAGES: Final = frozenset({"node_modules", "site-packages"})
+EXECUTED_LATER: Final = (
+    Protected(
+        "Python runs these when it starts, tests, builds or installs.",
+        "Python runs it by itself",
+        (
+            "conftest.py", "sitecustomize.py", "usercustomize.py", "*.pth", "setup.py",
+            "noxfile.py", "tox.ini", "fabfile.py", "dodo.py", "SConstruct", "SConscript",
+            "wscript", "hatch_build.py", "pdm_build.py",
+        ),
+        ("tests/conftest.py", "sitecustomize.py", "venv/x.pth", "Setup.py", "tox.ini"),
+        ("setup.cfg", "my_conftest.py", "docs/setup.py.md"),
+    ),
+    Protected(
+        "JavaScript tools run these, or scripts in them, when they install, build or test.",
+        "JavaScript tools run what it says",
+        (
+            "package.json", "gulpfile.*js", "gulpfile.*ts", "gruntfile.*js", "*.config.js",
+            "*.config.cjs", "*.config.mjs", "*.config.ts", "*.config.mts", "*.config.cts",
+            ".eslintrc.js", ".eslintrc.cjs", ".babelrc.js", ".pnpmfile.cjs", ".mocharc.js",
+            ".mocharc.cjs", "karma.conf.js", "deno.json", "deno.jsonc",
+        ),
+        ("package.json", "web/package.json", "gulpfile.js", "Gruntfile.js", "vite.config.ts"),
+        ("package-lock.json", "tsconfig.json", "config.js"),
+    ),
+    Protected(
+        "Build tools and task runners run these.",
+        "build tools run what it says",
+        (
+            "Makefile", "GNUmakefile", "*.mk", "Makefile.am", "Makefile.in", "justfile",
+            ".justfile", "*.just", "CMakeLists.txt", "*.cmake", "configure", "configure.ac",
+            "meson.build", "build.rs", "build.gradle", "build.gradle.kts", "settings.gradle",
+            "settings.gradle.kts", "init.gradle", "gradlew", "mvnw", "pom.xml", "build.xml",
+            "build.sbt", "Rakefile", "*.gemspec", "Gemfile", "extconf.rb", "mix.exs",
+            "rebar.config", "build.zig", "magefile.go", "Taskfile.yml", "Taskfile.yaml",
+            "BUILD.bazel", "MODULE.bazel", "WORKSPACE.bazel", "*.bzl", "Dockerfile",
+            "docker-compose.yml", "docker-compose.yaml", "compose.yml", "compose.yaml",
+            "Vagrantfile", "Procfile", "flake.nix", "default.nix", "shell.nix", "Package.swift",
+            "Podfile", "*.csproj", "*.targets", "*.props", "composer.json", "Tiltfile",
+            "Earthfile",
+        ),
+        (
+            "Makefile", "sub/makefile", "GNUmakefile", "crates/x/build.rs", "CMakeLists.txt",
+            "justfile", "Dockerfile", "app/build.gradle.kts",
+        ),
+        ("Makefile.md", "build.py", "docs/cmake.md", "src/build.rs.txt", "builder/x.go"),
+    ),
+)  # fmt: skip
 
 # Templates without secrets: everybody commits them.
 _TEMPLATE = re.compile(r"(?:^|/)\.env\.(?:example|sample|template|dist|defaults?)$")
@@ -149,6 +199,17 @@ def configures_agents(path: bytes) -> bool:
     text = folded(path).decode("utf-8", "surrogateescape")
     match = _orders().search(text)
     return match is not None and _PACKAGES.isdisjoint(text[: match.start() + 1].split("/"))
+
+
+def executed_later(path: bytes) -> str | None:
+    """Returns why other programs will run a file, or None; a protected path is that alone."""
+    last = folded(name(path)).decode("utf-8", "surrogateescape")
+    if last not in _EXECUTED and last.rpartition(".")[2] not in _EXECUTED_ENDINGS:
+        return None  # as most are, and found out much faster
+    match = _executed().fullmatch(last)
+    if match is None or protection(path) is not None:
+        return None
+    return EXECUTED_LATER[int(str(match.lastgroup)[1:])].why
 
 
 def holds_protected(path: bytes) -> bool:
@@ -191,6 +252,12 @@ def _orders() -> re.Pattern[str]:
 
 
 @cache
+def _executed() -> re.Pattern[str]:
+    rows = [f"(?P<r{n}>{'|'.join(map(_regex, row.globs))})" for n, row in enumerate(EXECUTED_LATER)]
+    return re.compile("|".join(rows))
+
+
+@cache
 def _sieve() -> re.Pattern[str]:
     """Returns a pattern for the same names that does not tell rows apart, and so is faster."""
     rests: dict[str, list[str]] = {}  # of names, by their first character
@@ -200,5 +267,7 @@ def _sieve() -> re.Pattern[str]:
     return re.compile(f"/(?:{'|'.join(shared)})(?:/|$)")
 
 
+_EXECUTED = {glob.lower() for row in EXECUTED_LATER for glob in row.globs}
+_EXECUTED_ENDINGS = {glob.rpartition(".")[2] for glob in _EXECUTED if "*" in glob}
 # A symlink under one of these names would bring the protected names below it from elsewhere.
 _FOLDERS = {glob.partition("/")[0] for row in PROTECTED for glob in row.globs if "/" in glob}

@@ -16,7 +16,13 @@ from assent.core.paths import shown
 from assent.core.plan import Scope
 from assent.views.installs import installs, pieces
 from assent.views.named import named
-from assent.views.targets import empties, takes_for_another, targets, touches_protected
+from assent.views.targets import (
+    empties,
+    takes_for_another,
+    targets,
+    touches_protected,
+    writes_executed,
+)
 
 Words: TypeAlias = tuple[str, ...]
 
@@ -55,6 +61,7 @@ class Foreseen(msgspec.Struct, frozen=True):
     protected: bool = False  # it writes what other programs obey
     lookalike: bool = False  # a name in it passes for another
     unclear: bool = False  # its text does not tell what it does
+    executed: bool = False  # it writes a file that other programs run later
 
 
 def foreseen(
@@ -78,6 +85,7 @@ def foreseen(
         "protected" in does or touches_protected(written),
         takes_for_another([each[0] for each in _commands(op, line)], written),
         _is_unclear(op, line),
+        writes_executed(written),
     )
 
 

@@ -1,9 +1,9 @@
-"""Lookalikes: file names that can be taken for another, by foreign letters or beside a sibling."""
+"""Lookalikes: names that can be taken for another, by foreign letters or beside a sibling."""
 
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, TypeAlias
 
 from assent.core.paths import name as last_name
@@ -55,6 +55,12 @@ _LOOKS: dict[int, str] = {
 _SHAPES = str.maketrans({"I": "l", "1": "l", "|": "l", "0": "o"})
 _SLASHES = re.compile("[\u2044\u2215\u29f8\u2571\uff0f]")
 _WORD = re.compile(r"[^\W\d_]+")
+_SPAN = re.compile(r"`([^`\n]{1,200})`")  # what stands as code in a text is a name
+_ADDRESS = re.compile(r"://([^\s/?#`'\"<>]{0,300})[^\s`'\"<>]*+")
+_DOTTED = re.compile(r"(?<![\w-])[^\W_][\w-]*+(?:[./@][\w-]++)++")  # a file, host or package
+_LATIN = re.compile("[A-Za-z]")
+_LONGEST: Final = 300  # characters of a name
+_SHORT: Final = 3  # letters: a formula has a Greek letter beside a Latin one
 
 # Alphabets that share shapes. Han and Kana, for one, stand beside Latin every day.
 _ALPHABETS = ("LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU", "FULLWIDTH")
@@ -78,9 +84,12 @@ def lookalike(name: bytes, siblings: Siblings = NOBODY) -> str | None:
     return None if name.isascii() else disguised(shown(name))
 
 
-def lookalike_path(path: bytes, siblings: Siblings = NOBODY) -> str | None:
-    """Returns why a path could be taken for another one; `siblings` are those of its last name."""
-    reason = lookalike(last_name(path), siblings)
+def lookalike_path(path: bytes, siblings: Siblings = NOBODY, folders: str = "") -> str | None:
+    """Returns why a path could be taken for another one.
+
+    `siblings` are those of its last name; `folders` says the same of the folders above it.
+    """
+    reason = lookalike(last_name(path), siblings) or folders or None
     if reason is not None or path.isascii():
         return reason
     return next(filter(None, map(disguised, shown(path).split("/"))), None)
@@ -99,6 +108,47 @@ def disguised(name: str) -> str | None:
     foreign = any(char.isalpha() and not char.isascii() for char in name)
     skeleton = _folded(name)
     return f"can be read as {skeleton}" if foreign and skeleton.isascii() else None
+
+
+def disguised_text(text: str) -> str | None:
+    """Returns why a name or an address inside a text passes for another one, or None.
+
+    Words that are all in one alphabet are left alone, unless they stand where names do.
+    """
+    if text.isascii() or _FOREIGN.search(text) is None:
+        return None
+    if _SLASHED.search(text):
+        return "has a character that looks like a slash"
+    for host in _ADDRESS.findall(text):
+        if not host.isascii() and (reason := disguised(host)):
+            return reason
+    words = dict.fromkeys(_MIXED.findall(text)) if _TOUCHING.search(text) else ()
+    mixed = filter(None, map(_mixed, words))
+    names = [*_SPAN.findall(text), *_DOTTED.findall(_ADDRESS.sub(" ", text))]
+    told = filter(None, map(_disguised_name, dict.fromkeys(names)))
+    return next(mixed, None) or next(told, None)
+
+
+def _mixed(word: str) -> str | None:
+    """Says of a word that foreign letters in it pass for Latin ones; in formulas they are meant."""
+    scripts = sorted({script for char in word if (script := _alphabet(char))})
+    if len(scripts) == 1 or ("GREEK" in scripts and len(word) <= _SHORT):
+        return None
+    return f"mixes {' and '.join(script.title() for script in scripts)} letters"
+
+
+def _disguised_name(name: str) -> str | None:
+    """Says of a name in a text that a part of it, all of foreign letters, can be read as Latin."""
+    if name.isascii() or len(name) > _LONGEST:
+        return None
+    parts = re.split(r"[\s/]", name)
+    others = any(map(_LATIN.search, parts)) or len(parts) == 1
+    for part in parts if others else ():
+        letters = [char for char in part if char.isalpha()]
+        foreign = any(_alphabet(char) not in (None, "LATIN") for char in letters)
+        if foreign and len(letters) >= _SHORT and (reason := disguised(part)):
+            return reason
+    return None
 
 
 def disguised_program(name: str) -> bool:
@@ -128,6 +178,21 @@ def _letters(text: str) -> str:
     return "".join([char for char in plain if kind(char) in (None, "surrogate")])
 
 
+# Letters that pass for others, and slashes that are none: without one, a text has no disguise.
+_FULLWIDTH = "\uff21-\uff3a\uff41-\uff5a"
+_LETTERS = "".join(chr(code) for code in _LOOKS if chr(code).isalpha()) + _FULLWIDTH
+_FOREIGN = re.compile(f"[{_LETTERS}\u2044\u2215\u29f8\u2571\uff0f]")
+_SLASHED = re.compile(f"[A-Za-z]{_SLASHES.pattern}[A-Za-z]")
+_TOUCHING = re.compile(f"[A-Za-z](?:(?<=[{_LETTERS}].)|(?=[{_LETTERS}]))")  # found fast
+# Whole words of Latin letters and such that pass for them; a word with any other letter is none.
+# A letter after a backslash or a percent sign is an escape, and no part of a word.
+_MIXED = re.compile(
+    r"(?:(?<![^\W\d_])(?<![\\%])|(?<=[\\%][A-Za-z]))"
+    rf"(?:[A-Za-z]++[{_LETTERS}]|[{_LETTERS}]++[A-Za-z])[A-Za-z{_LETTERS}]*+(?![^\W\d_])"
+)
+
+
+@cache
 def _alphabet(char: str) -> str | None:
     first = unicodedata.name(char, "").partition(" ")[0]
     return first if first in _ALPHABETS else None

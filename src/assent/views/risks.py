@@ -18,12 +18,12 @@ from assent.core.operation import (
 )
 from assent.core.paths import shown
 from assent.core.plan import Scope
-from assent.core.protected import leads_away, protected
+from assent.core.protected import executed_later, leads_away, protected
 from assent.core.secrets import secret
 from assent.ports import Facts
 from assent.views.added import added_numbers, added_text
 from assent.views.foreseen import Foreseen, foreseen
-from assent.views.lookalike import NOBODY, Siblings, lookalike_path
+from assent.views.lookalike import NOBODY, Siblings, disguised_text, lookalike_path
 from assent.views.visible import BOM, hidden, hidden_path, mixed_endings
 
 # code: meaning. The order is the order of severity, in which risks are listed and shown.
@@ -38,8 +38,9 @@ RISKS: Final[dict[str, str]] = {
     "out_of_scope": "Lies outside the scope that the plan declares.",
     "secret": "Seems to contain a key or a password.",
     "hidden_text": "Contains characters or lines that do not show what they do.",
-    "lookalike": "Has a name that can be taken for another.",
+    "lookalike": "Has a name or an address that can be taken for another.",
     "executable": "Makes a file that can be run as a program.",
+    "executed_later": "Writes a file that other programs run later, such as a build or test tool.",
     "hard_link": "The file has other names, which will keep the old content.",
     "metadata_lost": "Attributes of the file besides its content will be lost.",
     "installs": "Installs software.",
@@ -66,6 +67,7 @@ class RiskInput(msgspec.Struct, frozen=True):
     scope: Scope = Scope()
     line: CommandLine | None = None  # what a reader of shell lines found in a command
     root: str = ""  # the workspace
+    folders: str = ""  # why a folder above the new name can be taken for another, if it can
 
 
 class _Case(msgspec.Struct, frozen=True):
@@ -95,7 +97,11 @@ def risks(op: Operation, look: RiskInput) -> tuple[str, ...]:
 def text_risks(text: bytes) -> tuple[str, ...]:
     """Returns the codes that apply to a plan's text."""
     told = text.decode("utf-8", "backslashreplace")
-    found = {"secret": secret(told) is not None, "hidden_text": bool(hidden(told))}
+    found = {
+        "secret": secret(told) is not None,
+        "hidden_text": bool(hidden(told)),
+        "lookalike": disguised_text(told) is not None,
+    }
     return tuple(code for code, applies in found.items() if applies)
 
 
@@ -153,9 +159,10 @@ def _hidden_text(case: _Case) -> bool:
 
 def _lookalike(case: _Case) -> bool:
     path = case.new_path
-    if case.told.lookalike:
+    look = case.look
+    if case.told.lookalike or disguised_text(case.text):
         return True
-    return path is not None and lookalike_path(path, case.look.siblings) is not None
+    return path is not None and lookalike_path(path, look.siblings, look.folders) is not None
 
 
 def _executable(case: _Case) -> bool:
@@ -164,6 +171,11 @@ def _executable(case: _Case) -> bool:
     before = case.op.before
     had = before.mode if before is not None and before.kind == "file" else 0
     return bool(case.op.after.mode & ~had & (_RUNNABLE | _SET_ID))
+
+
+def _executed_later(case: _Case) -> bool:
+    path = case.new_path
+    return case.told.executed or (path is not None and executed_later(path) is not None)
 
 
 def _set_id(case: _Case) -> bool:
@@ -205,6 +217,7 @@ _RULES: dict[str, Callable[[_Case], bool]] = {
     "hidden_text": _hidden_text,
     "lookalike": _lookalike,
     "executable": _executable,
+    "executed_later": _executed_later,
     "hard_link": _hard_link,
     "metadata_lost": _metadata_lost,
     "installs": _installs,

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from assent.core.command_line import CommandLine
 from assent.core.operation import RunCommand
 from assent.core.paths import GIT, folded, shown
-from assent.core.protected import holds_protected, protected
+from assent.core.protected import executed_later, holds_protected, protected
 from assent.views.lookalike import disguised, disguised_program
 
 Words: TypeAlias = tuple[str, ...]
@@ -33,6 +33,11 @@ def targets(op: RunCommand, line: CommandLine | None, root: str) -> tuple[str, .
 def touches_protected(found: Iterable[str]) -> bool:
     """Tells whether a target is what other programs obey, or may have such below it."""
     return any(_is_protected(target) for target in found)
+
+
+def writes_executed(found: Iterable[str]) -> bool:
+    """Tells whether a target is a file that other programs run later."""
+    return any(executed_later(t.encode("utf-8", "surrogateescape")) for t in found)
 
 
 def takes_for_another(programs: Iterable[str], found: Iterable[str]) -> bool:

@@ -10,6 +10,7 @@ from assent.core.changes import Coverage
 from assent.core.errors import AssentError, BadPlan
 from assent.core.lifecycle import State
 from assent.core.operation import (
+    DeleteFile,
     FileOperation,
     FileState,
     MoveFile,
@@ -37,7 +38,7 @@ from assent.views.coverage import uncovered
 from assent.views.diff import LIMIT, operation_diff
 from assent.views.drifted import REBASE, Drifted
 from assent.views.foreseen import foreseen, line_of
-from assent.views.lookalike import NOBODY, Siblings, skeletons
+from assent.views.lookalike import NOBODY, Siblings, lookalike, skeletons
 from assent.views.review import SHORT, OperationReview, Review
 from assent.views.risks import RiskInput, risks, scope_risks, text_risks
 from assent.views.visible import visible_line
@@ -175,13 +176,27 @@ class _Around:
         self._scope = plan.scope
         self._siblings: dict[bytes, Siblings] = {}
         self._coverages: dict[int, Coverage] = {}  # by how many operations on files come before
+        self._alike: dict[bytes, str] = {b"": ""}  # why a folder can be taken for another
         self._coming: dict[bytes, set[bytes]] = {}
         self._going: set[bytes] = set()
         for path, _, after in [step for op in plan.operations for step in footprint(op)]:
             if after is None:
                 self._going.add(path)
             else:
-                self._coming.setdefault(parent(path), set()).add(name(path))
+                self._come(path)
+        for op in plan.operations:
+            if isinstance(op, MoveFile | DeleteFile) and op.prune:
+                self._going.update(ancestors(op.path)[: op.prune])
+
+    def _come(self, path: bytes) -> None:
+        """Notes a new name, and those of the folders above it, in the folders they will be in."""
+        while path:
+            folder = parent(path)
+            names = self._coming.setdefault(folder, set())
+            if name(path) in names:
+                return
+            names.add(name(path))
+            path = folder
 
     def review(self, identity: str, at: int) -> OperationReview:
         op = self._operations[at]
@@ -189,7 +204,9 @@ class _Around:
             return self._command(identity, op, at)
         before, after = self._contents(op)
         diff = operation_diff(op, before, after)
-        look = RiskInput(diff, before, after, self._around(op), self._facts_of(op), self._scope)
+        around, facts = self._around(op), self._facts_of(op)
+        folders = self._folders(op)
+        look = RiskInput(diff, before, after, around, facts, self._scope, folders=folders)
         return OperationReview(identity, op, reversibility(op), risks(op, look), diff)
 
     def _command(self, identity: str, op: RunCommand, at: int) -> OperationReview:
@@ -249,16 +266,29 @@ class _Around:
     def _around(self, op: Operation) -> Siblings:
         """Returns the names beside a new name, in the workspace and in the plan."""
         new = _new_path(op)
-        if new is None:
-            return NOBODY
-        folder = parent(new)
+        return NOBODY if new is None else self._beside(parent(new))
+
+    def _folders(self, op: Operation) -> str:
+        """Says why a folder above a new name can be taken for another; nothing, if it cannot."""
+        new = _new_path(op)
+        return "" if new is None else self._folder_alike(parent(new))
+
+    def _folder_alike(self, folder: bytes) -> str:
+        if folder not in self._alike:
+            above = parent(folder)
+            reason = lookalike(name(folder), self._beside(above))
+            self._alike[folder] = self._folder_alike(above) or reason or ""
+        return self._alike[folder]
+
+    def _beside(self, folder: bytes) -> Siblings:
+        """Returns the names in a folder, in the workspace and in the plan."""
         if folder not in self._siblings:
             prefix = folder + b"/" if folder else b""
             # Where a file or symlink becomes the folder, nobody is there yet.
             new_one = not self._going.isdisjoint((folder, *ancestors(folder)))
             there = [] if new_one else self._names(folder)
             staying = {sibling for sibling in there if prefix + sibling not in self._going}
-            self._siblings[folder] = skeletons(staying | self._coming[folder])
+            self._siblings[folder] = skeletons(staying | self._coming.get(folder, set()))
         return self._siblings[folder]
 
     def _names(self, folder: bytes) -> list[bytes]:
