@@ -2,13 +2,14 @@
 
 import itertools
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import msgspec
 import pytest
 from tests.core.states import LINK, TOOL, A, B, C, D
 
-from assent.core.draft import net, stage
-from assent.core.errors import Impossible
+from assent.core.draft import net, refuse_alike, stage
+from assent.core.errors import Impossible, Refused
 from assent.core.operation import (
     DeleteFile,
     FileOperation,
@@ -175,3 +176,26 @@ def test_a_long_chain_of_moves_is_one_move() -> None:
 def test_staging_twenty_thousand_commands_keeps_each_of_them() -> None:
     commands: list[Operation] = [RunCommand((b"%d" % n,)) for n in range(20_000)]
     assert stage((), commands) == tuple(commands)
+
+
+@pytest.mark.parametrize(
+    ("operations", "refused"),
+    [
+        ((WriteFile(b"a", None, A), WriteFile(b"A", None, B)), True),
+        ((WriteFile(b"Src/a", None, A), WriteFile(b"src/b", None, B)), True),
+        ((WriteFile(b"x/Src/a", None, A), MoveFile(b"q", b"x/src/b", B)), True),
+        ((WriteFile("é".encode(), None, A), WriteFile("e\u0301".encode(), None, B)), True),
+        ((WriteFile("É".encode(), None, A), WriteFile("e\u0301".encode(), None, B)), True),
+        ((WriteFile(b"a", A, B), RunCommand((b"make",)), WriteFile(b"A", None, B)), True),
+        ((WriteFile(b"a", A, B), RunCommand((b"make",)), MoveFile(b"a", b"A", B)), False),
+        ((MoveFile(b"Src/a", b"src/a", A), MoveFile(b"Src/b", b"src/b", B)), False),
+        ((DeleteFile(b"a", A), WriteFile(b"A", None, B)), False),
+        ((WriteFile(b"x/a", None, A), WriteFile(b"y/A", None, B)), False),
+        ((WriteFile(b"caf\xe9", None, A), WriteFile(b"caf\xe8", None, B)), False),
+    ],
+)
+def test_names_that_differ_only_in_case_or_form_are_refused(
+    operations: tuple[Operation, ...], refused: bool
+) -> None:
+    with pytest.raises(Refused, match="differ only") if refused else nullcontext():
+        refuse_alike(operations)

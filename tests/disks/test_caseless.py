@@ -13,7 +13,7 @@ from tests.crash.trees import Tree, file, tree
 from tests.disks.possible import needs_fuse
 
 from assent.core.digest import sha256
-from assent.core.errors import Impossible, WorkspaceError
+from assent.core.errors import Impossible, Refused, WorkspaceError
 from assent.core.journal import finished
 from assent.core.operation import FileState, WriteFile
 from assent.core.plan import Plan
@@ -77,7 +77,7 @@ def test_one_file_under_two_names_is_refused_when_it_is_staged(name: str, casele
     start, steps = TWICE[name]
     first = Rig(caseless, Story("first", tree({**start}), (write(b"other", OLD),), {}))
     before = first.tree()
-    with pytest.raises(Impossible, match="are one file here") as refused:
+    with pytest.raises(Refused, match="differ only in case") as refused:
         approve(first.site, Story(name, {}, steps, {}), name="twice")
     assert refused.value.next == "assent stage list"
     assert first.tree() == before
@@ -192,7 +192,7 @@ def test_two_names_of_a_copy_that_are_one_file_here_are_refused(caseless: Path) 
     for name in ("Read.me", "read.ME"):
         (desk.other / name).write_bytes(OLD)
     refused = desk.no("stage", "from", str(desk.other))
-    assert "are one file here" in refused["message"]
+    assert "Read.me and read.ME differ only in case" in refused["message"]
     (desk.work / "READ.ME").write_bytes(OLD)
     refused = desk.no("stage", "from", str(desk.other))
     assert "Read.me and read.ME are one file here, and two there" in refused["message"]
@@ -203,12 +203,13 @@ def test_a_plan_of_elsewhere_with_two_names_of_one_file_is_refused(caseless: Pat
     desk = Desk(caseless)
     elsewhere = caseless / "elsewhere"
     elsewhere.mkdir()
-    (desk.other / "a").write_bytes(OLD)
+    for place in (elsewhere, desk.work):
+        (place / "a").write_bytes(OLD)
     (desk.other / "A").write_bytes(NEW)
     plan = str(caseless / "plan.json")
     for line in (
         ("plan", "new", "work"),
-        ("stage", "from", str(desk.other)),
+        ("stage", "from", str(desk.other), "--delete"),
         ("propose", "--portable", "--out", plan),
     ):
         answer = command(caseless, elsewhere, *line)

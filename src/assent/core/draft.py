@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Set
 from typing import TypeAlias
 
-from assent.core.errors import Impossible
+from assent.core.errors import Impossible, Refused
 from assent.core.operation import (
     DeleteFile,
     FileOperation,
@@ -14,7 +14,7 @@ from assent.core.operation import (
     WriteFile,
     footprint,
 )
-from assent.core.paths import ancestors, shown
+from assent.core.paths import alike, ancestors, one_line, parent, shown
 
 Net: TypeAlias = dict[bytes, tuple[FileState | None, FileState | None]]
 
@@ -50,6 +50,36 @@ def net(operations: Iterable[Operation]) -> Net:
         for op in _last_segment(tuple(operations))[1]
         for path, before, after in footprint(op)
     }
+
+
+def refuse_alike(operations: Iterable[Operation]) -> None:
+    """Refuses names, of files or folders, that differ only in case or Unicode form.
+
+    What is gone in the end does not count, so a move may change the case alone.
+    """
+    left = {path: after for op in operations for path, _, after in footprint(op)}
+    seen: set[bytes] = set()
+    known: dict[bytes, bytes] = {}
+    for path in [path for path, after in left.items() if after is not None]:
+        each = path
+        while each and each not in seen:
+            seen.add(each)
+            other = known.setdefault(alike(each), each)
+            if parent(other) == parent(each) and other != each:
+                raise _too_alike(other, each)
+            each = parent(each)
+
+
+def _too_alike(one: bytes, other: bytes) -> Refused:
+    told, names = "case or Unicode form", [shown(one), shown(other)]
+    if names[0].casefold() != names[1].casefold():  # they would look the same
+        names = [name.encode("unicode_escape").decode() for name in names]
+    first, second = [one_line(name.encode()) for name in names]
+    return Refused(
+        f"{first} and {second} differ only in {told}. Some file systems treat them as one name, "
+        "so one plan cannot have both. Nothing was changed.",
+        "assent stage list",
+    )
 
 
 def check_tree(

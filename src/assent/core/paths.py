@@ -1,5 +1,7 @@
 """Paths inside a workspace: bytes, relative, with `/`, and never out of it."""
 
+import unicodedata
+
 from assent.core.errors import Refused
 
 GIT = b".git"
@@ -61,6 +63,15 @@ def folded(path: bytes) -> bytes:
         return path.lower()
     text = path.decode("utf-8", "surrogateescape").translate(_IGNORED).casefold()
     return text.encode("utf-8", "surrogateescape")
+
+
+def alike(path: bytes) -> bytes:
+    """Returns what all paths share that differ only in case or in the form of their Unicode."""
+    if path.isascii():
+        return path.lower()
+    text = unicodedata.normalize("NFD", path.decode("utf-8", "surrogateescape"))
+    low = folded(text.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")
+    return unicodedata.normalize("NFC", low).encode("utf-8", "surrogateescape")
 
 
 def shown(path: bytes) -> str:

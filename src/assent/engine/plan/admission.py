@@ -4,7 +4,7 @@ from collections.abc import Container
 from functools import partial
 
 from assent.core.commit import is_commit
-from assent.core.draft import check_tree, segments
+from assent.core.draft import check_tree, refuse_alike, segments
 from assent.core.errors import Drift, Impossible, NotFound, Refused, UsageError
 from assent.core.foreign import paths_of
 from assent.core.operation import Operation, RunCommand
@@ -36,6 +36,7 @@ class Admission:
             self._check_path(path, target)
         refuse_denied(self._doors, plan.operations, "Nothing was changed.")
         refuse_repositories(files, plan.operations, plan.operations)
+        refuse_alike(plan.operations)
         try:
             refuse_twins(files, plan.operations)
         except Impossible as error:

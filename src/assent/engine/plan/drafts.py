@@ -7,7 +7,7 @@ from posixpath import normpath
 import msgspec
 
 from assent.core.digest import operation_ids, sha256
-from assent.core.draft import check_tree, stage
+from assent.core.draft import check_tree, refuse_alike, stage
 from assent.core.errors import Busy, Impossible, Moved, NoMatch, NotFound, Refused, UsageError
 from assent.core.event import DraftChanged
 from assent.core.operation import (
@@ -178,6 +178,7 @@ class Drafts:
         for _ in range(TRIES):
             try:
                 wanted = stage(self.operations(record), operations)
+                refuse_alike(wanted)
                 refuse_twins(self._doors.files, wanted)
                 return self._replace(record, wanted)
             except Moved:  # somebody else staged meanwhile; that is no reason to give up

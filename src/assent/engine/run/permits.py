@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from assent.core.digest import sha256
-from assent.core.draft import check_tree
+from assent.core.draft import check_tree, refuse_alike
 from assent.core.errors import Drift, Refused, StoreError, Unsettled, WorkspaceError
 from assent.core.event import PermitGiven
 from assent.core.journal import finished
@@ -80,6 +80,7 @@ class Permits:
                     f"{shown(path)} is not the plain path of a file. Nothing was changed."
                 )
             refuse_ours(path, self._place.plan_dir, self._place.private)
+        refuse_alike(operations)
         refuse_repositories(self._doors.files, operations)
         check_tree(operations, self._doors.files.is_file, self._doors.files.below)
 
