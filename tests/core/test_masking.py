@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assent.core import masking
-from assent.core.masking import Masker, mask, masked
+from assent.core.masking import Masker, mask, masked, remember
 
 RANDOM = "Zq7Lr2Xv9Kb4Tn8Wp3Md6Hs1Jc5Fg0Ya"
 BODY = "\n".join([RANDOM + RANDOM] * 3)
@@ -19,6 +19,12 @@ CUT = "-----BEGIN " + f"PRIVATE KEY-----\n{BODY}"
 WHOLE = [
     ("AKIA" + "Z7Q4X2M9K1B8W3LP", "AWS access key"),
     ("ghp_" + RANDOM + "abcd", "GitHub token"),
+    ("gsk_" + RANDOM + "abcd", "API key"),
+    ("xai-" + RANDOM * 2, "API key"),
+    ("hf_" + RANDOM + "ab", "API key"),
+    ("SG." + RANDOM[:22] + "." + RANDOM + "abcdefghijk", "API key"),
+    ("dop_v1_" + "0123456789abcdef" * 4, "DigitalOcean token"),
+    ("AGE-SECRET-KEY-1" + "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" * 2, "age key"),
     ("github_pat_" + RANDOM + "_" + RANDOM, "GitHub token"),
     ("glpat-" + RANDOM[:20], "GitLab token"),
     ("xoxb-" + "123456789012-" + RANDOM[:12], "Slack token"),
@@ -137,3 +143,13 @@ def test_f92_hostile_text_takes_no_more_than_a_moment(piece: str) -> None:
     start = time.process_time()
     masked(text)
     assert time.process_time() - start < 3
+
+
+def test_f92_values_that_are_known_are_masked_until_others_are_told() -> None:
+    try:
+        remember(["words-that-are-a-key"])
+        assert masked("say words-that-are-a-key") == "say [masked: a key of yours]"
+        remember([])
+        assert masked("say words-that-are-a-key") == "say words-that-are-a-key"
+    finally:
+        remember([])

@@ -6,6 +6,7 @@ from tests.models.asking import HELLO, KEY, NOW, model
 from tests.models.server import Turn, serving, whole
 
 from assent.core.errors import ModelError, Overflow, Unauthorized, Unavailable
+from assent.core.masking import remember
 from assent.models.sorting import Who, broken, refused, reported, retry_after
 from assent.models.wires.wire import Failed
 
@@ -132,3 +133,14 @@ def test_f112_an_overflow_is_told_at_once_and_never_tried_again() -> None:
         with pytest.raises(Overflow):
             list(model(server, "anthropic").stream(HELLO))
         assert len(server.heard) == 1
+
+
+def test_f92_keys_of_other_providers_and_forms_of_keys_are_not_repeated_from_a_body() -> None:
+    form = "gsk_" + "Zq7Lr2Xv9Kb4Tn8Wp3Md6Hs1Jc5Fg0Ya"
+    try:
+        remember(["the-key-of-another"])
+        error = refused(WHO, 400, {}, body(f"You sent the-key-of-another and {form}."), NOW)
+    finally:
+        remember([])
+    assert "the-key-of-another" not in error.message
+    assert form not in error.message

@@ -1,24 +1,42 @@
 """Finds the values that nobody needs to read anywhere: keys of providers, and what is named so."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from assent.core.provider import ProviderSettings
 from assent.core.secrets import credible
-from assent.models.accounts import accounts
+from assent.models.accounts import PROVIDERS
 
 _NAMED = re.compile(r"(?i)(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$")
+_PROVING = re.compile(r"(?i)authorization|cookie|key|token|secret|password|credential")
 
 
 def known_secrets(
-    environment: Mapping[str, str], providers: Mapping[str, ProviderSettings]
+    environment: Mapping[str, str],
+    providers: Mapping[str, ProviderSettings],
+    servers: Iterable[Mapping[str, str]] = (),
 ) -> list[str]:
     """Returns every secret value that settings and environment hold, for a Masker.
 
-    Of headers, and of variables that only have a secret's name, those count that look like one:
-    without a word such as `development` much could not be read any more.
+    `servers` are the variables that are set for servers of tools. Keys of all providers count,
+    used or not, and headers that are named like a proof. Of others, and of variables that only
+    have a secret's name, those count that look like one: without a word such as `development`
+    much could not be read any more.
     """
-    found = accounts(environment, dict(providers)).values()
-    headers = [value for account in found for value in account.headers.values()]
-    named = [value for name, value in environment.items() if _NAMED.search(name)]
-    return [*(account.key for account in found), *filter(credible, [*headers, *named])]
+    names = [name for provider in PROVIDERS for name in provider.keys]
+    names += [settings.key_env for settings in providers.values()]
+    keys = [environment.get(name, "").strip() for name in names if name]
+    headers = [pair for settings in providers.values() for pair in settings.headers.items()]
+    variables = [pair for variables in (environment, *servers) for pair in variables.items()]
+    named = [value for name, value in variables if _NAMED.search(name)]
+    proofs = [proof for name, value in headers for proof in _proofs(name, value)]
+    return [*filter(None, keys), *proofs, *filter(credible, named)]
+
+
+def _proofs(name: str, value: str) -> Iterator[str]:
+    """Yields what proves who asks in a header; of `Bearer abc` the second word alone, too."""
+    if _PROVING.search(name):
+        yield value
+        yield from value.split(" ")[1:]
+    elif credible(value):
+        yield value

@@ -7,6 +7,7 @@ import msgspec
 
 from assent.config.load import Loaded, Loader
 from assent.config.places import Places, places
+from assent.config.settings import Settings
 from assent.config.trusted import FILE, Trusted
 from assent.core.errors import UsageError
 
@@ -42,7 +43,17 @@ def load_settings(root: bytes, here: Places, *, lenient: bool) -> Loaded:
     loader = Loader(here.file, root, Disk().open, check_plan_dir, trusted.holds)
     loaded = loader.load(lenient=lenient)
     warnings = (*loaded.warnings, *trusted.warnings)
+    remember_keys(loaded.settings)
     return msgspec.structs.replace(loaded, warnings=warnings)
+
+
+def remember_keys(settings: Settings) -> None:
+    """Has every face mask the keys that are configured, in whatever it shows from now on."""
+    from assent.app.keys import known_secrets
+    from assent.core.masking import remember
+
+    servers = [server.environment for server in settings.mcp.values()]
+    remember(known_secrets(os.environ, settings.providers, servers))
 
 
 def trusted_here(root: bytes, here: Places) -> Trusted:

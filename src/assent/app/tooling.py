@@ -56,6 +56,7 @@ def open_tooling(
 ) -> tuple[Tooling, Callable[[], None]]:
     """Returns what calls work with, and how to close it."""
     settings, root = ground.loaded.settings, ground.root
+    servers = [server.environment for server in settings.mcp.values()]
     process, gate = LateProcess(ground.folder), _gate(ground, choices)
     tools = _tools(ground)
     more, close = _servers(ground, tools if choices.servers else None)
@@ -83,7 +84,7 @@ def open_tooling(
         left=ground.left,
         questions_s=settings.questions.expires_s,
         grants_s=settings.questions.grants_expire_s,
-        mask=Masker(known_secrets(os.environ, settings.providers)),
+        mask=Masker(known_secrets(os.environ, settings.providers, servers)),
     )
     return tooling, close
 

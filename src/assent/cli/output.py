@@ -16,7 +16,7 @@ from assent.core.errors import AssentError
 from assent.core.journal import Doing, Live, Progress, Said
 from assent.views.ansi import ansi
 from assent.views.lines import Line
-from assent.views.visible import fold_long, visible_line
+from assent.views.visible import fold_long, kind, visible_line
 
 if TYPE_CHECKING:
     from assent.views.spoken import Spoken
@@ -164,7 +164,7 @@ class Output:
     def fail(self, error: AssentError) -> int:
         """Says what happened and what to do next, and returns the exit code."""
         if self.as_json:
-            _say(msgspec.json.encode(error_row(error)).decode())
+            _say(encoded(error_row(error)).decode())
             return error.exit
         message, next = _words(error)
         _complain("assent: ", message)
@@ -260,12 +260,28 @@ def listener() -> Iterator[None]:
         pass
 
 
-def encoded(content: Mapping[str, object]) -> bytes:
-    """Returns an object as JSON, what is no text in it as escapes."""
+def encoded(content: object) -> bytes:
+    """Returns an object as JSON, what is no text in it as escapes.
+
+    All that hides is written as `\\uXXXX`, so that it does nothing to a terminal or a reader, and
+    whoever parses it gets what it was.
+    """
     try:
-        return msgspec.json.encode(content)
+        found = msgspec.json.encode(content)
     except UnicodeEncodeError:
-        return msgspec.json.encode(_escaped(msgspec.to_builtins(content)))
+        found = msgspec.json.encode(_escaped(msgspec.to_builtins(content)))
+    if found.isascii() and b"\x7f" not in found:
+        return found
+    text = found.decode()
+    hiding = [char for char in set(text) if kind(char) not in (None, "space")]
+    table = {ord(char): _json_escape(char) for char in hiding}
+    return text.translate(table).encode() if table else found
+
+
+def _json_escape(char: str) -> str:
+    """Returns a character as JSON escapes; one beyond 16 bits is two."""
+    units = char.encode("utf-16-be")
+    return "".join([f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2)])
 
 
 def _escaped(value: Any) -> Any:

@@ -4,10 +4,9 @@ from contextlib import closing
 from typing import Literal
 
 import click
-import msgspec
 
 from assent.cli.call import Call, examples, named, takes_call
-from assent.cli.output import Output
+from assent.cli.output import Output, encoded
 from assent.cli.source import text
 from assent.core.errors import IllegalStep
 from assent.core.session import SessionRecord
@@ -216,7 +215,7 @@ def _write(call: Call, record: SessionRecord, form: str, out: str) -> None:
 
     sessions = call.engine.sessions
     if form == "json":
-        content = msgspec.json.encode(sessions.export(record)) + b"\n"
+        content = encoded(sessions.export(record)) + b"\n"
     else:
         lines = markdown_lines(record, sessions.events(record))
         content = "".join(f"{line.text}\n" for line in lines).encode("utf-8", "backslashreplace")

@@ -44,6 +44,14 @@ SECRETS: Final = (
         ("PRIVATE KEY",),
         r"-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----",
     ),
+    Secret(
+        "API key",
+        ("gsk_", "xai-", "hf_", "SG."),
+        r"\b(?:gsk|hf)_[A-Za-z0-9]{20,}|(?<![\w-])xai-[\w-]{20,}"
+        r"|(?<![\w.-])SG\.[\w-]{16,}\.[\w-]{16,}",
+    ),
+    Secret("DigitalOcean token", ("_v1_",), r"\bdo[opr]_v1_[0-9a-f]{32,}"),
+    Secret("age key", ("AGE-SECRET-KEY-1",), r"\bAGE-SECRET-KEY-1[0-9A-Za-z]{40,}"),
     Secret("payment key", ("k_live_",), r"\b[sr]k_live_[0-9A-Za-z]{20,}"),
     Secret(
         "package registry token",
@@ -81,7 +89,7 @@ def _gated(marks: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Sorts marks by a character that they need and that few texts have: that is found faster."""
     found: dict[str, tuple[str, ...]] = {}
     for mark in marks:
-        gate = next((rare for rare in "_-/jJzxKkwA" if rare in mark), "")
+        gate = next((rare for rare in "_-/jJzxKkwAG" if rare in mark), "")
         found[gate] = (*found.get(gate, ()), mark)
     return found
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from assent.core.errors import AnswerTooLong, ModelError, Overflow, Unauthorized, Unavailable
+from assent.core.masking import masked
 from assent.models.wires.wire import Failed
 
 NO_WAIT = -1.0
@@ -170,5 +171,6 @@ def _words(who: Who, message: str, otherwise: str) -> str:
     told = " ".join(message.split()) or otherwise
     if len(who.key) >= SECRET:
         told = told.replace(who.key, "(the key)")
+    told = masked(told)  # and of other keys, too: a proxy may repeat what it was sent
     told = told if len(told) <= WORDS else told[:WORDS] + "…"
     return told.rstrip(".")
