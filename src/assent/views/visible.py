@@ -78,7 +78,7 @@ _EMOJI_GLUE = (
 
 # A line of these alone looks empty. Tags and selectors are not among them: they can spell words.
 _BLANK = (
-    "[ \t\r\x0b\x0c\x1c-\x1f\x85\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180e"
+    "[ \t\r\x0c\x85\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180e"
     "\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufeff\uffa0\ufff0-\ufff8]*+"
 )
 # Each begins with a line feed, which is found fast, and takes nothing back: a search is linear.
@@ -87,8 +87,9 @@ _FIRST_RUN = re.compile(rf"(?:{_BLANK}\n){{{EMPTY + 1},}}+")
 _SIGNED_RUN = re.compile(rf"\n([+\- ]){_BLANK}(?=\n|\Z)(?:\n\1{_BLANK}(?=\n|\Z)){{{EMPTY},}}+")
 _EMPTY = re.compile(_BLANK)
 _EMPTY_LINES = re.compile(rf"(?m)^(?:{_BLANK}\n)++")
-_BLANK_BYTES = b" \t\r\x0b\x0c\x1c\x1d\x1e\x1f"
-_RUNS_WITHOUT_BLANKS = (b"\n" * (EMPTY + 1), b"\n+" * (EMPTY + 1), b"\n-" * (EMPTY + 1))
+_BLANK_BYTES = b" \t\r\x0c"
+_PURE_RUNS = tuple([f"\n{sign}" * (EMPTY + 1) for sign in ("", "+", "-", " ")])
+_BARE_RUNS = tuple([run.encode() for run in _PURE_RUNS[:3]])
 _COUNTED = re.compile(rf"([+\- ]?){COUNTED}(\d+) ")
 
 
@@ -354,12 +355,18 @@ def _counted(text: str, runs: re.Pattern[str], show: Callable[[str], str]) -> st
 
 def _may_have_run(text: str) -> bool:
     """Tells quickly of most text that it has no empty lines in a row to be counted."""
-    if len(text) <= EMPTY:
-        return False
     if not text.isascii():
-        return True
+        return len(text) > EMPTY
+    for run in _PURE_RUNS:
+        if run in text:
+            return True
+    if " \n" not in text and "\r" not in text and "\t" not in text and "\f" not in text:
+        return False  # no line ends with a blank, so there are none of blanks alone
     bare = text.encode().translate(None, _BLANK_BYTES)
-    return any(run in bare for run in _RUNS_WITHOUT_BLANKS)
+    for run in _BARE_RUNS:  # noqa: SIM110 - any() takes longer
+        if run in bare:
+            return True
+    return False
 
 
 def _count_of(lines: str, sign: str = "", number: int = 0, word: str = "") -> str:

@@ -190,13 +190,14 @@ class _Around:
 
     def _come(self, path: bytes) -> None:
         """Notes a new name, and those of the folders above it, in the folders they will be in."""
-        while path:
-            folder = parent(path)
-            names = self._coming.setdefault(folder, set())
-            if name(path) in names:
-                return
-            names.add(name(path))
-            path = folder
+        folder, _, last = path.rpartition(b"/")
+        known = self._coming.get(folder)
+        if known is not None:
+            known.add(last)
+            return
+        self._coming[folder] = {last}
+        if folder:
+            self._come(folder)
 
     def review(self, identity: str, at: int) -> OperationReview:
         op = self._operations[at]
@@ -204,8 +205,8 @@ class _Around:
             return self._command(identity, op, at)
         before, after = self._contents(op)
         diff = operation_diff(op, before, after)
-        around, facts = self._around(op), self._facts_of(op)
-        folders = self._folders(op)
+        around, folders = self._around(op)
+        facts = self._facts_of(op)
         look = RiskInput(diff, before, after, around, facts, self._scope, folders=folders)
         return OperationReview(identity, op, reversibility(op), risks(op, look), diff)
 
@@ -263,15 +264,13 @@ class _Around:
         except (OSError, AssentError):
             return None
 
-    def _around(self, op: Operation) -> Siblings:
-        """Returns the names beside a new name, in the workspace and in the plan."""
+    def _around(self, op: Operation) -> tuple[Siblings, str]:
+        """Returns the names beside a new name, and why a folder above it passes for another."""
         new = _new_path(op)
-        return NOBODY if new is None else self._beside(parent(new))
-
-    def _folders(self, op: Operation) -> str:
-        """Says why a folder above a new name can be taken for another; nothing, if it cannot."""
-        new = _new_path(op)
-        return "" if new is None else self._folder_alike(parent(new))
+        if new is None:
+            return NOBODY, ""
+        folder = parent(new)
+        return self._beside(folder), self._folder_alike(folder)
 
     def _folder_alike(self, folder: bytes) -> str:
         if folder not in self._alike:
