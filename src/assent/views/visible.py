@@ -363,8 +363,8 @@ def _may_have_run(text: str) -> bool:
     if " \n" not in text and "\r" not in text and "\t" not in text and "\f" not in text:
         return False  # no line ends with a blank, so there are none of blanks alone
     bare = text.encode().translate(None, _BLANK_BYTES)
-    for run in _BARE_RUNS:  # noqa: SIM110 - any() takes longer
-        if run in bare:
+    for bare_run in _BARE_RUNS:  # noqa: SIM110 - any() takes longer
+        if bare_run in bare:
             return True
     return False
 
