@@ -112,7 +112,7 @@ class Cuts(Sweep):
     def _was_cut(self, at: int) -> bool:
         self.rig.restore(self.ready)
         self._machine.sync()
-        return killed(self._verb, Moments(decides, at=at, act=self._machine.cut))
+        return killed(self.verb_watched, Moments(decides, at=at, act=self._machine.cut))
 
     def _tidied(self, end: Ended) -> Ended:
         """An emptied slot may come back after the run is over; it lies among our own files."""
