@@ -95,7 +95,7 @@ def test_f79_a_variable_that_changes_how_programs_print_is_none(text: str) -> No
 
 def test_f91_a_line_that_is_too_long_to_read_is_refused_with_a_way_out() -> None:
     line = read_line("echo " + "a" * LONGEST)
-    assert line.danger.endswith("write a script file with the edit tools and run that.")
+    assert line.danger.endswith("write a script file and run that.")
     assert (line.certain, line.risk, line.always) == (False, "high", ())
     assert not read_line("echo " + "a" * (LONGEST - 5)).danger
 
