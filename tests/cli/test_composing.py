@@ -142,9 +142,11 @@ def test_taking_out_what_another_operation_needs_is_refused(world: World) -> Non
     assert world.ok("stage", "list") == before
 
 
-def test_the_mode_of_a_symlink_or_folder_cannot_change(world: World) -> None:
+def test_the_mode_of_a_folder_cannot_change_and_that_of_a_symlink_is_its_files(
+    world: World,
+) -> None:
     lay_out(world)
-    assert world.no(2, "stage", "write", "l", "--mode", "600")["error"] == "usage"
+    assert world.ok("stage", "write", "l", "--mode", "600")["operation"]["path"] == "a"
     assert world.no(1, "stage", "write", "d", "--mode", "600")["error"] == "impossible"
 
 

@@ -137,7 +137,7 @@ STORIES = {
     ),
     "replace a symlink by a file": Story(
         {b"t": text(b"target"), b"l": link(b"t")},
-        [("write", "l", "--from", "-")],
+        [("delete", "l"), ("write", "l", "--from", "-")],
         {b"t": text(b"target"), b"l": text(b"new")},
         b"new",
     ),
@@ -146,7 +146,7 @@ STORIES = {
     ),
     "replace a symlink to a folder by a file": Story(
         {b"d": FOLDER, b"d/x": text(b"x"), b"l": link(b"d")},
-        [("write", "l", "--from", "-")],
+        [("delete", "l"), ("write", "l", "--from", "-")],
         {b"d": FOLDER, b"d/x": text(b"x"), b"l": text(b"new")},
         b"new",
     ),

@@ -9,7 +9,7 @@ from assent.cli.asking import consent
 from assent.cli.call import Call, examples, named, streams, takes_call
 from assent.cli.failing import LOOK
 from assent.cli.run import EXITS, answered, settled
-from assent.core.errors import Declined, Drift, Refused, UsageError
+from assent.core.errors import Declined, Drift, Refused, StoreError, UsageError
 from assent.core.journal import DONE, Ending
 from assent.core.masking import masked
 from assent.core.undo import MISSED
@@ -203,14 +203,21 @@ def _not_done(lines: Iterable[Line], undo: Undo, onward: str) -> Iterator[Line]:
     yield Line("plain", f"Next: {visible_line(onward)}")
 
 
+def _diffs(call: Call, preview: Undo) -> list[str | None]:
+    """Returns the diff of each operation; none where a content lies only under a moved name."""
+    try:
+        return [one.diff for one in call.engine.reviews.undo_review(preview).operations]
+    except StoreError:
+        return [None for _ in preview.plan.operations]
+
+
 def _answer_preview(call: Call, preview: Undo, *, default: bool, dry_run: bool) -> int:
     """Says what an undo would do. If that is nothing, it is also the answer of the undo itself.
 
     Where nobody named the run, the next step is then to take back one before it.
     """
     inversion = preview.inversion
-    reviewed = call.engine.reviews.undo_review(preview).operations if dry_run else ()
-    diffs = [one.diff for one in reviewed]
+    diffs = _diffs(call, preview) if dry_run else []
     content = _row(preview, diffs)
     if not dry_run:
         left = [preview.ids[index] for index, _ in inversion.left_alone]

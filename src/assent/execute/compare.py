@@ -12,7 +12,14 @@ import msgspec
 
 from assent.core.journal import Conflict, Outcome
 from assent.core.motion import Clear, Fill, Motion, Put, Seen, Swap, Take, fills
-from assent.core.operation import FileOperation, FileState, MoveFile, WriteFile, footprint
+from assent.core.operation import (
+    FileOperation,
+    FileState,
+    MoveFile,
+    Operation,
+    WriteFile,
+    footprint,
+)
 from assent.execute.prepare import Contents
 from assent.ports import Hands
 
@@ -39,6 +46,18 @@ def contradictions(
         if before != after and _is(seen[path], opposite):
             found.append(Conflict(at, path, b"", reason))
     return found
+
+
+def not_as_begun(
+    hands: Hands, operations: Sequence[Operation], found: Sequence[Conflict]
+) -> list[Conflict]:
+    """Leaves out paths that stand as before the whole run: a later operation may restore that."""
+    begun: dict[bytes, FileState | None] = {}
+    for op in operations:
+        for path, before, _ in footprint(op):
+            begun.setdefault(path, before)
+    seen = look(hands, [one.path for one in found])
+    return [one for one in found if not _is(seen[one.path], begun[one.path])]
 
 
 def moved(

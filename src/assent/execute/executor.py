@@ -34,7 +34,7 @@ from assent.core.permit import PermittedPlan
 from assent.core.plan import Plan
 from assent.core.results import kept_slots, made_folders
 from assent.execute.commanding import Commanding, NoCommands, Order
-from assent.execute.compare import contradictions, standing
+from assent.execute.compare import contradictions, not_as_begun, standing
 from assent.execute.ending import Place, named, results_at_the_end, why
 from assent.execute.files import Segment, enter, laid_out, plan_index
 from assent.execute.orphans import clear, remove_probes
@@ -175,6 +175,7 @@ class Executor:
         untold = [at for at, result in enumerate(results) if result == "not_started"]
         others = {at: op for at in untold if not isinstance(op := operations[at], RunCommand)}
         seen = contradictions(self._hands, tuple(others.values()), "rolled_back")
+        seen = not_as_begun(self._hands, operations, seen)
         indices = list(others)
         told = [(indices[one.index], f"{shown(one.path)}: {one.reason}") for one in seen]
         if not files and _is_lossy(place):

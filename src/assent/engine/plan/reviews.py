@@ -7,6 +7,7 @@ from typing import TypeGuard
 import msgspec
 
 from assent.core.changes import Coverage
+from assent.core.digest import sha256
 from assent.core.errors import AssentError, BadPlan
 from assent.core.lifecycle import State
 from assent.core.operation import (
@@ -245,12 +246,16 @@ class _Around:
                 target = self._link_target(path, state) if state.kind == "link" else None
                 return None, target
             case _:
-                _, before, after = footprint(op)[0]
-                return self._content(before), self._content(after)
+                path, before, after = footprint(op)[0]
+                return self._content(before, path), self._content(after, path)
 
-    def _content(self, state: FileState | None) -> bytes | None:
+    def _content(self, state: FileState | None, path: bytes) -> bytes | None:
         if state is None or state.size > LIMIT:
             return None
+        if not self._doors.blobs.has(state.digest):  # an undo of a move keeps it only when approved
+            content = self._link_target(path, state)
+            if content is not None and sha256(content) == state.digest:
+                return content
         if self._over and not self._doors.blobs.has(state.digest):
             return None  # what a plan was about that is over may have been given up
         return self._doors.blobs.read(state.digest)
