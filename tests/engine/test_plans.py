@@ -25,7 +25,7 @@ def test_a_command_is_drafted_and_proposed_like_any_operation(world: World) -> N
     record = new(world)
     engine = world.engine()
     staged = engine.drafts.stage(record, [RunCommand((b"make", b"test"))]).record
-    assert engine.reviews.review(staged).operations[0].reversible == "compensated"
+    assert engine.reviews.review(staged).operations[0].reversible == "reversible"
     assert engine.consents.propose(staged).state == "AWAITING_APPROVAL"
 
 

@@ -34,7 +34,8 @@ WRITE = OperationReview(
     DIFF,
 )
 RUN = OperationReview("c" * 64, RunCommand((b"curl", b"x"), network=True), "irreversible")
-TIDY = OperationReview("d" * 64, RunCommand((b"touch", b"y")), "compensated")
+TIDY = OperationReview("d" * 64, RunCommand((b"touch", b"y")), "reversible")
+BACK = OperationReview("e" * 64, RunCommand((b"touch",), undo=(b"rm",)), "compensated")
 
 
 def review(**changes: object) -> Review:

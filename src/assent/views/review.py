@@ -45,8 +45,9 @@ class OperationReview(msgspec.Struct, frozen=True):
     risks: tuple[str, ...] = ()
     diff: str | None = None
     seen: bool = False  # by the person who reads, in this form
-    remarks: tuple[str, ...] = ()  # of a command: what an undo does not cover, what may fail
+    remarks: tuple[str, ...] = ()  # of a command: what an undo does, what may fail
     unclear: bool = False  # a command whose text does not tell what it does
+    not_covered: tuple[str, ...] = ()  # of a command: what an undo does not put back
 
 
 class Review(msgspec.Struct, frozen=True):
@@ -171,6 +172,7 @@ def _row(operation: OperationReview) -> Row:
         "diff": operation.diff,
         "seen": operation.seen,
         **({"remarks": list(operation.remarks)} if operation.remarks else {}),
+        **({"not_covered": list(operation.not_covered)} if operation.not_covered else {}),
     }
 
 
@@ -316,10 +318,18 @@ def about_lines(number: int, operation: OperationReview, mark: str) -> list[Line
     lines.append(Line("dim", f"id {operation.id[:SHORT]}"))
     if operation.risks:
         lines.append(Line("risk", f"risks: {', '.join(operation.risks)}"))
+    lines += not_covered_lines(operation)
     if isinstance(op, DeleteFile | MoveFile) and op.prune:
         folders = ", ".join(map(visible_path, ancestors(op.path)[: op.prune]))
         lines += wrapped("plain", f"also removes, if left empty: {folders}")
     return lines
+
+
+def not_covered_lines(operation: OperationReview) -> Iterator[Line]:
+    """Renders what an undo of a command does not put back; what is said in full is a remark."""
+    listed = [words for words in operation.not_covered if words not in operation.remarks]
+    if listed:
+        yield from wrapped("plain", f"not covered by undo: {', '.join(map(visible_line, listed))}")
 
 
 def _without_diff(operation: OperationReview) -> Iterator[Line]:

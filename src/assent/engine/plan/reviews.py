@@ -30,7 +30,7 @@ from assent.engine.run.recording import Recorder
 from assent.engine.run.takeback import Takeback
 from assent.engine.run.undoing import Undo
 from assent.ports import Facts
-from assent.views.commands import remarks
+from assent.views.commands import not_covered, remarks
 from assent.views.coverage import uncovered
 from assent.views.diff import LIMIT, operation_diff
 from assent.views.drifted import REBASE, Drifted
@@ -167,10 +167,16 @@ class _Around:
         held = held_to(self._doors.rules, op)
         bounds = self._place.bounds
         seen = foreseen(op, line, root)
-        told = remarks(op, seen, bounds.file >> 20, held)
-        told = (*told, *uncovered(op, bounds, self._coverage(op, at)))
-        back, codes = reversibility(op), risks(op, look)
-        return OperationReview(identity, op, back, codes, remarks=told, unclear=seen.unclear)
+        here = tuple(uncovered(op, bounds, self._coverage(op, at)))
+        return OperationReview(
+            identity,
+            op,
+            reversibility(op),
+            risks(op, look),
+            remarks=(*remarks(op, seen, held), *here),
+            unclear=seen.unclear,
+            not_covered=(*not_covered(op, bounds.file >> 20), *here),
+        )
 
     def _coverage(self, op: RunCommand, at: int) -> Coverage:
         """How far a record would reach when a command begins, where an undo will rest on it."""

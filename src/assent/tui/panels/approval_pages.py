@@ -8,6 +8,7 @@ import msgspec
 
 from assent.core.comment import Anchor, Part, Placed
 from assent.core.lifecycle import State
+from assent.core.operation import RunCommand
 from assent.core.paths import shown
 from assent.tui.hints import in_place
 from assent.tui.paper import Sheet, Spot
@@ -198,7 +199,8 @@ def _anchored(part: Part, at: int) -> Anchor:
 
 _HARD: Final = {
     "irreversible": "cannot be undone",
-    "compensated": "undone with limits",
+    "compensated": "undone by its own command",
+    "reversible": "undone with limits",
 }
 
 
@@ -208,11 +210,11 @@ def hard_to_undo(operations: Sequence[OperationReview]) -> Iterator[str]:
         found = [
             f"{number}. {kind(each.op)} {brief(each.op)}"
             for number, each in enumerate(operations, 1)
-            if each.reversible == how
+            if each.reversible == how and isinstance(each.op, RunCommand)
         ]
         if found:
             yield f"{len(found)} {words}: {'; '.join(found)}"
-    if all(each.reversible == "reversible" for each in operations):
+    if not any(isinstance(each.op, RunCommand) for each in operations):
         yield "all of it can be undone" if operations else "no operations"
 
 
