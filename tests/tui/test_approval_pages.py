@@ -65,6 +65,12 @@ def test_a_file_that_differs_is_said_before_everything() -> None:
     assert first == Sheet("live", (Line("risk", "It changed."),))
 
 
+def test_what_to_know_of_the_place_is_said_before_the_risks() -> None:
+    first, second, *_ = pages(review(warnings=("A merge is in progress here.",)))
+    assert first == Sheet("warnings", (Line("risk", "A merge is in progress here."), BLANK))
+    assert second.key == "risks"
+
+
 @pytest.mark.parametrize("width", [71, 76, 200])
 def test_the_whole_digest_stands_on_one_line_where_it_fits(width: int) -> None:
     assert title_lines(review(), width) == [

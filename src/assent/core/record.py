@@ -46,6 +46,7 @@ class Consent(msgspec.Struct, frozen=True):
     approval: Approval
     run: str = ""
     void: bool = False
+    branch: str = ""  # that was checked out then; empty: not known
 
 
 class RunNote(msgspec.Struct, frozen=True):
@@ -84,6 +85,8 @@ class PlanRecord(msgspec.Struct, frozen=True):
     spared: tuple[str, ...] = ()  # of an undo: deeds of that run that it leaves alone
     left: str = ""  # of a plan that was given up: the digest of the text that stays in its file
     left_alone: tuple[tuple[str, str], ...] = ()  # of an undo: ids of operations, and why it does
+    updated_at: str = ""  # when its last event was recorded; empty in what older versions kept
+    root: bytes = b""  # where the workspace was when it was last proposed or approved
 
     @property
     def content_hash(self) -> str:
@@ -105,6 +108,11 @@ class PlanRecord(msgspec.Struct, frozen=True):
         fitting = [c for c in self.consents if c.approval.digest == self.digest]
         ends = [c.approval.expires_at for c in fitting if not c.run and not c.void]
         return max(ends) if ends and all(ends) else ""
+
+    def branch_of(self, approval: Approval | None) -> str:
+        """Returns the branch on which an approval was given; empty where that is not known."""
+        given = [c.branch for c in self.consents if approval and c.approval.id == approval.id]
+        return given[-1] if given else ""
 
     def usable(self, now: str) -> Approval | None:
         """Returns the newest approval of the current digest: not spent, void or expired.
@@ -158,16 +166,17 @@ def _changes(record: PlanRecord, event: Event, at: str) -> dict[str, object]:
 
 def _consent_changes(record: PlanRecord, event: Event) -> dict[str, object]:
     match event:
-        case PlanProposed(digest=digest, frozen=frozen):
-            return {"digest": digest, "frozen": frozen, **_moved(record, Moment.PROPOSE)}
+        case PlanProposed(digest=digest, frozen=frozen, root=root):
+            named = {"digest": digest, "frozen": frozen, "root": root}
+            return {**named, **_moved(record, Moment.PROPOSE)}
         case PlanRevised():
             return {"digest": "", "frozen": "", **_moved(record, Moment.REVISE)}
         case PlanRejected():
             back = _moved(record, Moment.REJECT)
             return {"digest": "", "frozen": "", "consents": _voided(record), **back}
-        case PlanApproved(approval):
-            consents = (*_replaced(record, approval), Consent(approval))
-            return {"consents": consents, **_moved(record, Moment.APPROVE)}
+        case PlanApproved(approval, branch, root):
+            consents = (*_replaced(record, approval), Consent(approval, branch=branch))
+            return {"consents": consents, "root": root, **_moved(record, Moment.APPROVE)}
         case PlanDiscarded(kept):
             left = record.content_hash if kept else ""
             return {"left": left, **_moved(record, Moment.DISCARD)}

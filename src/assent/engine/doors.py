@@ -24,6 +24,7 @@ from assent.ports import (
     Keys,
     Locks,
     Projection,
+    Repository,
     Rules,
     Signer,
     Spares,
@@ -103,6 +104,7 @@ class Doors(msgspec.Struct, frozen=True):
     read_line: Callable[[str], CommandLine] | None = None  # what is in a command line, by its text
     keys: Keys = NoKeys()
     rules: Rules = NoRules()  # of person and project, for commands of plans
+    repository: Callable[[], Repository] = Repository  # as git's own files tell it now
 
 
 class Place(msgspec.Struct, frozen=True):

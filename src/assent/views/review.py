@@ -32,7 +32,8 @@ from assent.views.lines import BLANK, Line, foreign, table, wrapped
 from assent.views.noted import Noted, missing_lines, noted_lines, noted_rows
 from assent.views.patch import diff_lines, diff_text
 from assent.views.risks import BY_A_MODEL, RISKS
-from assent.views.rows import Row, kind, operation_row, path_fields
+from assent.views.rows import Row, kind, operation_row, path_fields, warning_rows
+from assent.views.surroundings import warning_lines
 from assent.views.visible import visible_line, visible_path
 
 
@@ -77,6 +78,7 @@ class Review(msgspec.Struct, frozen=True):
     since: Since | None = None  # the person read it last; None: they never did
     drifted: tuple[Drifted, ...] = ()  # files that are not as it saw them
     comments: tuple[Placed, ...] = ()  # of the person who reads, not sent yet
+    warnings: tuple[str, ...] = ()  # about the place where it would be built
 
 
 NEXT: Final[dict[State, str]] = {
@@ -117,6 +119,7 @@ def review_texts(review: Review) -> Iterator[str]:
 def _before(review: Review) -> Iterator[Line]:
     """Renders what comes before the operations."""
     yield from _title(review)
+    yield from warning_lines(review.warnings)
     yield from drifted_lines(review.drifted)
     if review.since is not None:
         yield from since_lines(review.since)
@@ -161,6 +164,7 @@ def review_json(review: Review) -> Row:
         "since": since_row(review.since, _rows_of_new(review)),
         **({"drifted": drifted_rows(review.drifted)} if review.drifted else {}),
         **({"comments": comment_rows(review.comments)} if review.comments else {}),
+        **warning_rows(review.warnings),
     }
 
 
@@ -189,6 +193,7 @@ def changes_lines(review: Review) -> Iterator[Line]:
         yield Line("plain", NEVER)
         yield Line("plain", "Next: assent review")
         return
+    yield from warning_lines(review.warnings)
     yield from drifted_lines(review.drifted)
     new = [pair for pair in enumerate(review.operations, 1) if not pair[1].seen]
     if new or review.since.text_diff:
@@ -207,6 +212,7 @@ def changes_json(review: Review) -> Row:
         "risks": list(review.risks),
         "since": since_row(review.since, _rows_of_new(review)),
         **({"drifted": drifted_rows(review.drifted)} if review.drifted else {}),
+        **warning_rows(review.warnings),
     }
 
 

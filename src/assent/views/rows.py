@@ -35,6 +35,12 @@ def plan_row(record: PlanRecord, *, approved: bool) -> Row:
     }
 
 
+def warning_rows(warnings: Iterable[str]) -> Row:
+    """Returns warnings about the place where a plan is built; nothing where there are none."""
+    found = list(warnings)
+    return {"warnings": found} if found else {}
+
+
 def operation_row(name: str, op: Operation) -> Row:
     """Returns an operation as one row; a command has its words in place of a path."""
     row: Row = {"id": name, "kind": kind(op)}

@@ -28,6 +28,7 @@ from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.hearing import plan_facts, session_facts, tell
+from assent.engine.plan.cautions import cautions
 from assent.engine.plan.exports import Exports
 from assent.engine.plan.independence import check_independent
 from assent.engine.plan.notes import check_note
@@ -115,7 +116,16 @@ class Consents:
     def proposal(self, plan: Plan) -> PlanProposed:
         """Keeps the plan as a blob and returns the event that names it."""
         frozen = self._plans.ledger().keep_plan(plan)
-        return PlanProposed(plan.digest, plan.content_hash, plan.operations_hash, frozen)
+        root = self._place.root
+        return PlanProposed(plan.digest, plan.content_hash, plan.operations_hash, frozen, root)
+
+    def approval(self, signed: Approval) -> PlanApproved:
+        """Returns the event of a yes that was given in this workspace, with where it stands."""
+        return PlanApproved(signed, self._doors.repository().branch, self._place.root)
+
+    def cautions(self, record: PlanRecord) -> tuple[str, ...]:
+        """Says what a person should know of the place where a plan would be built now."""
+        return cautions(self._doors, self._place, record)
 
     def approve(
         self,
@@ -134,7 +144,7 @@ class Consents:
         self.check_independent(record)
         plan = self._plans.ledger().plan(record)
         approval = self.sign(record.plan_id, plan, note, channel, expires_s)
-        approved = self._plans.ledger().append(record, record.plan_id, PlanApproved(approval))
+        approved = self._plans.ledger().append(record, record.plan_id, self.approval(approval))
         self._projections.plan(approved)
         self._tell(PLAN_APPROVED, approved)
         return approved

@@ -170,6 +170,12 @@ class Plans:
         if reference:
             return self._named(reference)
         home = self._workspaces.find()
+        if home is None and (was := self._workspaces.elsewhere()):
+            raise NotFound(
+                f"There is no current plan here. This folder was moved or copied from {shown(was)} "
+                "as another folder: plans and approvals of that one do not count here.",
+                "assent plan list",
+            )
         if home is None or not home.current:
             raise NotFound("There is no current plan here.", "assent plan new NAME")
         return self.ledger().load(home.current)

@@ -22,6 +22,7 @@ from assent.core.paths import ancestors, name, parent, shown
 from assent.core.plan import Plan, Scope, declared_scope
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
+from assent.engine.plan.cautions import cautions
 from assent.engine.plan.drifting import drifted, drifted_if_cheap
 from assent.engine.plan.held import held_to
 from assent.engine.plan.plans import Plans
@@ -120,6 +121,7 @@ class Reviews:
             REBASE if changed else self._next(record, approved=approved),
             record.expires_at if approved else "",
             drifted=changed,
+            warnings=() if over else cautions(self._doors, self._place, record),
         )
 
     def _next(self, record: PlanRecord, *, approved: bool) -> str:

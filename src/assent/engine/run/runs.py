@@ -71,6 +71,7 @@ class RunReport(msgspec.Struct, frozen=True):
     left: tuple[str, ...] = ()  # of a model's build: steps that are not marked as done
     exits: tuple[int | None, ...] = ()  # of commands that ran; empty if none was involved
     running: tuple[tuple[str, str], ...] = ()  # commands, and what each left running at its end
+    warnings: tuple[str, ...] = ()  # about the place where it was built
 
 
 NOTHING = RunReport("", "nothing")
@@ -119,12 +120,20 @@ class Runs:
                 return NOTHING
             refuse_twice(Takeback(self._doors, ledger), record, fitting.plan)
             run = self._doors.clock.new_id()
+            warnings = self._cautioned(record)
             try:
                 spares = left_by(self._doors, ledger, record.undoes)
                 yield from self._executor(ledger).apply(fitting, run, spares)
             except Drift as drift:
                 raise (made_elsewhere(drift) if record.imported else drift) from None
-            return self.report(ledger, run, fitting.plan)
+            report = self.report(ledger, run, fitting.plan)
+            return msgspec.structs.replace(report, warnings=warnings)
+
+    def _cautioned(self, record: PlanRecord) -> tuple[str, ...]:
+        """Warns of what a person should know of the place, before anything changes there."""
+        found = self._consents.cautions(record)
+        self._projections.warnings += found
+        return found
 
     def begin(self, plan_id: str, session: str, digest: str = "") -> RunNote:
         """Spends the approval of a plan of prose for the work of a session; once begun, goes on.
@@ -145,6 +154,7 @@ class Runs:
                 raise IllegalStep("The plan has operations of its own.", "assent build")
             check_disk(plan, first_files(plan), self._doors.files)
             run = self._doors.clock.new_id()
+            self._cautioned(record)
             begun = RunStarted(run, approval.id, plan.digest, session)
             record = ledger.append(record, plan_id, begun)
             self._projections.plan(record)

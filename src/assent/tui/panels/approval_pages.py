@@ -32,6 +32,7 @@ from assent.views.review import (
     standing,
 )
 from assent.views.rows import kind
+from assent.views.surroundings import warning_lines
 from assent.views.visible import CONTINUED, visible_line, visible_path
 
 RISKS, TEXT, END, LIVE = "risks", "text", "end", "live"
@@ -44,6 +45,7 @@ ALL_OF_IT: Final = "This is the end. Everything above is what the digest stands 
 def pages(review: Review, marked: Collection[str] = (), live: str = "") -> Iterator[Sheet]:
     """Yields all that the digest covers, risks first; `live` says that the file is another."""
     yield from _filled(LIVE, wrapped("risk", visible_line(in_place(live))) if live else ())
+    yield from _filled("warnings", warning_lines(review.warnings))
     yield Sheet(RISKS, tuple(risk_lines(review, [*enumerate(review.operations, 1)])))
     yield from _filled("drifted", drifted_lines(tuple(map(_drifted, review.drifted))))
     yield from _filled("since", since_lines(review.since) if review.since else ())
