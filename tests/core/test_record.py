@@ -34,7 +34,9 @@ from assent.core.record import Consent, PlanRecord, Revision, RunNote, fold, fol
 NOON, LATER, EVENING = (f"2026-01-01T{hour}:00:00.000Z" for hour in (12, 13, 18))
 CREATED = PlanCreated("plan", "workspace", "session", "name", b"path", "goal")
 ONE, TWO = PlanProposed("d1", "c1", "o1", "f1"), PlanProposed("d2", "c2", "o2", "f2")
-EMPTY = PlanRecord("plan", "workspace", "session", "name", b"path", "goal", "", NOON, 1)
+EMPTY = PlanRecord(
+    "plan", "workspace", "session", "name", b"path", "goal", "", NOON, 1, updated_at=NOON
+)
 
 
 def yes(

@@ -82,6 +82,7 @@ def test_the_current_plan_is_the_last_made_used_or_proposed(world: World) -> Non
     assert engine.plans.find() == two
     engine.plans.use("one")
     assert engine.plans.find() == one
+    two = engine.plans.write(two, b"# Two\n\nSay more.\n")
     assert engine.consents.propose(two) == engine.plans.find()
 
 

@@ -113,7 +113,7 @@ def test_a_window_of_any_size_is_filled_or_said_to_be_too_small(server: Tmux, wo
 
 def test_an_editor_that_fails_leaves_the_screen_as_it_was(server: Tmux, world: World) -> None:
     scripted(world, turn("Hello."))
-    world.ok("plan", "new", "work")
+    world.ok("plan", "new", "work", "--goal", "A goal")
     editor = world.base / "ed"
     editor.write_text("#!/bin/sh\nkill -INT $PPID\nexit 3\n", encoding="utf-8")
     editor.chmod(0o755)

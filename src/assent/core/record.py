@@ -93,6 +93,13 @@ class PlanRecord(msgspec.Struct, frozen=True):
         return self.revisions[-1].content_hash if self.revisions else ""
 
     @property
+    def changed_at(self) -> str:
+        """When it last changed, as far as is known."""
+        known = [revision.at for revision in self.revisions]
+        known += [consent.approval.approved_at for consent in self.consents]
+        return self.updated_at or max([self.created_at, *known])
+
+    @property
     def unfinished(self) -> RunNote | None:
         """The run of the executor that has begun and not ended, if there is one."""
         return next((n for n in self.runs if n.outcome is None and not n.session), None)
@@ -134,11 +141,11 @@ def fold(record: PlanRecord | None, recorded: Recorded) -> PlanRecord:
             event.plan_id, event.workspace, event.session, event.name, event.path,
             event.goal, event.undoes, recorded.at, recorded.seq,
             user=event.user, imported=event.imported, spared=event.spared,
-            left_alone=event.left_alone,
+            left_alone=event.left_alone, updated_at=recorded.at,
         )  # fmt: skip
     assert record is not None, "a plan's first event creates it"
     changes = _changes(record, event, recorded.at)
-    return msgspec.structs.replace(record, seq=recorded.seq, **changes)
+    return msgspec.structs.replace(record, seq=recorded.seq, updated_at=recorded.at, **changes)
 
 
 def fold_all(record: PlanRecord | None, events: Iterable[Recorded]) -> PlanRecord | None:

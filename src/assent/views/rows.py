@@ -30,6 +30,8 @@ def plan_row(record: PlanRecord, *, approved: bool) -> Row:
         "state": str(record.state),
         "digest": record.digest or None,
         "approved": approved,
+        "created_at": record.created_at,
+        "updated_at": record.changed_at,
         **({"expires_at": until} if until else {}),
         **({"imported": record.imported} if record.imported else {}),
     }

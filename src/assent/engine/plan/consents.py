@@ -49,6 +49,11 @@ COVERS_NOTHING = (
 )
 
 
+NO_PLAN = "and nothing is staged, so there is nothing to approve. Nothing was proposed."
+NO_TEXT = "so it does not say what the staged operations are for. Nothing was proposed."
+WRITE = "assent plan write FILE"
+
+
 def check_digest(record: PlanRecord, digest: str) -> None:
     """Refuses a plan that is another by now than the one that was shown."""
     if digest != record.digest:
@@ -81,8 +86,7 @@ class Consents:
         no workspace and rests on the contents it expects.
         """
         text, drafted = self._plans.taken_in(record)
-        if not text.strip():
-            raise BadPlan(f"{shown(record.path)} is empty.", "assent plan write FILE")
+        self._check_text(record, text)
         plan = self.freeze(text, record)
         if portable:
             plan = msgspec.structs.replace(plan, workspace="")
@@ -94,6 +98,17 @@ class Consents:
         self._projections.warnings += self._warnings(plan)
         self._tell(PLAN_PROPOSED, proposed, session)
         return proposed
+
+    def _check_text(self, record: PlanRecord, text: bytes) -> None:
+        """Refuses a text that says nothing, as for a model; the goal that a person gave does."""
+        if not text.strip():
+            raise BadPlan(f"{shown(record.path)} is empty.", "assent plan write FILE")
+        if not self._plans.is_untouched(record, text):
+            return
+        if not self._plans.ledger().operations(record):
+            raise BadPlan(f"{shown(record.path)} is still the template, {NO_PLAN}", WRITE)
+        if not record.goal.strip():
+            raise BadPlan(f"{shown(record.path)} is still the template, {NO_TEXT}", WRITE)
 
     def freeze(
         self, text: bytes, record: PlanRecord, staged: Sequence[Operation] | None = None

@@ -24,7 +24,7 @@ from assent.core.lifecycle import Moment, State, advance
 from assent.core.masking import masked
 from assent.core.paths import name as name_of
 from assent.core.paths import parent, shown
-from assent.core.plan import template
+from assent.core.plan import template, untouched
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
@@ -136,6 +136,11 @@ class Plans:
             f"{shown(record.path)} {became} since the plan was proposed. "
             "`assent diff --live` shows the difference."
         )
+
+    def is_untouched(self, record: PlanRecord, text: bytes) -> bool:
+        """Tells whether nobody has written anything into a plan's text, the live one as a rule."""
+        first = bool(record.revisions) and sha256(text) == record.revisions[0].content_hash
+        return untouched(text, record.name, record.goal, first=first)
 
     def text(self, content_hash: str) -> bytes:
         """Returns one version of a plan's text."""

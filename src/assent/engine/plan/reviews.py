@@ -1,7 +1,7 @@
 """Reviews: gathers everything a person has to see before a yes, from exactly the bytes hashed."""
 
 from functools import cached_property
-from typing import TypeGuard
+from typing import Literal, TypeGuard
 
 import msgspec
 
@@ -40,6 +40,7 @@ from assent.views.lookalike import NOBODY, Siblings, skeletons
 from assent.views.review import OperationReview, Review
 from assent.views.risks import RiskInput, risks, scope_risks, text_risks
 
+Basis = Literal["approved", "proposed", "recorded"]
 OVER = (State.COMPLETED, State.DISCARDED)
 PLAIN = Facts()
 
@@ -78,11 +79,18 @@ class Reviews:
             return ()
         return drifted_if_cheap(self._plans.ledger().plan(record), self._doors.files)
 
-    def approved_text(self, record: PlanRecord) -> bytes:
-        """Returns the text that was last approved, else proposed, else written."""
-        if record.consents:
-            return self._plans.text(record.consents[-1].approval.content_hash)
-        return self._plans.text(record.content_hash)
+    def basis(self, record: PlanRecord) -> tuple[Basis, bytes]:
+        """Returns the text that a live file is compared with, and what that text is.
+
+        An approval that was rejected, spent or expired makes no text an approved one.
+        """
+        text = self._plans.text(record.content_hash)
+        if not record.frozen:
+            return "recorded", text
+        if record.state is State.AWAITING_APPROVAL or not record.runs:
+            approved = record.usable(self._doors.clock.now()) is not None
+            return ("approved" if approved else "proposed"), text
+        return "approved", text
 
     def text(self, record: PlanRecord) -> bytes:
         """Returns the text that a review shows: proposed, or the live file while drafting."""

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from assent.tui.panels.picker import Picker, Row
-from assent.tui.times import moment
 from assent.views.lines import GUTTER, Line
 from assent.views.masks import masked_row
+from assent.views.times import moment
 from assent.views.visible import visible_line
 from assent.views.waits import Waits
 
