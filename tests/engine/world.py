@@ -90,6 +90,9 @@ class PassedOn:
     def last(self) -> int:
         return self._store.last()
 
+    def stamp(self) -> tuple[int, ...]:
+        return self._store.stamp()
+
     def streams(self, prefix: str) -> list[str]:
         return self._store.streams(prefix)
 

@@ -20,7 +20,7 @@ from assent.tui.panels.approval_pages import (
 )
 from assent.tui.paper import Sheet, Spot
 from assent.views.changes import Since
-from assent.views.lines import Line
+from assent.views.lines import BLANK, Line
 from assent.views.review import OperationReview, Review
 
 DIGEST = "0123456789abcdef" * 4
@@ -91,6 +91,8 @@ def test_where_it_does_not_fit_its_start_comes_first_and_then_all_the_rest(width
 def test_the_context_names_what_cannot_be_undone_and_what_is_left_out() -> None:
     found = review()
     undo = tuple(hard_to_undo(found.operations))
+    assert [*hard_to_undo([WRITE, BACK])] == ["1 undone by its own command: 2. run touch"]
+    assert [*hard_to_undo([WRITE])] == ["all of it can be undone"]
     assert undo == ("1 cannot be undone: 2. run curl x", "1 undone with limits: 3. run touch y")
     lines = context_lines(found, Context(undo, "a note", (WRITE.id,)), 200)
     assert [line.text for line in lines] == [

@@ -128,6 +128,27 @@ def test_an_editor_that_fails_leaves_the_screen_as_it_was(server: Tmux, world: W
     screen.leave()
 
 
+def test_a_review_closes_when_the_plan_is_approved_in_another_terminal(
+    server: Tmux, world: World
+) -> None:
+    scripted(world, turn("Hello."))
+    world.plan()
+    world.write("a.txt", b"a\n")
+    digest = world.propose()
+    screen = server.open(world, "assent", size=(200, 50))
+    screen.shows(OPEN, "script.json")
+    screen.press("C-t")
+    screen.shows(digest, "not approved")
+    other = server.open(world, "assent approve")
+    other.shows("Type the first 8 characters")
+    other.type(digest[:8])
+    other.shows(f"approve: {digest[:8]}")
+    other.press("Enter")
+    other.shows("Next: assent build")
+    screen.shows("In another terminal, plan work was approved by", "(terminal): /build.", OPEN)
+    screen.leave()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP])
 def test_a_screen_that_was_stopped_is_there_again_in_the_foreground(
     server: Tmux, world: World, number: int

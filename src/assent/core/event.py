@@ -291,6 +291,7 @@ class PlanDiscarded(msgspec.Struct, frozen=True, tag="plan_discarded"):
     """The plan is given up. What its runs did can still be undone."""
 
     kept: bool = False  # its file stays as it is
+    user: str = ""
 
 
 class JournalWritten(msgspec.Struct, frozen=True, tag="journal_written"):

@@ -47,6 +47,9 @@ class Store(Protocol):
     def last(self) -> int:
         """Returns the position of the newest event of all; 0 if there is none."""
 
+    def stamp(self) -> tuple[int, ...]:
+        """Returns what another process's events would show in, without reading any."""
+
     def streams(self, prefix: str) -> list[str]: ...
 
     def verify(self) -> Checked:

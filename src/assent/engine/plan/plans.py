@@ -17,6 +17,7 @@ from assent.core.event import (
     PlanCreated,
     PlanDiscarded,
     PlanRevised,
+    Recorded,
     TextRevised,
 )
 from assent.core.ids import plan_name, session_name, slug
@@ -196,6 +197,10 @@ class Plans:
         self._workspaces.select(record.plan_id)
         return record
 
+    def since(self, record: PlanRecord) -> list[Recorded]:
+        """Returns what happened to a plan after a record of it was read."""
+        return self._doors.store.read(self.ledger().stream(record.plan_id), record.seq)
+
     def of_session(self, session: str) -> list[PlanRecord]:
         """Returns the plans of a session."""
         records = [record for record in self.all() if record.session == session]
@@ -219,7 +224,8 @@ class Plans:
             return [self._deleted(record) for record in records]
 
     def _deleted(self, record: PlanRecord) -> PlanRecord:
-        events = [*self._taken(record, self.live(record)), PlanDiscarded()]
+        user = self._workspaces.user
+        events = [*self._taken(record, self.live(record)), PlanDiscarded(user=user)]
         gone = self.ledger().append(record, record.plan_id, *events)
         if record.path:
             self._doors.projection.delete_plan(record.path)
@@ -228,7 +234,8 @@ class Plans:
     def discard(self, record: PlanRecord) -> PlanRecord:
         """Gives a plan up and leaves its file as it is, which is no plan then until it changes."""
         advance(record.state, Moment.DISCARD)
-        events = [*self._taken(record, self.live(record)), PlanDiscarded(kept=True)]
+        user = self._workspaces.user
+        events = [*self._taken(record, self.live(record)), PlanDiscarded(kept=True, user=user)]
         return self.ledger().append(record, record.plan_id, *events)
 
     def _is_left(self, record: PlanRecord) -> bool:

@@ -38,6 +38,7 @@ class PlanList(Picker):
     )
     nothing = "There are no plans here yet. Say what should be done."
     previews = True
+    follows = True
     does: ClassVar[dict[str, str]] = {
         "ctrl+t": "review",
         "ctrl+y": "history",

@@ -27,6 +27,7 @@ class SessionList(Picker):
     )
     nothing = "There are no sessions here yet. Say what should be done."
     previews = True
+    follows = True
     does: ClassVar[dict[str, str]] = {
         "ctrl+f": "fork",
         "ctrl+e": "rename",
