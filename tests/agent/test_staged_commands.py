@@ -135,7 +135,7 @@ def test_what_a_model_staged_runs_once_a_person_approved_it(tmp_path: Path) -> N
     assert answer.code == 3
     assert stage.files().keys() == {b"src", b"src/app.py"}
     row = stage.ok("review")["operations"][0]
-    assert (row["script"], row["risks"], row["reversible"]) == (line, ["deletes"], "compensated")
+    assert (row["script"], row["risks"], row["reversible"]) == (line, ["deletes"], "reversible")
     stage.ok("approve", "--digest", final(answer)["digest"])
     assert stage.ok("build")["operations"] == [{"id": row["id"], "result": "done", "exit": 0}]
     assert stage.files()[b"made.py"][2] == b"two\n"

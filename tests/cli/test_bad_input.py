@@ -115,6 +115,7 @@ def test_refused_in_words(drafted: World, code: int, line: tuple[str, ...]) -> N
 def test_words_that_are_no_utf8_are_kept_visible(world: World) -> None:
     world.ok("plan", "new", "work", "--goal", f"Say {HIGH}")
     assert "Say \\xff\\xfe" in world.text().read_text(encoding="utf-8")
+    world.write("a", b"a\n")
     digest = world.propose()
     world.ok("approve", "--digest", digest, "--note", HIGH)
     world.ok("reject", "--note", HIGH)

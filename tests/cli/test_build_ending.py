@@ -203,5 +203,6 @@ def test_after_a_rejection_the_next_line_reaches_the_model(talker: Talker) -> No
     talker.json("Greet", code=3)
     assert lines(talker, "reject", "--note", "Shorter.")[-1] == "Next: assent -c"
     talker.world.ok("plan", "new", "own", "--session", "mine")
+    talker.world.ok("plan", "write", "-", stdin=b"# Own\n\nGreet.\n")
     talker.world.ok("propose")
     assert lines(talker, "reject", "--note", "No.")[-1] == "Next: assent propose"

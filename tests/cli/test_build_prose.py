@@ -106,6 +106,7 @@ def test_f51_the_build_agents_own_model_works_unless_one_is_chosen(talker: Talke
     talker.world.ok("approve", "--digest", digest)
     assert talker.world.run("build").out.startswith(b"By its own.\n")
     talker.world.ok("plan", "new", "again", "--session", "tests")
+    talker.world.ok("plan", "write", "-", stdin=b"# Again\n\nSay it again.\n")
     talker.world.approve()
     talker.world.put("chosen.json", b'{"turns": [{"text": "By the chosen."}]}')
     chosen = talker.world.run("build", "--model", "scripted:chosen.json")

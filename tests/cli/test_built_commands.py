@@ -21,6 +21,16 @@ def stage(world: World, script: str, *options: str) -> str:
     return str(name)
 
 
+PUT_BACK = (
+    "Undo puts back contents and modes of the files, and the links, that it changed in the "
+    "workspace."
+)
+NOT_COVERED = [
+    "files that git ignores", "files over 16 MB", "owners", "extended attributes",
+    "empty folders", "anything outside the workspace",
+]  # fmt: skip
+
+
 def results(answer: dict[str, Any]) -> list[tuple[str, int | None]]:
     return [(row["result"], row.get("exit")) for row in answer["operations"]]
 
@@ -30,9 +40,13 @@ def test_a_plan_with_a_command_is_reviewed_approved_and_built(planned: World) ->
     review = planned.ok("review")
     row = review["operations"][1]
     assert (row["id"], row["kind"], row["script"]) == (name, "run", UPPER)
-    assert (row["reversible"], row["risks"], row["diff"]) == ("compensated", [], None)
-    [covered] = row["remarks"]
-    assert "Files that git ignores, files over 16 MB, owners, extended attributes" in covered
+    assert (row["reversible"], row["risks"], row["diff"]) == ("reversible", [], None)
+    assert row["remarks"] == [PUT_BACK]
+    assert row["not_covered"] == NOT_COVERED
+    text = planned.run("review").out.decode()
+    title, _, beside = text[text.index("2. run ") :].splitlines()[:3]
+    assert title.endswith(" (reversible)")
+    assert beside == f"not covered by undo: {', '.join(NOT_COVERED)}"
     assert b"out.txt" not in planned.files()
     answer = planned.build()
     assert (answer["outcome"], results(answer)) == (

@@ -51,10 +51,10 @@ def test_f44_the_record_of_an_approval(drafted: World) -> None:
     assert (len(str(approval["key"])), len(str(approval["signature"]))) == (64, 128)
     copy = drafted.root / f".opencode/assent/plans/{review['plan_id']}/approvals.json"
     (written,) = json.loads(copy.read_text(encoding="utf-8"))["approvals"]
-    assert written == {"approval": approval, "run": "", "void": False}
+    assert written == {"approval": approval, "run": "", "void": False, "branch": ""}
     run = drafted.ok("build")["run"]
     (spent,) = json.loads(copy.read_text(encoding="utf-8"))["approvals"]
-    assert spent == {"approval": approval, "run": run, "void": False}
+    assert spent == {"approval": approval, "run": run, "void": False, "branch": ""}
 
 
 def test_f45_one_changed_byte_of_the_plan_stops_the_build(drafted: World) -> None:
@@ -92,7 +92,35 @@ def test_f48_the_approved_copy_stays_and_the_difference_is_shown(drafted: World)
     text.unlink()
     assert drafted.ok("diff", "--live")["differs"] is True
     text.write_text(approved, encoding="utf-8")
-    assert drafted.ok("diff", "--live") == {"differs": False, "diff": ""}
+    same = {"differs": False, "against": "approved", "diff": ""}
+    assert drafted.ok("diff", "--live") == same
+
+
+def test_f48_a_text_that_nobody_approved_is_not_called_approved(drafted: World) -> None:
+    text = drafted.text()
+
+    def against() -> str:
+        """What the live file is compared with, in JSON and as a person reads it."""
+        kept = text.read_bytes()
+        text.write_bytes(kept + b"One more line.\n")
+        found = drafted.ok("diff", "--live")
+        shown = drafted.run("diff", "--live").out.decode()
+        text.write_bytes(kept)
+        assert f"--- {found['against']}\n+++ live\n" in shown
+        assert ("approved" in shown) == (found["against"] == "approved")
+        return str(found["against"])
+
+    assert against() == "recorded"
+    drafted.propose()
+    assert against() == "proposed"
+    drafted.approve()
+    assert against() == "approved"
+    drafted.ok("reject", "--note", "No")
+    assert against() == "recorded"
+    drafted.propose()
+    assert against() == "proposed"
+    drafted.build()
+    assert against() == "approved"
 
 
 def test_f49_approving_runs_nothing(drafted: World) -> None:

@@ -56,7 +56,7 @@ def script(world: World) -> str:
 
 
 def approved(world: World) -> None:
-    world.ok("plan", "new", "work")
+    world.ok("plan", "new", "work", "--goal", "A goal")
     world.ok("stage", "run", "--no-sandbox", "--", "sh", script(world))
     digest = world.ok("propose")["digest"]
     world.ok("approve", "--digest", digest)

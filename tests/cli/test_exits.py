@@ -28,6 +28,7 @@ def test_0_done_and_nothing_to_do(world: World) -> None:
 
 def test_2_a_plan_of_text_alone_needs_a_model_and_spends_nothing(world: World) -> None:
     world.plan()
+    world.ok("plan", "write", "-", stdin=b"# Work\n\nDo it.\n")
     world.approve()
     world.no(2, "build")
     shown = world.ok("plan", "show")

@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 from tests.cli.world import World
 
-PLAN = ["plan_id", "session", "name", "path", "state", "digest", "approved"]
+PLAN = [
+    "plan_id", "session", "name", "path", "state", "digest", "approved", "created_at", "updated_at",
+]  # fmt: skip
+TIMES = PLAN[-2:]
 REVIEW = [
-    *PLAN,
+    *PLAN[:-2],
     "text",
     "content_hash",
     "operations_hash",
@@ -36,14 +39,20 @@ def drafted(world: World) -> World:
     return world
 
 
+def timeless(row: dict[str, Any]) -> dict[str, Any]:
+    """Returns a plan without its times."""
+    return {key: row[key] for key in row if key not in TIMES}
+
+
 def test_init(world: World) -> None:
     assert world.ok("init") == {"agent": "written", "agent_written": True}
     assert world.ok("init") == {"agent": "current", "agent_written": False}
 
 
 def test_a_plan_has_the_same_keys_everywhere(world: World) -> None:
-    made = world.ok("plan", "new", "one", "--session", "some-work", "--goal", "A goal")
-    assert list(made) == PLAN
+    first = world.ok("plan", "new", "one", "--session", "some-work", "--goal", "A goal")
+    assert list(first) == PLAN
+    made = timeless(first)
     assert made == {
         "plan_id": made["plan_id"],
         "session": "some-work",
@@ -53,23 +62,25 @@ def test_a_plan_has_the_same_keys_everywhere(world: World) -> None:
         "digest": None,
         "approved": False,
     }
-    assert world.ok("plan", "show") == made
-    assert world.ok("plan", "use", "one") == made
-    assert world.ok("plan", "write", "-", stdin=b"# One\n") == made
-    assert world.ok("plan", "list") == {"plans": [made]}
+    assert world.ok("plan", "show") == first
+    assert world.ok("plan", "use", "one") == first
+    written = world.ok("plan", "write", "-", stdin=b"# One\n")
+    assert timeless(written) == made
+    assert first["created_at"] == written["created_at"] <= written["updated_at"]
+    assert world.ok("plan", "list") == {"plans": [written]}
 
-    proposed = world.ok("propose")
+    proposed = timeless(world.ok("propose"))
     assert DIGEST.fullmatch(proposed["digest"])
     awaiting = {**made, "state": "AWAITING_APPROVAL", "digest": proposed["digest"]}
     assert proposed == awaiting
-    assert world.ok("approve", "--digest", proposed["digest"]) == {**awaiting, "approved": True}
-    assert world.ok("plan", "show") == {**awaiting, "approved": True}
-    assert world.ok("reject", "--note", "No") == made
-    assert world.ok("plan", "delete", "--plan", "one") == {
-        "plans": [{**made, "state": "DISCARDED"}]
-    }
+    approved = world.ok("approve", "--digest", proposed["digest"])
+    assert timeless(approved) == {**awaiting, "approved": True}
+    assert world.ok("plan", "show") == approved
+    assert timeless(world.ok("reject", "--note", "No")) == made
+    [gone] = world.ok("plan", "delete", "--plan", "one")["plans"]
+    assert timeless(gone) == {**made, "state": "DISCARDED"}
     assert world.ok("plan", "list") == {"plans": []}
-    assert world.ok("plan", "list", "--all") == {"plans": [{**made, "state": "DISCARDED"}]}
+    assert world.ok("plan", "list", "--all") == {"plans": [gone]}
 
 
 def test_a_flat_plan_has_no_session(world: World) -> None:
@@ -103,9 +114,13 @@ def test_stage(world: World) -> None:
 
     gone = world.ok("stage", "delete", "a.txt")
     assert gone == {"operations": []}  # a file that is only staged is simply not staged any more
-    removed = world.ok("stage", "remove", edited["id"][:10])["operation"]
-    assert removed == edited
-    assert world.ok("stage", "clear")["operations"] == moved
+    removed = world.ok("stage", "remove", edited["id"][:10])
+    assert removed == {
+        "operation": edited, "removed": [edited], "operations": [edited], "remaining": 2,
+    }  # fmt: skip
+    cleared = {"removed": moved, "operations": moved, "remaining": 0}
+    assert world.ok("stage", "clear") == cleared
+    assert world.ok("stage", "clear") == {"removed": [], "operations": [], "remaining": 0}
     assert world.ok("stage", "list") == {"operations": []}
 
 
@@ -135,7 +150,7 @@ def test_review(world: World) -> None:
     digest = world.propose()
     review = world.ok("review")
     assert list(review) == REVIEW
-    assert {key: review[key] for key in PLAN} == world.ok("plan", "show")
+    assert {key: review[key] for key in PLAN[:-2]} == timeless(world.ok("plan", "show"))
     assert review["text"] == text
     assert review["digest"] == digest
     for key in ("content_hash", "operations_hash"):
@@ -231,7 +246,7 @@ def test_diff(drafted: World) -> None:
         "diff": patch,
     }
     drafted.propose()
-    assert drafted.ok("diff", "--live") == {"differs": False, "diff": ""}
+    assert drafted.ok("diff", "--live") == {"differs": False, "against": "proposed", "diff": ""}
 
 
 def test_a_move_has_to_and_a_strange_name_its_bytes(world: World) -> None:

@@ -90,7 +90,7 @@ def test_g11_a_note_is_one_item_whatever_is_in_it(world: World, note: str, wante
     made = world.plan("two")
     assert items(world) == f"- [ ] From the approval of one ({digest[:12]}): {wanted}"
     tasks = world.root / f".opencode/assent/plans/{made['plan_id']}/taskmap.json"
-    assert tasks.read_text(encoding="utf-8").count('"done"') == 2
+    assert tasks.read_text(encoding="utf-8").count('"done"') == 1
     assert world.ok("status")["notes"] == []
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from datetime import UTC, datetime
 
 import pytest
 from tests.cli.world import World
@@ -243,6 +244,73 @@ def test_readable_copies_of_the_state(world: World) -> None:
     (backup,) = copies[f"backups/{run}.json"]["files"]
     assert (backup["path"], backup["result"]) == ("old", "done")
     assert copies[f"backups/{run}.json"]["undo"] == f"assent undo {run}"
+
+
+def test_what_only_the_template_says_is_no_task(world: World) -> None:
+    plan_id = world.plan(goal="Copy")["plan_id"]
+    folder = world.root / ".opencode/assent/plans" / plan_id
+
+    def tasks() -> list[dict[str, object]]:
+        found = json.loads((folder / "taskmap.json").read_text(encoding="utf-8"))["tasks"]
+        return [*found]
+
+    assert tasks() == []
+    text = world.text()
+    text.write_bytes(text.read_bytes().replace(b"- [ ] \n", b"- [ ] Copy it.\n"))
+    world.ok("plan", "write")
+    assert b"How a reader can tell" in text.read_bytes()
+    assert tasks() == [{"text": "Copy it.", "done": False}]
+
+
+def test_f29_the_list_says_when_each_plan_was_made_and_changed(world: World) -> None:
+    made = world.plan("first")
+    world.plan("second")
+    world.write("a", b"a\n")
+    second, first = world.ok("plan", "list")["plans"]
+    assert first["created_at"] == made["created_at"]
+    moments = [row[key] for row in (first, second) for key in ("created_at", "updated_at")]
+    assert moments == sorted(moments)
+    assert all(datetime.fromisoformat(moment).tzinfo == UTC for moment in moments)
+    shown = world.run("plan", "list").out.decode().splitlines()
+    assert shown[0].split()[4:6] == ["CREATED", "UPDATED"]
+    local = datetime.fromisoformat(second["updated_at"]).astimezone()
+    assert shown[1].count(" ago)") + shown[1].count("(just now)") == 2
+    assert f"{local:%Y-%m-%d %H:%M} (" in shown[1]
+
+
+def test_an_untouched_template_is_refused_for_people_as_for_models(world: World) -> None:
+    made = world.plan(goal="")
+    refused = world.no(1, "propose")
+    assert (refused["error"], refused["next"]) == ("bad_plan", "assent plan write FILE")
+    assert "nothing is staged" in refused["message"]
+    world.write("a", b"a\n")
+    refused = world.no(1, "propose")
+    assert refused["next"] == "assent plan write FILE"
+    assert "what the staged operations are for" in refused["message"]
+    portable = str(world.base / "plan.json")
+    assert world.no(1, "propose", "--portable", "--out", portable)["error"] == "bad_plan"
+    assert world.ok("status")["plan"]["state"] == "DRAFTING"
+    text = world.text()
+    text.write_bytes(text.read_bytes().replace(b"- [ ] \n", b"- [ ] Write a.\n"))
+    assert world.ok("propose")["plan_id"] == made["plan_id"]
+
+
+def test_the_goal_that_a_person_gave_says_what_operations_are_for(world: World) -> None:
+    world.plan(goal="Say a")
+    assert world.no(1, "propose")["error"] == "bad_plan"  # there is nothing to do
+    world.write("a", b"a\n")
+    world.propose()
+
+
+def test_a_template_with_notes_of_an_earlier_approval_is_untouched(world: World) -> None:
+    world.plan("one")
+    world.write("a", b"a\n")
+    digest = world.propose()
+    world.ok("approve", "--digest", digest, "--note", "Also say b")
+    world.plan("two", goal="")
+    assert b"Also say b" in world.text().read_bytes()
+    world.write("b", b"b\n")
+    assert world.no(1, "propose")["error"] == "bad_plan"
 
 
 def test_dir_before_and_after_the_command(world: World) -> None:

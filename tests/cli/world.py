@@ -139,7 +139,7 @@ class World:
             )
         return Answer(done.returncode, done.stdout, done.stderr)
 
-    def plan(self, name: str = "work", goal: str = "") -> dict[str, Any]:
+    def plan(self, name: str = "work", goal: str = "A goal") -> dict[str, Any]:
         return self.ok("plan", "new", name, "--session", "tests", "--goal", goal)
 
     def write(self, path: str, content: bytes, *options: str) -> dict[str, Any]:

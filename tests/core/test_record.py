@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assent.core.approval import Approval, Approver
+from assent.core.approval import Approval, Approver, signed_bytes
 from assent.core.errors import IllegalStep
 from assent.core.event import (
     DraftChanged,
@@ -34,7 +34,9 @@ from assent.core.record import Consent, PlanRecord, Revision, RunNote, fold, fol
 NOON, LATER, EVENING = (f"2026-01-01T{hour}:00:00.000Z" for hour in (12, 13, 18))
 CREATED = PlanCreated("plan", "workspace", "session", "name", b"path", "goal")
 ONE, TWO = PlanProposed("d1", "c1", "o1", "f1"), PlanProposed("d2", "c2", "o2", "f2")
-EMPTY = PlanRecord("plan", "workspace", "session", "name", b"path", "goal", "", NOON, 1)
+EMPTY = PlanRecord(
+    "plan", "workspace", "session", "name", b"path", "goal", "", NOON, 1, updated_at=NOON
+)
 
 
 def yes(
@@ -140,6 +142,32 @@ def test_a_plan_discarded_while_halted_stays_discarded_however_its_run_ends(
     assert record(*again) == changed(
         7, state=State.DISCARDED, runs=(RunNote("r1", "d1", "f1", outcome),), **RUNNING
     )
+
+
+def test_a_record_knows_when_it_last_changed_also_as_an_older_version_kept_it() -> None:
+    now = Recorded(2, "plan/plan", 2, EVENING, TextRevised("c1", 3))
+    found = fold(record(), now)
+    assert (found.created_at, found.changed_at) == (NOON, EVENING)
+    assert msgspec.structs.replace(found, updated_at="").changed_at == EVENING
+    old = msgspec.structs.replace(record(ONE, yes("a1", at=LATER)), updated_at="")
+    assert old.changed_at == LATER
+
+
+def test_where_an_approval_was_given_stands_beside_what_was_signed() -> None:
+    proposed = record(msgspec.structs.replace(ONE, root=b"/here"))
+    assert proposed.root == b"/here"
+    given = msgspec.structs.replace(yes("a1"), branch="main", root=b"/there")
+    approved = fold(proposed, Recorded(3, "plan/plan", 3, NOON, given))
+    assert (approved.root, approved.branch_of(A1)) == (b"/there", "main")
+    assert approved.branch_of(None) == ""
+    older = msgspec.json.decode(
+        msgspec.json.encode(msgspec.to_builtins(yes("a1").approval)), type=Approval
+    )
+    assert signed_bytes(older) == signed_bytes(given.approval)
+    assert msgspec.json.decode(
+        b'{"type":"plan_approved","approval":' + msgspec.json.encode(older) + b"}",
+        type=PlanApproved,
+    ) == yes("a1")
 
 
 def test_f55_an_event_that_the_table_does_not_know_is_refused() -> None:

@@ -53,7 +53,7 @@ def main(megabytes: int, folder: Path) -> Peak:
 
 
 def _written(engine: Engine, seed: int, megabytes: int) -> str:
-    record = engine.plans.new(f"plan_{seed}", "large")
+    record = engine.plans.new(f"plan_{seed}", "large", "A goal")
     record = engine.drafts.write(record, PATH, content(seed, megabytes), None).record
     record = engine.consents.propose(record)
     engine.reviews.review(record)

@@ -32,7 +32,7 @@ class Bench:
 
     def approved(self, name: str, path: bytes, content: bytes) -> PlanRecord:
         engine = self.open()
-        record = engine.plans.new(name, "clock")
+        record = engine.plans.new(name, "clock", "A goal")
         record = engine.drafts.write(record, path, [content], None).record
         record = engine.consents.propose(record)
         return engine.consents.approve(record, record.digest, "", "test")

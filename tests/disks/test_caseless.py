@@ -112,7 +112,7 @@ class Desk:
         config.write_text("[approve]\nwithout_terminal = true\n", encoding="utf-8")
         for name, content in files.items():
             (self.work / name).write_bytes(content)
-        self.ok("plan", "new", "work")
+        self.ok("plan", "new", "work", "--goal", "A goal")
 
     def ok(self, *arguments: str) -> dict[str, Any]:
         answer = command(self.base, self.work, *arguments)
@@ -208,7 +208,7 @@ def test_a_plan_of_elsewhere_with_two_names_of_one_file_is_refused(caseless: Pat
     (desk.other / "A").write_bytes(NEW)
     plan = str(caseless / "plan.json")
     for line in (
-        ("plan", "new", "work"),
+        ("plan", "new", "work", "--goal", "A goal"),
         ("stage", "from", str(desk.other), "--delete"),
         ("propose", "--portable", "--out", plan),
     ):

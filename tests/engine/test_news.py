@@ -157,8 +157,8 @@ def test_f141_a_redo_is_reported(world: World) -> None:
 def test_f63_what_a_person_takes_out_is_a_no_to_it(world: World) -> None:
     record = turn(world, GOAL, [write("a"), write("b")], "Well?")
     engine = world.engine()
-    staged = engine.drafts.clear(engine.plans.find()).added
-    assert len(staged) == 2
+    cleared = engine.drafts.clear(engine.plans.find())
+    assert (len(cleared.removed), cleared.added) == (2, ())
     record, read = next_turn(world, record)
     [words] = told(world, record, "declined")
     assert words.splitlines()[1:] == ["- write a", "- write b"]

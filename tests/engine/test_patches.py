@@ -30,7 +30,7 @@ class Bench:
     def __init__(self, world: World) -> None:
         self.world = world
         self.engine = self.world.engine()
-        self.record = self.engine.plans.new("work", "tests")
+        self.record = self.engine.plans.new("work", "tests", "A goal")
 
     def stage(self, before: Entries, patch: bytes) -> tuple[list[FileOperation], tuple[str, ...]]:
         """Stages a patch for a tree; returns what is staged then, and what was remarked."""

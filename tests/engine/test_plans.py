@@ -25,7 +25,7 @@ def test_a_command_is_drafted_and_proposed_like_any_operation(world: World) -> N
     record = new(world)
     engine = world.engine()
     staged = engine.drafts.stage(record, [RunCommand((b"make", b"test"))]).record
-    assert engine.reviews.review(staged).operations[0].reversible == "compensated"
+    assert engine.reviews.review(staged).operations[0].reversible == "reversible"
     assert engine.consents.propose(staged).state == "AWAITING_APPROVAL"
 
 
@@ -82,6 +82,7 @@ def test_the_current_plan_is_the_last_made_used_or_proposed(world: World) -> Non
     assert engine.plans.find() == two
     engine.plans.use("one")
     assert engine.plans.find() == one
+    two = engine.plans.write(two, b"# Two\n\nSay more.\n")
     assert engine.consents.propose(two) == engine.plans.find()
 
 

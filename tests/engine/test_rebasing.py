@@ -163,7 +163,8 @@ def test_g8_whatever_happened_a_rebased_plan_can_be_built_and_undone(
     bench = Bench(world)
     lay(world.root.parent / "copy", after)
     bench.compare(before, LocalCheckout(os.fsencode(world.root.parent / "copy")))
-    record = bench.engine.consents.propose(bench.engine.plans.find())
+    written = bench.engine.plans.write(bench.engine.plans.find(), b"# Work\n\nChange it.\n")
+    record = bench.engine.consents.propose(written)
     lay(world.root, drifted)
     try:
         preview = bench.engine.rebasing.preview(record)

@@ -93,6 +93,9 @@ class PassedOn:
     def latest(self) -> str:
         return self._store.latest()
 
+    def stamp(self) -> tuple[int, ...]:
+        return self._store.stamp()
+
     def streams(self, prefix: str) -> list[str]:
         return self._store.streams(prefix)
 

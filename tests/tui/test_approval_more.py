@@ -324,3 +324,27 @@ def test_f38_a_plan_of_prose_is_approved_and_handed_to_a_model(stage: Stage) -> 
 
     stage.show(read_by(act), Start(mode="plan"))
     assert (stage.root / "hello.txt").read_bytes() == b"hello\n"
+
+
+def test_a_merge_in_progress_is_said_in_the_review_and_when_it_is_built(stage: Stage) -> None:
+    stage.put(".git/HEAD", b"ref: refs/heads/main\n")
+    stage.put(".git/MERGE_HEAD", b"0" * 40 + b"\n")
+    proposed(stage, short=b"short\n")
+    words = "A merge is in progress here (`git status` shows it)"
+
+    async def act(reader: Reader) -> None:
+        await reader.open()
+        sheet = next(each for each in reader.panel.paper.sheets if each.key == "warnings")
+        assert sheet.lines[0].text.startswith(words)
+        assert sheet.lines[0].style == "risk"
+        await reader.seat.shows(words)
+        await reader.to_the_end()
+        await reader.press("1", "y")
+        await reader.seat.until(lambda: reader.app.running.report is not None)
+        await reader.seat.rest()
+        await reader.press("escape")
+        await reader.closed()
+        await reader.seat.shows(words)
+        assert reader.record.state is State.COMPLETED
+
+    stage.show(read_by(act))

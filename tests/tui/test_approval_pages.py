@@ -20,7 +20,7 @@ from assent.tui.panels.approval_pages import (
 )
 from assent.tui.paper import Sheet, Spot
 from assent.views.changes import Since
-from assent.views.lines import Line
+from assent.views.lines import BLANK, Line
 from assent.views.review import OperationReview, Review
 
 DIGEST = "0123456789abcdef" * 4
@@ -34,7 +34,8 @@ WRITE = OperationReview(
     DIFF,
 )
 RUN = OperationReview("c" * 64, RunCommand((b"curl", b"x"), network=True), "irreversible")
-TIDY = OperationReview("d" * 64, RunCommand((b"touch", b"y")), "compensated")
+TIDY = OperationReview("d" * 64, RunCommand((b"touch", b"y")), "reversible")
+BACK = OperationReview("e" * 64, RunCommand((b"touch",), undo=(b"rm",)), "compensated")
 
 
 def review(**changes: object) -> Review:
@@ -64,6 +65,12 @@ def test_a_file_that_differs_is_said_before_everything() -> None:
     assert first == Sheet("live", (Line("risk", "It changed."),))
 
 
+def test_what_to_know_of_the_place_is_said_before_the_risks() -> None:
+    first, second, *_ = pages(review(warnings=("A merge is in progress here.",)))
+    assert first == Sheet("warnings", (Line("risk", "A merge is in progress here."), BLANK))
+    assert second.key == "risks"
+
+
 @pytest.mark.parametrize("width", [71, 76, 200])
 def test_the_whole_digest_stands_on_one_line_where_it_fits(width: int) -> None:
     assert title_lines(review(), width) == [
@@ -84,6 +91,8 @@ def test_where_it_does_not_fit_its_start_comes_first_and_then_all_the_rest(width
 def test_the_context_names_what_cannot_be_undone_and_what_is_left_out() -> None:
     found = review()
     undo = tuple(hard_to_undo(found.operations))
+    assert [*hard_to_undo([WRITE, BACK])] == ["1 undone by its own command: 2. run touch"]
+    assert [*hard_to_undo([WRITE])] == ["all of it can be undone"]
     assert undo == ("1 cannot be undone: 2. run curl x", "1 undone with limits: 3. run touch y")
     lines = context_lines(found, Context(undo, "a note", (WRITE.id,)), 200)
     assert [line.text for line in lines] == [

@@ -113,7 +113,7 @@ def test_a_window_of_any_size_is_filled_or_said_to_be_too_small(server: Tmux, wo
 
 def test_an_editor_that_fails_leaves_the_screen_as_it_was(server: Tmux, world: World) -> None:
     scripted(world, turn("Hello."))
-    world.ok("plan", "new", "work")
+    world.ok("plan", "new", "work", "--goal", "A goal")
     editor = world.base / "ed"
     editor.write_text("#!/bin/sh\nkill -INT $PPID\nexit 3\n", encoding="utf-8")
     editor.chmod(0o755)
@@ -125,6 +125,27 @@ def test_an_editor_that_fails_leaves_the_screen_as_it_was(server: Tmux, world: W
     screen.shows("> typed on", "script.json")
     screen.press("C-c")
     screen.shows(OPEN)
+    screen.leave()
+
+
+def test_a_review_closes_when_the_plan_is_approved_in_another_terminal(
+    server: Tmux, world: World
+) -> None:
+    scripted(world, turn("Hello."))
+    world.plan()
+    world.write("a.txt", b"a\n")
+    digest = world.propose()
+    screen = server.open(world, "assent", size=(200, 50))
+    screen.shows(OPEN, "script.json")
+    screen.press("C-t")
+    screen.shows(digest, "not approved")
+    other = server.open(world, "assent approve")
+    other.shows("Type the first 8 characters")
+    other.type(digest[:8])
+    other.shows(f"approve: {digest[:8]}")
+    other.press("Enter")
+    other.shows("Next: assent build")
+    screen.shows("In another terminal, plan work was approved by", "(terminal): /build.", OPEN)
     screen.leave()
 
 

@@ -5,7 +5,14 @@ import pytest
 from assent.core.journal import Said
 from assent.core.operation import RunCommand
 from assent.views.ansi import ansi
-from assent.views.commands import brief, command_lines, confinement, remarks, subject
+from assent.views.commands import (
+    brief,
+    command_lines,
+    confinement,
+    not_covered,
+    remarks,
+    subject,
+)
 from assent.views.foreseen import Foreseen
 from assent.views.spoken import Spoken
 
@@ -40,8 +47,7 @@ def test_how_a_command_is_confined_is_said_in_words(op: RunCommand, words: str) 
 
 COVERED = (
     "Undo puts back contents and modes of the files, and the links, that it changed in the "
-    "workspace. Files that git ignores, files over 16 MB, owners, extended attributes, empty "
-    "folders, and anything outside are not put back."
+    "workspace."
 )
 MASKED = "the sandbox masks files with secrets."
 OWN = "Undo runs its undo command, and leaves to that whatever this one changed."
@@ -100,11 +106,33 @@ OWN = "Undo runs its undo command, and leaves to that whatever this one changed.
 def test_what_undo_covers_is_said_before_the_yes(
     op: RunCommand, told: Foreseen, words: tuple[str, ...]
 ) -> None:
-    assert remarks(op, told, 16) == words
+    assert remarks(op, told) == words
+
+
+FILES = ("files that git ignores", "files over 16 MB")
+METADATA = ("owners", "extended attributes", "empty folders")
+OUTSIDE = "anything outside the workspace"
+
+
+@pytest.mark.parametrize(
+    ("op", "words"),
+    [
+        (MAKE, (*FILES, *METADATA, OUTSIDE)),
+        (
+            RunCommand((b"make",), network=True),
+            (*FILES, *METADATA, "what it does over the network", OUTSIDE),
+        ),
+        (RunCommand((b"make",), profile="unconfined"), (*FILES, *METADATA, OUTSIDE)),
+        (RunCommand((b"make",), undo=(b"x",)), ("what its undo command leaves",)),
+        (RunCommand((b"git",), profile="commit"), ("the commit that it makes",)),
+    ],
+)
+def test_g7_what_undo_does_not_cover_is_named(op: RunCommand, words: tuple[str, ...]) -> None:
+    assert not_covered(op, 16) == words
 
 
 def test_without_a_limit_none_is_named() -> None:
-    assert "MB" not in remarks(MAKE, Foreseen(), 0)[0]
+    assert not_covered(MAKE, 0) == ("files that git ignores", *METADATA, OUTSIDE)
 
 
 def test_a_long_command_is_short_where_all_of_it_stands_nearby() -> None:

@@ -48,7 +48,9 @@ FULL = _with(
     _op("3", move(b"a", b"b"), contents=(None, None)),
     _op("4", write(b"logo.png", None, b"\0"), "unshown", contents=(None, b"\0")),
     _op("5", COMMAND, "network"),
-    msgspec.structs.replace(_op("6", SCRIPT, "deletes"), remarks=("Beware.",)),
+    msgspec.structs.replace(
+        _op("6", SCRIPT, "deletes"), remarks=("Beware.",), not_covered=("empty folders", "Beware.")
+    ),
 )
 
 SHOWN = f"""\
@@ -117,9 +119,10 @@ network   allowed
 undo      $ make clean
 In the sandbox: it may write in the workspace, nowhere else, and may use the network.
 
-6. run set -e (2 lines) (compensated)
+6. run set -e (2 lines) (reversible)
 id 666666666666
 risks: deletes
+not covered by undo: empty folders
 │ set -e
 │ rm -r build
 folder   .

@@ -1,5 +1,6 @@
 """Rows and lines for plans, drafts, runs and the log."""
 
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -29,6 +30,7 @@ from assent.views.status import (
     operation_lines,
     plan_lines,
     plan_list_lines,
+    removed_lines,
     run_lines,
     status_lines,
 )
@@ -55,6 +57,8 @@ def test_a_plan_as_a_row() -> None:
         "state": "DRAFTING",
         "digest": None,
         "approved": False,
+        "created_at": "then",
+        "updated_at": "then",
     }
     assert [OTHER[key] for key in ("session", "path", "digest")] == [None, None, DIGEST]
 
@@ -108,16 +112,30 @@ def test_one_plan_in_lines() -> None:
 
 
 def test_plans_are_listed_in_columns() -> None:
-    assert list(plan_list_lines([PLAN, OTHER])) == [
-        Line("heading", "SESSION  NAME       STATE              APPROVED  DIGEST        FILE"),
-        Line(
-            "plain",
-            "login    add_login  DRAFTING           no        none          "
-            ".opencode/plans/login/p.md",
-        ),
-        Line("plain", "none     other      AWAITING_APPROVAL  yes       dddddddddddd  none"),
-    ]
-    assert _texts(plan_list_lines([])) == ["There are no plans.", "Next: assent plan new NAME"]
+    other = {**OTHER, "updated_at": "later"}
+    found = _texts(plan_list_lines([PLAN, other], lambda at: f"<{at}>"))
+    made = f"<{RECORD.created_at}>"
+    head, first, second = [re.split(r" {2,}", line) for line in found]
+    assert head == [
+        "SESSION", "NAME", "STATE", "APPROVED", "CREATED", "UPDATED", "DIGEST", "FILE",
+    ]  # fmt: skip
+    assert first == [
+        "login", "add_login", "DRAFTING", "no", made, made, "none", ".opencode/plans/login/p.md",
+    ]  # fmt: skip
+    assert second == [
+        "none", "other", "AWAITING_APPROVAL", "yes", made, "<later>", "dddddddddddd", "none",
+    ]  # fmt: skip
+    assert _texts(plan_list_lines([], str)) == ["There are no plans.", "Next: assent plan new NAME"]
+
+
+def test_what_was_taken_out_of_a_draft_is_named() -> None:
+    row = operation_row("1" * 64, write(b"f", None, b""))
+    assert _texts(removed_lines([row], 2)) == [
+        "Removed 1 operation:", "111111111111  write   f", "Still staged: 2 operations.",
+    ]  # fmt: skip
+    assert _texts(removed_lines([], 0)) == [
+        "Nothing was staged, so nothing was removed.", "Still staged: nothing.",
+    ]  # fmt: skip
 
 
 def test_operations_are_listed_in_order() -> None:
@@ -270,7 +288,7 @@ def test_nothing_that_hides_reaches_a_line() -> None:
     inversion = Inversion(((0, delete(bad, b"")),), ((0, HOSTILE),))
     lines = [
         *plan_lines(row),
-        *plan_list_lines([row]),
+        *plan_list_lines([row], str),
         *status_lines(row, run),
         *operation_lines([operation_row(HOSTILE, op) for op in ops]),
         *run_lines(HOSTILE, "needs_you", [], [HOSTILE]),

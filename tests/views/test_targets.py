@@ -88,7 +88,7 @@ def test_what_nobody_can_foresee_is_said(text: str, unclear: bool) -> None:
     op = RunCommand(script=text.encode())
     told = foreseen(op, read_line(text), ROOT)
     assert told.unclear == unclear
-    assert (UNTOLD in remarks(op, told, 16)) == unclear
+    assert (UNTOLD in remarks(op, told)) == unclear
 
 
 def test_without_a_reader_what_is_put_together_is_unclear() -> None:

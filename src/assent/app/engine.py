@@ -46,6 +46,7 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
     from assent.store.collecting import BlobCollector
     from assent.store.locks import FileLocks
     from assent.store.sqlite import SqliteStore
+    from assent.workspace.branch import repository
     from assent.workspace.hands import LocalHands
     from assent.workspace.local import LocalFiles
     from assent.workspace.projection import LocalProjection
@@ -78,6 +79,7 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
         read_line=partial(_read_line, os.fsdecode(root)),
         rules=rules,
         unheld=_unheld,
+        repository=partial(repository, root),
     )
     return Engine(doors, place)
 

@@ -5,6 +5,8 @@ from contextlib import closing
 from itertools import chain
 from typing import cast
 
+import msgspec
+
 from assent.app.session import Wanted, Work, open_work
 from assent.cli.asker import asker
 from assent.cli.call import Call
@@ -23,7 +25,7 @@ from assent.engine.engine import Engine
 from assent.engine.run.runs import RunReport
 from assent.engine.session.building import BUILDER
 from assent.views.built import Built, built, built_lines, built_row
-from assent.views.rows import run_row
+from assent.views.rows import run_row, warning_rows
 from assent.views.talk import Ending
 
 AGAIN = "assent build"
@@ -67,6 +69,7 @@ def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
         shown = Held(_shown(call, asks=person.present), screen)
         seen = _seen(engine, plan)
         with engine.building.held(plan) as current:
+            warnings = engine.consents.cautions(current)
             session = engine.building.start(current, asked, name)
             plan = engine.plans.find(record.plan_id)
             call.output.session = session.session
@@ -77,6 +80,7 @@ def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
                 events = engine.building.work(plan, work.driver, work.tooling)
                 _show(before, cast("Generator[Recorded | Delta, None, None]", events), shown)
             report, told = _ended(engine, plan)
+            report = msgspec.structs.replace(report, warnings=warnings)
         call.output.warn(engine.warnings)
     return _answer(call, report, told)
 
@@ -151,6 +155,7 @@ def _ended(engine: Engine, plan: PlanRecord) -> tuple[RunReport, Built]:
 
 def _answer(call: Call, report: RunReport, told: Built) -> int:
     row = built_row(run_row(report.run, report.outcome, report.operations), told)
+    row |= warning_rows(report.warnings)
     results = zip([result for _, result in report.operations], report.about, strict=True)
     call.output.answer(row, built_lines(report.run, told, results, report.notes))
     return 0

@@ -11,7 +11,7 @@ from assent.core.record import PlanRecord
 from assent.engine.plan.plans import MAX_TEXT
 from assent.views.diff import text_diff
 from assent.views.lines import BLANK, foreign
-from assent.views.rows import plan_row
+from assent.views.rows import Row, plan_row
 from assent.views.status import history_lines, plan_lines, plan_list_lines
 
 
@@ -46,7 +46,7 @@ def list_plans(call: Call, everything: bool) -> None:
     """List the plans, newest first."""
     records = call.engine.plans.all(everything=everything)
     rows = [_row(call, record) for record in records]
-    call.output.answer({"plans": rows}, plan_list_lines(rows))
+    _list(call, rows)
 
 
 @plan.command(epilog=examples("assent plan show\nassent plan show --plan add_login"))
@@ -100,10 +100,19 @@ def delete(call: Call, session: str) -> None:
     plans = call.engine.plans
     records = [plans.find(call.plan)] if call.plan else plans.of_session(session)
     rows = [_row(call, record) for record in plans.delete(records)]
-    call.output.answer({"plans": rows}, plan_list_lines(rows))
+    _list(call, rows)
 
 
-def _row(call: Call, record: PlanRecord) -> dict[str, object]:
+def _list(call: Call, rows: list[Row]) -> None:
+    from assent.cli.moment import now
+    from assent.views.times import when
+
+    moment = now()
+    lines = plan_list_lines(rows, lambda at: when(at, moment))
+    call.output.answer({"plans": rows}, lines)
+
+
+def _row(call: Call, record: PlanRecord) -> Row:
     return plan_row(record, approved=call.engine.consents.is_approved(record))
 
 

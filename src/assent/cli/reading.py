@@ -73,10 +73,12 @@ def review(call: Call, changes: bool, seen: bool) -> None:
 
 
 @click.command(epilog=examples("assent diff\nassent diff --live"))
-@click.option("--live", is_flag=True, help="The live text against the approved or proposed one.")
+@click.option(
+    "--live", is_flag=True, help="The live text against the approved, proposed or recorded."
+)
 @takes_call
 def diff(call: Call, live: bool) -> None:
-    """Show the staged diffs, or how the live text differs from the approved one."""
+    """Show the staged diffs, or how the live text differs from the plan's."""
     record = call.record()
     if not live:
         found = call.engine.reviews.review(record)
@@ -86,10 +88,11 @@ def diff(call: Call, live: bool) -> None:
         call.output.answer({"operations": rows, "diff": patch}, lines)
         return
     now = call.engine.plans.live(record)
-    then = call.engine.reviews.approved_text(record)
-    change = text_diff(then, now or b"", "approved", "live")
+    against, then = call.engine.reviews.basis(record)
+    change = text_diff(then, now or b"", against, "live")
     same = now is not None and sha256(now) == sha256(then)
-    call.output.answer({"differs": not same, "diff": change}, patch_lines(change))
+    row = {"differs": not same, "against": against, "diff": change}
+    call.output.answer(row, patch_lines(change))
 
 
 @click.command(epilog=examples("assent status\nassent status --json"))

@@ -21,7 +21,7 @@ from assent.core.paths import shown
 from assent.core.record import PlanRecord, RunNote
 from assent.engine.run.runs import RunReport
 from assent.views.orphans import cleared_lines, cleared_row, waiting_lines, waiting_row
-from assent.views.rows import left_running, run_row
+from assent.views.rows import left_running, run_row, warning_rows
 from assent.views.spoken import doing_brief
 from assent.views.status import next_instead, run_lines, stopped_lines
 
@@ -234,7 +234,7 @@ def answer(call: Call, report: RunReport) -> int:
     """Says how a run went, and returns the exit code that says it."""
     notes = tuple(map(masked, report.notes))
     row = run_row(report.run, report.outcome, report.operations, report.exits, notes)
-    row |= left_running(report.running)
+    row |= left_running(report.running) | warning_rows(report.warnings)
     results = [
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]

@@ -16,7 +16,7 @@ from assent.core.operation import Operation
 from assent.engine.plan.drafts import Staged
 from assent.views.lines import Line
 from assent.views.rows import operation_row
-from assent.views.status import operation_lines
+from assent.views.status import operation_lines, removed_lines
 
 MODE = re.compile(r"(?:0o?)?[0-7]{1,4}")
 
@@ -95,14 +95,14 @@ def list_operations(call: Call) -> None:
 @takes_call
 def remove(call: Call, operation: str) -> None:
     """Take one operation out of the plan, by its id or the start of it."""
-    _answer_one(call, call.engine.drafts.remove(call.record(), operation))
+    _answer_removed(call, call.engine.drafts.remove(call.record(), operation))
 
 
 @stage.command(epilog=examples("assent stage clear"))
 @takes_call
 def clear(call: Call) -> None:
     """Take every operation out of the plan."""
-    _answer_several(call, call.engine.drafts.clear(call.record()))
+    _answer_removed(call, call.engine.drafts.clear(call.record()))
 
 
 stage.add_command(run)
@@ -132,6 +132,15 @@ def _answer_one(call: Call, staged: Staged) -> None:
 
 def _answer_several(call: Call, staged: Staged) -> None:
     _show_several(call, list(staged.added))
+
+
+def _answer_removed(call: Call, staged: Staged) -> None:
+    """Says what is not staged any more, and how much still is."""
+    rows = [operation_row(name, op) for name, op in staged.removed]
+    remaining = len(call.engine.drafts.operations(staged.record))
+    first = {"operation": rows[0]} if len(rows) == 1 else {}
+    row = {**first, "removed": rows, "operations": rows, "remaining": remaining}
+    call.output.answer(row, removed_lines(rows, remaining))
 
 
 def _show_several(call: Call, operations: list[tuple[str, Operation]]) -> None:

@@ -180,6 +180,7 @@ class PlanProposed(msgspec.Struct, frozen=True, tag="plan_proposed"):
     content_hash: str
     operations_hash: str
     frozen: str
+    root: bytes = b""  # of the workspace
 
 
 class PlanRebased(msgspec.Struct, frozen=True, tag="plan_rebased"):
@@ -228,9 +229,11 @@ class PlanDeclined(msgspec.Struct, frozen=True, tag="plan_declined"):
 
 
 class PlanApproved(msgspec.Struct, frozen=True, tag="plan_approved"):
-    """A person said yes to one digest."""
+    """A person said yes to one digest; where that was stands beside what they signed."""
 
     approval: Approval
+    branch: str = ""  # that was checked out; `HEAD`: none; empty: not known
+    root: bytes = b""  # of the workspace
 
 
 class RunStarted(msgspec.Struct, frozen=True, tag="run_started"):
@@ -304,6 +307,7 @@ class PlanDiscarded(msgspec.Struct, frozen=True, tag="plan_discarded"):
     """The plan is given up. What its runs did can still be undone."""
 
     kept: bool = False  # its file stays as it is
+    user: str = ""
 
 
 class JournalWritten(msgspec.Struct, frozen=True, tag="journal_written"):

@@ -107,14 +107,18 @@ def inverse(op: Operation, made: frozenset[bytes] = frozenset()) -> Operation | 
 
 
 def reversibility(op: Operation) -> Reversibility:
-    """Says before approval whether the operation can be taken back."""
+    """Says before approval how far the operation can be undone.
+
+    Changes of files are recorded and put back, those of a confined command without network too; a
+    command with an undo command is compensated by that; what any other command did stays.
+    """
     if not isinstance(op, RunCommand):
         return "reversible"
     if op.undo:
         return "compensated"
-    # The files that a confined command changed are put back; what it did elsewhere never is.
-    confined = op.profile == "workspace" and not op.network
-    return "compensated" if confined else "irreversible"
+    # A commit is confined, too, but what it adds to the repository is not recorded.
+    recorded = op.profile == "workspace" and not op.network
+    return "reversible" if recorded else "irreversible"
 
 
 def _depth(path: bytes, made: frozenset[bytes]) -> int:

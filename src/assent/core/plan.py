@@ -2,6 +2,7 @@
 
 import fnmatch
 from functools import cached_property
+from typing import Final
 
 import msgspec
 
@@ -15,6 +16,9 @@ from assent.core.digest import (
 from assent.core.errors import BadPlan
 from assent.core.front_matter import front_matter
 from assent.core.operation import Operation, WriteFile
+
+WHAT_AND_WHY: Final = "What should be true afterwards, and why."  # placeholders of a new plan
+HOW_TO_VERIFY: Final = "How a reader can tell that it worked."
 
 
 class Scope(msgspec.Struct, frozen=True):
@@ -112,11 +116,21 @@ def declared_reliance(text: bytes) -> tuple[bytes, ...]:
     return tuple(path.encode() for path in front_matter(text).relies_on)
 
 
+def untouched(text: bytes, name: str, goal: str, *, first: bool) -> bool:
+    """Tells whether a plan's text is still the template, or nothing, so that it says nothing.
+
+    `first`: it is the text that the plan was made with. Notes of earlier approvals may stand behind
+    that template, which nobody has planned for yet.
+    """
+    bare = template(name, goal)
+    return not text.strip() or text == bare or (first and text.startswith(bare))
+
+
 def template(name: str, goal: str) -> bytes:
     """Returns the Markdown that a new plan starts with."""
     title = name.replace("_", " ").replace("-", " ").strip().capitalize() or name
     return (
-        f"# {title}\n\n## Goal\n\n{goal or 'What should be true afterwards, and why.'}\n\n"
+        f"# {title}\n\n## Goal\n\n{goal or WHAT_AND_WHY}\n\n"
         "## Proposed changes\n\n- [ ] \n\n"
-        "## Verification\n\n- [ ] How a reader can tell that it worked.\n"
+        f"## Verification\n\n- [ ] {HOW_TO_VERIFY}\n"
     ).encode()

@@ -46,6 +46,7 @@ class Consent(msgspec.Struct, frozen=True):
     approval: Approval
     run: str = ""
     void: bool = False
+    branch: str = ""  # that was checked out then; empty: not known
 
 
 class RunNote(msgspec.Struct, frozen=True):
@@ -85,10 +86,19 @@ class PlanRecord(msgspec.Struct, frozen=True):
     left: str = ""  # of a plan that was given up: the digest of the text that stays in its file
     left_alone: tuple[tuple[str, str], ...] = ()  # of an undo: ids of operations, and why it does
     denied: tuple[str, ...] = ()  # of an undo: those among them whose paths rules denied
+    updated_at: str = ""  # when its last event was recorded; empty in what older versions kept
+    root: bytes = b""  # where the workspace was when it was last proposed or approved
 
     @property
     def content_hash(self) -> str:
         return self.revisions[-1].content_hash if self.revisions else ""
+
+    @property
+    def changed_at(self) -> str:
+        """When it last changed, as far as is known."""
+        known = [revision.at for revision in self.revisions]
+        known += [consent.approval.approved_at for consent in self.consents]
+        return self.updated_at or max([self.created_at, *known])
 
     @property
     def unfinished(self) -> RunNote | None:
@@ -112,6 +122,11 @@ class PlanRecord(msgspec.Struct, frozen=True):
         left = self.left_alone or self.spared
         return "partial" if outcome == "done" and left else outcome
 
+    def branch_of(self, approval: Approval | None) -> str:
+        """Returns the branch on which an approval was given; empty where that is not known."""
+        given = [c.branch for c in self.consents if approval and c.approval.id == approval.id]
+        return given[-1] if given else ""
+
     def usable(self, now: str, latest: str = "") -> Approval | None:
         """Returns the newest approval of the current digest: not spent, void or expired.
 
@@ -132,11 +147,11 @@ def fold(record: PlanRecord | None, recorded: Recorded) -> PlanRecord:
             event.plan_id, event.workspace, event.session, event.name, event.path,
             event.goal, event.undoes, recorded.at, recorded.seq,
             user=event.user, imported=event.imported, spared=event.spared,
-            left_alone=event.left_alone, denied=event.denied,
+            left_alone=event.left_alone, denied=event.denied, updated_at=recorded.at,
         )  # fmt: skip
     assert record is not None, "a plan's first event creates it"
     changes = _changes(record, event, recorded.at)
-    return msgspec.structs.replace(record, seq=recorded.seq, **changes)
+    return msgspec.structs.replace(record, seq=recorded.seq, updated_at=recorded.at, **changes)
 
 
 def fold_all(record: PlanRecord | None, events: Iterable[Recorded]) -> PlanRecord | None:
@@ -164,16 +179,17 @@ def _changes(record: PlanRecord, event: Event, at: str) -> dict[str, object]:
 
 def _consent_changes(record: PlanRecord, event: Event) -> dict[str, object]:
     match event:
-        case PlanProposed(digest=digest, frozen=frozen):
-            return {"digest": digest, "frozen": frozen, **_moved(record, Moment.PROPOSE)}
+        case PlanProposed(digest=digest, frozen=frozen, root=root):
+            named = {"digest": digest, "frozen": frozen, "root": root}
+            return {**named, **_moved(record, Moment.PROPOSE)}
         case PlanRevised():
             return {"digest": "", "frozen": "", **_moved(record, Moment.REVISE)}
         case PlanRejected():
             back = _moved(record, Moment.REJECT)
             return {"digest": "", "frozen": "", "consents": _voided(record), **back}
-        case PlanApproved(approval):
-            consents = (*_replaced(record, approval), Consent(approval))
-            return {"consents": consents, **_moved(record, Moment.APPROVE)}
+        case PlanApproved(approval, branch, root):
+            consents = (*_replaced(record, approval), Consent(approval, branch=branch))
+            return {"consents": consents, "root": root, **_moved(record, Moment.APPROVE)}
         case PlanDiscarded(kept):
             left = record.content_hash if kept else ""
             return {"left": left, **_moved(record, Moment.DISCARD)}

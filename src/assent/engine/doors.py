@@ -24,6 +24,7 @@ from assent.ports import (
     Keys,
     Locks,
     Projection,
+    Repository,
     Rules,
     Signer,
     Spares,
@@ -107,6 +108,7 @@ class Doors(msgspec.Struct, frozen=True):
     keys: Keys = NoKeys()
     rules: Rules = NoRules()  # of person and project, for plans
     unheld: Callable[[], str] = lambda: ""  # why no sandbox holds here, as far as that is known
+    repository: Callable[[], Repository] = Repository  # as git's own files tell it now
 
 
 class Place(msgspec.Struct, frozen=True):

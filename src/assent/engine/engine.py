@@ -304,6 +304,10 @@ class Engine:
         """Most bytes that are read from one file or stdin that a person names."""
         return self._place.max_file
 
+    def stamp(self) -> tuple[int, ...]:
+        """Returns what anything that is recorded anywhere would show in; cheap, and never waits."""
+        return self._doors.store.stamp()
+
     def close(self) -> None:
         self._doors.blobs.close()
         self._doors.store.close()

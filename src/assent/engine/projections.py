@@ -15,6 +15,7 @@ from assent.core.errors import AssentError
 from assent.core.journal import Finished, Result
 from assent.core.operation import FileState, Operation, RunCommand, WriteFile, footprint
 from assent.core.paths import shown
+from assent.core.plan import HOW_TO_VERIFY
 from assent.core.record import PlanRecord
 from assent.core.session_event import Todo
 from assent.engine.doors import Doors
@@ -144,9 +145,10 @@ def _digests(op: Operation) -> dict[str, object]:
 
 
 def tasks(text: bytes) -> list[dict[str, object]]:
-    """Reads the check boxes of a plan's Markdown."""
+    """Reads the check boxes of a plan's Markdown; what the template says in one is no task."""
     found = _TASK.findall(text.decode("utf-8", "backslashreplace"))
-    return [{"text": words, "done": mark != " "} for mark, words in found]
+    said = [(mark, words) for mark, words in found if words.strip() != HOW_TO_VERIFY]
+    return [{"text": words, "done": mark != " "} for mark, words in said]
 
 
 def _json(content: object) -> bytes:

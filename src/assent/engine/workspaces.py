@@ -101,6 +101,17 @@ class Workspaces:
             return home if home and (home.root, home.inode) == here else None
         return None
 
+    def elsewhere(self) -> bytes:
+        """Returns where the workspace lay that the folder's own tree names, if it is another one.
+
+        The folder was copied then, or moved to another file system.
+        """
+        with suppress(Refused):
+            home = self._home(f"workspace/{self._doors.projection.marker()}")
+            if home is not None and home.inode != self._place.inode:
+                return home.root
+        return b""
+
     def open(self) -> Home:
         """Returns the folder's workspace; mints one before the first plan."""
         with self._alone:

@@ -1,6 +1,7 @@
 """The doors: what the floors above core ask of the world; a page of protocols for each part."""
 
 from assent.ports.files import (
+    DETACHED,
     Checkout,
     Facts,
     Files,
@@ -9,6 +10,7 @@ from assent.ports.files import (
     Looks,
     PlanFile,
     Projection,
+    Repository,
     Sort,
     Spares,
     Target,
@@ -42,6 +44,7 @@ from assent.ports.storing import (
 from assent.ports.working import Driver, Turn
 
 __all__ = [
+    "DETACHED",
     "WHOLE",
     "Answers",
     "Asker",
@@ -73,6 +76,7 @@ __all__ = [
     "PlanFile",
     "Process",
     "Projection",
+    "Repository",
     "Rules",
     "Shell",
     "Signer",

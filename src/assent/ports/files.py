@@ -1,7 +1,7 @@
 """Doors to the workspace: the person's files, the hands that change them, and our own."""
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from typing import BinaryIO, Literal, Protocol, TypeAlias
+from typing import BinaryIO, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -74,6 +74,16 @@ class Files(Looks, Protocol):
 
         That is mtime, ctime, size, inode and mode.
         """
+
+
+DETACHED: Final = "HEAD"  # no branch can have this name
+
+
+class Repository(msgspec.Struct, frozen=True):
+    """What git has checked out in the workspace, and what it is in the middle of there."""
+
+    branch: str = ""  # DETACHED where none is checked out; empty where that is not known
+    under_way: tuple[str, ...] = ()  # merge, rebase, cherry-pick, revert, bisect, am
 
 
 class Checkout(Looks, Protocol):

@@ -63,6 +63,9 @@ class Store(Protocol):
     def latest(self) -> str:
         """Returns the latest time that any event bears, in whichever order they came."""
 
+    def stamp(self) -> tuple[int, ...]:
+        """Returns what another process's events would show in, without reading any."""
+
     def streams(self, prefix: str) -> list[str]: ...
 
     def verify(self) -> Checked:

@@ -46,6 +46,9 @@ class MemoryStore:
     def read_all(self, prefixes: Sequence[str], after: int = 0) -> list[Recorded]:
         return [one for one in self._log[after:] if one.stream.startswith(tuple(prefixes))]
 
+    def stamp(self) -> tuple[int, ...]:
+        return (len(self._log),)
+
     def last(self) -> int:
         return len(self._log)
 

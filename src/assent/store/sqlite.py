@@ -98,6 +98,9 @@ class SqliteStore:
     def latest(self) -> str:
         return next((str(at) for (at,) in self._rows(_LATEST, ())), "")
 
+    def stamp(self) -> tuple[int, ...]:
+        return _stamp(f"{self._path}-wal") or _stamp(self._path)
+
     def streams(self, prefix: str) -> list[str]:
         return [stream for (stream,) in self._rows(_STREAMS, (prefix,))]
 
@@ -168,6 +171,14 @@ class SqliteStore:
         whole = not known.position or (found is not None and found[0].hex() == known.chain)
         if whole and end.position > known.position:
             self._anchor.write(Anchor(end.position, end.chain.hex()))
+
+
+def _stamp(path: str) -> tuple[int, ...]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return ()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 class _End:

@@ -21,6 +21,7 @@ from assent.store.keys import FileSigner
 from assent.store.locks import FileLocks
 from assent.store.sqlite import SqliteStore
 from assent.testing.watched import Listener, silent, watched
+from assent.workspace.branch import repository
 from assent.workspace.disk import Disk
 from assent.workspace.hands import LocalHands
 from assent.workspace.local import LocalFiles
@@ -67,6 +68,7 @@ def open_site(
         executor=partial(Executor, hands, blobs, commander=commander),
         commander=commander,
         spares=spares,
+        repository=partial(repository, root),
     )
     return Engine(doors, place)
 

@@ -3,6 +3,15 @@
 from collections.abc import Sequence
 from typing import Final
 
+from assent.core.event import (
+    Event,
+    PlanApproved,
+    PlanDiscarded,
+    PlanRejected,
+    RunEnded,
+    RunHalted,
+    RunStarted,
+)
 from assent.core.feedback import Feedback
 from assent.core.journal import Ending
 from assent.core.lifecycle import State
@@ -58,6 +67,45 @@ def approved_lines(digest: str, without: Sequence[Operation], note: str) -> list
         Line("said", f"You approved {digest[:SHORT]}{less}{', with a note:' if note else '.'}")
     ]
     return [*lines, *_words(note)]
+
+
+def decided_words(plan: PlanRecord, events: Sequence[Event]) -> str:
+    """Says who decided about a plan elsewhere, and what; nothing, if these events decide nothing.
+
+    What was decided last counts. Nobody is named where the record names nobody.
+    """
+    what = next(filter(None, (_decided(plan, event) for event in reversed(events))), "")
+    return f"In another terminal, plan {visible_line(plan.name)} {what}." if what else ""
+
+
+def _decided(plan: PlanRecord, event: Event) -> str:
+    match event:
+        case PlanApproved(approval):
+            return f"was approved{_by(approval.approver.user, approval.approver.channel)}: /build"
+        case PlanRejected(user=user):
+            return f"was rejected{_by(user)}, and is a draft again"
+        case PlanDiscarded(user=user):
+            return f"was discarded{_by(user)}"
+        case RunStarted(run, approval=yes):
+            return f"is being built by run {run}{_approved(plan, yes)}"
+        case RunHalted(run):
+            return f"was built by run {run}, which waits for a decision: /recover"
+        case RunEnded(run, outcome):
+            spent = next((c.approval.id for c in plan.consents if c.run == run), "")
+            how = "was built" if outcome == "done" else f"was built ({outcome.replace('_', ' ')})"
+            return f"{how} by run {run}{_approved(plan, spent)}"
+        case _:
+            return ""
+
+
+def _approved(plan: PlanRecord, yes: str) -> str:
+    found = [c.approval.approver for c in plan.consents if c.approval.id == yes]
+    return f", approved{_by(found[-1].user, found[-1].channel)}" if found else ""
+
+
+def _by(user: str, channel: str = "") -> str:
+    how = f" ({visible_line(channel)})" if channel else ""
+    return f" by {visible_line(user)}{how}" if user else how
 
 
 def sent_lines(feedback: Feedback, comments: int) -> list[Line]:

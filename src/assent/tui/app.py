@@ -107,7 +107,7 @@ class TerminalApp(Frame):
         self.set_theme(self.theme_name)
         self.prompt.focus_text()
         self.set_interval(TICK_S, self.draw_activity)
-        self.set_interval(TICK_S, self._open_due)
+        self.set_interval(TICK_S, self._tick)
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -217,6 +217,11 @@ class TerminalApp(Frame):
         self._due = True
         self._open_due()
 
+    def _tick(self) -> None:
+        self._open_due()
+        if self.ready and self.is_there:
+            self.lookout.watch()
+
     def _open_due(self) -> None:
         if not self._due or not self.is_there:
             return
@@ -315,6 +320,13 @@ class TerminalApp(Frame):
             self.conversation.hear(standing.news)
         self.draw_status()
         self.draw_side()
+
+    def follow(self) -> None:
+        """Has open panels follow what was recorded meanwhile, whoever did it."""
+        for screen in [*self.screen_stack]:
+            follow = getattr(screen, "follow", None)
+            if follow is not None:
+                follow()
 
     def draw_status(self) -> None:
         """Draws the status line."""

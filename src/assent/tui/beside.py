@@ -60,31 +60,39 @@ def read_beside(
     record: SessionRecord | None,
     allowance: Allowing = unknown,
     before: Beside | None = None,
+    plan_id: str = "",
 ) -> Beside:
-    """Gathers what the side area shows; may take long, so it belongs in a thread."""
+    """Gathers what the side area shows; may take long, so it belongs in a thread.
+
+    `plan_id` is the plan that the person chose, if it is another than the session's.
+    """
+    session = record.session if record else ""
+    known = before if before is not None and before.session == session else Beside()
     if record is None:
-        return Beside()
-    record = engine.sessions.load(record.session)
-    known = before if before is not None and before.session == record.session else Beside()
+        return _of_plan(engine, plan_id, known)
+    record = engine.sessions.load(session)
     took = known.took
     for recorded in engine.sessions.events(record, took.seq):
         took = taken(took, recorded)
-    plan = engine.plans.ledger().load(record.plan_id) if record.plan_id else None
+    found = _of_plan(engine, plan_id or record.plan_id, known)
+    return msgspec.structs.replace(
+        found,
+        session=session,
+        todos=record.todos,
+        took=took,
+        total=record.usage,
+        cost=record.cost,
+        allowance=allowance(took.model),
+    )
+
+
+def _of_plan(engine: "Engine", plan_id: str, known: Beside) -> Beside:
+    """Gathers what there is to show of a plan; little is read twice."""
+    plan = engine.plans.ledger().load(plan_id) if plan_id else None
     live = read_live(engine, plan) if plan else LiveText()
     operations, trouble = _operations(engine, plan, live, known)
-    return Beside(
-        record.session,
-        plan,
-        plan is not None and engine.consents.is_approved(plan),
-        live,
-        operations,
-        record.todos,
-        took,
-        record.usage,
-        record.cost,
-        allowance(took.model),
-        trouble,
-    )
+    approved = plan is not None and engine.consents.is_approved(plan)
+    return Beside("", plan, approved, live, operations, trouble=trouble)
 
 
 def read_live(engine: "Engine", plan: PlanRecord) -> LiveText:

@@ -153,7 +153,9 @@ def draw_side(app: "TerminalApp") -> None:
 
     place = app.screen_stack[0].query_one("#side")
     found = place.query(SideArea)
-    look = (app.engine, app.standing.record, partial(allowance_of, app.sitting.work))
+    standing = app.standing
+    plan_id = standing.plan.plan_id if standing.plan else ""
+    look = (app.engine, standing.record, partial(allowance_of, app.sitting.work), plan_id)
     if found:
         found.first().look(*look)
         return

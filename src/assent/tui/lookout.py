@@ -27,7 +27,16 @@ class Lookout:
         self._app = app
         self._again = False
         self._looked = -READ_S
+        self._stamp: tuple[int, ...] = ()  # of the log, when it was last looked at
+        self._news = False  # something was recorded that open panels may be about
         self.looking = False
+
+    def watch(self) -> None:
+        """Reads where things stand once anybody has recorded anything, in another terminal too."""
+        stamp = self._app.engine.stamp()
+        if stamp != self._stamp:
+            self._stamp, self._news = stamp, bool(self._stamp)
+            self.look()
 
     def look(self) -> None:
         """Reads where things stand, soon."""
@@ -49,6 +58,9 @@ class Lookout:
             self._app.stand(letter.standing)
         elif letter.standing is not None:
             self._again = True
+        if letter.asked and self._news:
+            self._news = False
+            self._app.follow()
         if letter.asked and self._again:
             self._again = False
             self.look()

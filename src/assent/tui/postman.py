@@ -203,6 +203,8 @@ class Postman:
             from assent.tui.acts import ended_lines
 
             done = letter.report
+            for words in done.warnings:
+                self._app.tell(Line("risk", visible_line(words)))
             self._app.tell(*ended_lines(letter.verb, done.outcome, done.about))
         self._rest()
 

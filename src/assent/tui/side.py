@@ -130,11 +130,13 @@ class SideArea(Vertical):
         engine: "Engine",
         record: SessionRecord | None,
         allowance: Allowing = unknown,
+        plan_id: str = "",
     ) -> None:
-        """Reads everything anew in a thread, and shows it."""
+        """Reads everything anew in a thread, and shows it; of a plan, the session's own or this."""
         self._engine = engine
         self._looks += 1
-        aside(partial(self._read, self._looks, partial(read_beside, engine, record, allowance)))
+        read = partial(read_beside, engine, record, allowance, plan_id=plan_id)
+        aside(partial(self._read, self._looks, read))
 
     def show(self, values: Beside) -> None:
         """Shows values; lines of the same plan that changed are marked for a moment."""

@@ -69,17 +69,20 @@ def read_standing(sitting: "Sitting", after: int) -> Standing:
     """Reads where things stand, and what happened after an event of the session; in a thread."""
     engine, known = sitting.engine, sitting.record
     waiting = tuple(engine.questions.pending())
-    if known is None:
-        return msgspec.structs.replace(known_standing(sitting, None), waiting=waiting)
-    record = engine.sessions.load(known.session)
-    plan_id = sitting.chosen_plan or record.plan_id
+    record = engine.sessions.load(known.session) if known else None
+    plan_id = sitting.chosen_plan or (record.plan_id if record else "")
     plan = engine.plans.ledger().load(plan_id) if plan_id else None
-    return msgspec.structs.replace(
+    standing = msgspec.structs.replace(
         known_standing(sitting, record),
         plan=plan,
         approved=plan is not None and engine.consents.is_approved(plan),
         undone=_undone(engine, plan),
         waiting=waiting,
+    )
+    if record is None:
+        return standing
+    return msgspec.structs.replace(
+        standing,
         cut_off=record.working and not record.rewound and not engine.sessions.is_at_work(record),
         news=tuple(engine.sessions.events(record, after)),
     )

@@ -102,15 +102,13 @@ def confinement(op: RunCommand, unheld: str = "") -> str:
     return f"In the sandbox: it may write in the workspace, nowhere else, and {network}."
 
 
-def remarks(
-    op: RunCommand, told: Foreseen, most_mb: int, held: Held = FREE, unheld: str = ""
-) -> tuple[str, ...]:
-    """Says what rules hold it to, what an undo cannot cover, and what will not work as confined.
+def remarks(op: RunCommand, told: Foreseen, held: Held = FREE, unheld: str = "") -> tuple[str, ...]:
+    """Says what rules hold it to, what an undo does, and what will not work as confined.
 
     Where no sandbox holds, nothing is said of what one would do.
     """
     danger = [f"No model gets to run this, whoever says yes: {told.danger}"] if told.danger else []
-    found = [*_of_rules(op, told, held), *danger, *_of_undo(op, most_mb), *_elsewhere(op)]
+    found = [*_of_rules(op, told, held), *danger, *_of_undo(op), *_elsewhere(op)]
     if unheld:
         return tuple(found)
     if told.network and not op.network and op.profile != "unconfined":
@@ -154,18 +152,28 @@ def _some(patterns: tuple[str, ...]) -> str:
     return f"{named} and {more} more" if more > 0 else named
 
 
-def _of_undo(op: RunCommand, most_mb: int) -> Iterator[str]:
+def _of_undo(op: RunCommand) -> Iterator[str]:
     if op.profile == "commit":
         return
     if op.undo:
         yield "Undo runs its undo command, and leaves to that whatever this one changed."
         return
-    large = f", files over {most_mb} MB" if most_mb else ""
     yield (
         "Undo puts back contents and modes of the files, and the links, that it changed in the "
-        f"workspace. Files that git ignores{large}, owners, extended attributes, empty folders, "
-        "and anything outside are not put back."
+        "workspace."
     )
+
+
+def not_covered(op: RunCommand, most_mb: int) -> tuple[str, ...]:
+    """Names what an undo does not cover of a command, in any workspace."""
+    if op.undo:
+        return ("what its undo command leaves",)
+    if op.profile == "commit":
+        return ("the commit that it makes",)
+    large = [f"files over {most_mb} MB"] if most_mb else []
+    network = ["what it does over the network"] if op.network else []
+    metadata = "owners", "extended attributes", "empty folders"
+    return ("files that git ignores", *large, *metadata, *network, "anything outside the workspace")
 
 
 def _elsewhere(op: RunCommand) -> Iterator[str]:

@@ -32,7 +32,8 @@ from assent.views.lines import BLANK, Line, foreign, table, wrapped
 from assent.views.noted import Noted, missing_lines, noted_lines, noted_rows
 from assent.views.patch import diff_lines, diff_text
 from assent.views.risks import BY_A_MODEL, RISKS
-from assent.views.rows import Row, kind, operation_row, path_fields
+from assent.views.rows import Row, kind, operation_row, path_fields, warning_rows
+from assent.views.surroundings import warning_lines
 from assent.views.visible import visible_line, visible_path
 
 
@@ -45,10 +46,11 @@ class OperationReview(msgspec.Struct, frozen=True):
     risks: tuple[str, ...] = ()
     diff: str | None = None
     seen: bool = False  # by the person who reads, in this form
-    remarks: tuple[str, ...] = ()  # of a command: what an undo does not cover, what may fail
+    remarks: tuple[str, ...] = ()  # of a command: what an undo does, what may fail
     unclear: bool = False  # a command whose text does not tell what it does
     unheld: str = ""  # of a command that needs a sandbox: why none holds on this machine
     denied: str = ""  # the rule that keeps the plan from being built, with the path
+    not_covered: tuple[str, ...] = ()  # of a command: what an undo does not put back
 
 
 class Review(msgspec.Struct, frozen=True):
@@ -79,6 +81,7 @@ class Review(msgspec.Struct, frozen=True):
     drifted: tuple[Drifted, ...] = ()  # files that are not as it saw them
     comments: tuple[Placed, ...] = ()  # of the person who reads, not sent yet
     denied: tuple[str, ...] = ()  # why it cannot be built: what rules deny, as things stand
+    warnings: tuple[str, ...] = ()  # about the place where it would be built
 
 
 NEXT: Final[dict[State, str]] = {
@@ -121,6 +124,7 @@ def _before(review: Review) -> Iterator[Line]:
     """Renders what comes before the operations."""
     yield from _title(review)
     yield from denied_lines(review)
+    yield from warning_lines(review.warnings)
     yield from drifted_lines(review.drifted)
     if review.since is not None:
         yield from since_lines(review.since)
@@ -166,6 +170,7 @@ def review_json(review: Review) -> Row:
         **_denied_row(review),
         **({"drifted": drifted_rows(review.drifted)} if review.drifted else {}),
         **({"comments": comment_rows(review.comments)} if review.comments else {}),
+        **warning_rows(review.warnings),
     }
 
 
@@ -178,6 +183,7 @@ def _row(operation: OperationReview) -> Row:
         "seen": operation.seen,
         **({"remarks": list(operation.remarks)} if operation.remarks else {}),
         **({"denied": operation.denied} if operation.denied else {}),
+        **({"not_covered": list(operation.not_covered)} if operation.not_covered else {}),
     }
 
 
@@ -195,6 +201,7 @@ def changes_lines(review: Review) -> Iterator[Line]:
         yield Line("plain", "Next: assent review")
         return
     yield from denied_lines(review)
+    yield from warning_lines(review.warnings)
     yield from drifted_lines(review.drifted)
     new = [pair for pair in enumerate(review.operations, 1) if not pair[1].seen]
     if new or review.since.text_diff:
@@ -214,6 +221,7 @@ def changes_json(review: Review) -> Row:
         "since": since_row(review.since, _rows_of_new(review)),
         **_denied_row(review),
         **({"drifted": drifted_rows(review.drifted)} if review.drifted else {}),
+        **warning_rows(review.warnings),
     }
 
 
@@ -339,10 +347,18 @@ def about_lines(number: int, operation: OperationReview, mark: str) -> list[Line
         lines.append(Line("risk", f"risks: {', '.join(operation.risks)}"))
     if operation.denied:
         lines += wrapped("risk", f"{CANNOT_BE_BUILT.lower()}: {operation.denied}")
+    lines += not_covered_lines(operation)
     if isinstance(op, DeleteFile | MoveFile) and op.prune:
         folders = ", ".join(map(visible_path, ancestors(op.path)[: op.prune]))
         lines += wrapped("plain", f"also removes, if left empty: {folders}")
     return lines
+
+
+def not_covered_lines(operation: OperationReview) -> Iterator[Line]:
+    """Renders what an undo of a command does not put back; what is said in full is a remark."""
+    listed = [words for words in operation.not_covered if words not in operation.remarks]
+    if listed:
+        yield from wrapped("plain", f"not covered by undo: {', '.join(map(visible_line, listed))}")
 
 
 def _without_diff(operation: OperationReview) -> Iterator[Line]:

@@ -30,9 +30,17 @@ def plan_row(record: PlanRecord, *, approved: bool) -> Row:
         "state": str(record.state),
         "digest": record.digest or None,
         "approved": approved,
+        "created_at": record.created_at,
+        "updated_at": record.changed_at,
         **({"expires_at": until} if until else {}),
         **({"imported": record.imported} if record.imported else {}),
     }
+
+
+def warning_rows(warnings: Iterable[str]) -> Row:
+    """Returns warnings about the place where a plan is built; nothing where there are none."""
+    found = list(warnings)
+    return {"warnings": found} if found else {}
 
 
 def operation_row(name: str, op: Operation) -> Row:

@@ -7,7 +7,7 @@ from assent.core.operation import RunCommand
 from assent.views.commands import brief, command_lines, subject
 from assent.views.lines import BLANK, Line, wrapped
 from assent.views.patch import diff_lines
-from assent.views.review import OperationReview
+from assent.views.review import OperationReview, not_covered_lines
 from assent.views.risks import RISKS
 from assent.views.rows import kind
 
@@ -58,6 +58,7 @@ def whole_lines(operation: OperationReview) -> Iterator[Line]:
         yield from diff_lines(operation.diff)
     elif isinstance(operation.op, RunCommand):
         yield from command_lines(operation.op, operation.unheld)
+        yield from not_covered_lines(operation)
         for remark in operation.remarks:
             yield from wrapped("plain", remark)
     elif operation.diff is None:

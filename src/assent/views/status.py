@@ -1,6 +1,6 @@
 """Status: where plans, drafts and runs stand, from the same rows that `--json` prints."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from shlex import quote
 from typing import Final
@@ -64,14 +64,14 @@ def plan_lines(row: Row, command: str = "") -> Iterator[Line]:
     yield Line("plain", f"Next: {visible_line(command) or _next(row)}")
 
 
-def plan_list_lines(rows: Sequence[Row]) -> Iterator[Line]:
-    """Renders plans in aligned columns."""
+def plan_list_lines(rows: Sequence[Row], when: Callable[[str], str]) -> Iterator[Line]:
+    """Renders plans in aligned columns; `when` writes a moment for a person."""
     if not rows:
         yield Line("plain", "There are no plans.")
         yield Line("plain", "Next: assent plan new NAME")
         return
-    title = ("SESSION", "NAME", "STATE", "APPROVED", "DIGEST", "FILE")
-    first, *rest = table("plain", [title, *map(_listed, rows)])
+    title = ("SESSION", "NAME", "STATE", "APPROVED", "CREATED", "UPDATED", "DIGEST", "FILE")
+    first, *rest = table("plain", [title, *(_listed(row, when) for row in rows)])
     yield Line("heading", first.text)
     yield from rest
 
@@ -82,6 +82,20 @@ def operation_lines(rows: Sequence[Row]) -> Iterator[Line]:
         yield Line("plain", "Nothing is staged.")
     for row in rows:
         yield from wrapped("plain", f"{_text(row['id'])[:SHORT]}  {row['kind']!s:<6}  {_what(row)}")
+
+
+def removed_lines(rows: Sequence[Row], remaining: int) -> Iterator[Line]:
+    """Renders operations that were taken out of a draft, and says how many remain."""
+    if rows:
+        yield Line("heading", f"Removed {_counted(len(rows))}:")
+        yield from operation_lines(rows)
+    else:
+        yield Line("plain", "Nothing was staged, so nothing was removed.")
+    yield Line("plain", f"Still staged: {_counted(remaining) if remaining else 'nothing'}.")
+
+
+def _counted(operations: int) -> str:
+    return f"{operations} operation{'' if operations == 1 else 's'}"
 
 
 def history_lines(revisions: Sequence[Revision]) -> Iterator[Line]:
@@ -224,12 +238,14 @@ def _next(row: Row) -> str:
     return next_command(state, str(row["digest"] or ""), approved=bool(row["approved"]))
 
 
-def _listed(row: Row) -> tuple[str, ...]:
+def _listed(row: Row, when: Callable[[str], str]) -> tuple[str, ...]:
     return (
         _text(row["session"]),
         _text(row["name"]),
         _text(row["state"]),
         "yes" if row["approved"] else "no",
+        _text(when(str(row["created_at"]))),
+        _text(when(str(row["updated_at"]))),
         _text(row["digest"])[:SHORT],
         _file(row),
     )

@@ -1,29 +1,85 @@
-"""Which branch a repository is on, read from its own files; no program is started for it."""
+"""Which branch a repository is on and what git is in the middle of, read from its own files.
+
+No program is started for it."""
 
 import os
 import re
 from stat import S_ISREG
+from typing import Final
 
-_HEAD = re.compile(rb"ref: refs/heads/([!-~]{1,200})\n?")
-_LONGEST = 4096
+from assent.core.paths import shown
+from assent.ports import DETACHED, Repository
+
+_HEAD: Final = re.compile(rb"ref: refs/heads/([^\n]{1,200})\n?")
+_COMMIT: Final = re.compile(rb"[0-9a-f]{40,64}\n?")
+_GITDIR: Final = re.compile(rb"gitdir: ([^\0\n]+)\n?")
+_PLAIN: Final = re.compile(r"[!-~]+")
+_LONGEST: Final = 4096
 # It might be a pipe, and a link might lead to a file that is nobody's business.
-_CAREFULLY = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+_CAREFULLY: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+# What git leaves in its folder until something is finished or aborted.
+_MARKS: Final = (
+    (b"MERGE_HEAD", "merge"),
+    (b"rebase-merge", "rebase"),
+    (b"rebase-apply/applying", "am"),
+    (b"rebase-apply", "rebase"),
+    (b"CHERRY_PICK_HEAD", "cherry-pick"),
+    (b"REVERT_HEAD", "revert"),
+    (b"sequencer", "cherry-pick or revert"),
+    (b"BISECT_LOG", "bisect"),
+)
+# Each of these explains marks of the others, too.
+_EXPLAINS: Final = {
+    "rebase": ("cherry-pick", "revert", "cherry-pick or revert"),
+    "am": ("rebase",),
+    "cherry-pick": ("cherry-pick or revert",),
+    "revert": ("cherry-pick or revert",),
+}
 
 
 def branch(root: bytes) -> str:
     """Returns the branch that is checked out in a folder; empty where that is not plain."""
+    found = repository(root).branch
+    return found if found != DETACHED and _PLAIN.fullmatch(found) else ""
+
+
+def repository(root: bytes) -> Repository:
+    """Returns what git has checked out in a folder, and what it is in the middle of there."""
+    folder = _folder(root)
+    if folder is None:
+        return Repository()
+    marked = [word for mark, word in _MARKS if os.path.lexists(os.path.join(folder, mark))]
+    known = {other for word in marked for other in _EXPLAINS.get(word, ())}
+    return Repository(_branch(folder), tuple(dict.fromkeys(w for w in marked if w not in known)))
+
+
+def _folder(root: bytes) -> bytes | None:
+    """Returns git's own folder; that of a linked worktree is named in a file."""
     git = os.path.join(root, b".git")
     if os.path.islink(git):
-        return ""
+        return None
+    if os.path.isdir(git):
+        return git
+    found = _GITDIR.fullmatch(_read(git))
+    return os.path.join(root, found[1]) if found else None
+
+
+def _branch(folder: bytes) -> str:
+    head = _read(os.path.join(folder, b"HEAD"))
+    if found := _HEAD.fullmatch(head):
+        return shown(found[1])
+    return DETACHED if _COMMIT.fullmatch(head) else ""
+
+
+def _read(path: bytes) -> bytes:
+    """Returns the start of a small file; nothing, where it is no file or cannot be read."""
     try:
-        fd = os.open(os.path.join(git, b"HEAD"), _CAREFULLY)
+        fd = os.open(path, _CAREFULLY)
     except OSError:
-        return ""
+        return b""
     try:
-        head = os.read(fd, _LONGEST) if S_ISREG(os.fstat(fd).st_mode) else b""
+        return os.read(fd, _LONGEST) if S_ISREG(os.fstat(fd).st_mode) else b""
     except OSError:
-        return ""
+        return b""
     finally:
         os.close(fd)
-    found = _HEAD.fullmatch(head)
-    return found[1].decode("ascii") if found else ""

@@ -28,6 +28,7 @@ from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.hearing import plan_facts, session_facts, tell
+from assent.engine.plan.cautions import cautions
 from assent.engine.plan.expiry import latest, note_expired, outdated
 from assent.engine.plan.exports import Exports
 from assent.engine.plan.independence import check_independent
@@ -47,6 +48,11 @@ COVERS_NOTHING = (
     "It is a plan of prose whose front matter declares no `scope.files`, so whoever builds it is "
     "asked about every single change."
 )
+
+
+NO_PLAN = "and nothing is staged, so there is nothing to approve. Nothing was proposed."
+NO_TEXT = "so it does not say what the staged operations are for. Nothing was proposed."
+WRITE = "assent plan write FILE"
 
 
 def check_digest(record: PlanRecord, digest: str) -> None:
@@ -81,8 +87,7 @@ class Consents:
         no workspace and rests on the contents it expects.
         """
         text, drafted = self._plans.taken_in(record)
-        if not text.strip():
-            raise BadPlan(f"{shown(record.path)} is empty.", "assent plan write FILE")
+        self._check_text(record, text)
         plan = self.freeze(text, record)
         if portable:
             plan = msgspec.structs.replace(plan, workspace="")
@@ -94,6 +99,17 @@ class Consents:
         self._projections.warnings += self._warnings(plan)
         self._tell(PLAN_PROPOSED, proposed, session)
         return proposed
+
+    def _check_text(self, record: PlanRecord, text: bytes) -> None:
+        """Refuses a text that says nothing, as for a model; the goal that a person gave does."""
+        if not text.strip():
+            raise BadPlan(f"{shown(record.path)} is empty.", "assent plan write FILE")
+        if not self._plans.is_untouched(record, text):
+            return
+        if not self._plans.ledger().operations(record):
+            raise BadPlan(f"{shown(record.path)} is still the template, {NO_PLAN}", WRITE)
+        if not record.goal.strip():
+            raise BadPlan(f"{shown(record.path)} is still the template, {NO_TEXT}", WRITE)
 
     def freeze(
         self, text: bytes, record: PlanRecord, staged: Sequence[Operation] | None = None
@@ -116,7 +132,16 @@ class Consents:
     def proposal(self, plan: Plan) -> PlanProposed:
         """Keeps the plan as a blob and returns the event that names it."""
         frozen = self._plans.ledger().keep_plan(plan)
-        return PlanProposed(plan.digest, plan.content_hash, plan.operations_hash, frozen)
+        root = self._place.root
+        return PlanProposed(plan.digest, plan.content_hash, plan.operations_hash, frozen, root)
+
+    def approval(self, signed: Approval) -> PlanApproved:
+        """Returns the event of a yes that was given in this workspace, with where it stands."""
+        return PlanApproved(signed, self._doors.repository().branch, self._place.root)
+
+    def cautions(self, record: PlanRecord) -> tuple[str, ...]:
+        """Says what a person should know of the place where a plan would be built now."""
+        return cautions(self._doors, self._place, record)
 
     def approve(
         self,
@@ -135,7 +160,7 @@ class Consents:
         self.check_independent(record)
         plan = self._plans.ledger().plan(record)
         approval = self.sign(record.plan_id, plan, note, channel, expires_s)
-        approved = self._plans.ledger().append(record, record.plan_id, PlanApproved(approval))
+        approved = self._plans.ledger().append(record, record.plan_id, self.approval(approval))
         self._projections.plan(approved)
         self._tell(PLAN_APPROVED, approved)
         return approved

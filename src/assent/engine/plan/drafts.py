@@ -40,10 +40,14 @@ LINK_MODE = 0o777
 
 
 class Staged(msgspec.Struct, frozen=True):
-    """What a staging verb leaves: the plan, and the operations that joined its draft."""
+    """What a staging verb leaves: the plan, and the operations that joined its draft.
+
+    `removed` are those that a person or a model took out of it.
+    """
 
     record: PlanRecord
     added: tuple[tuple[str, Operation], ...]
+    removed: tuple[tuple[str, Operation], ...] = ()
 
 
 class Drafts:
@@ -157,13 +161,14 @@ class Drafts:
             )
         at = ids.index(found[0])
         left = without(operations, at)
-        return Staged(self._replace(record, left).record, ((found[0], operations[at]),))
+        replaced = self._replace(record, left)
+        return Staged(replaced.record, replaced.added, ((found[0], operations[at]),))
 
     def clear(self, record: PlanRecord) -> Staged:
         """Takes every operation out of the draft."""
         operations = self.operations(record)
         gone = tuple(zip(operation_ids(operations), operations, strict=True))
-        return Staged(self._replace(record, ()).record, gone)
+        return Staged(self._replace(record, ()).record, (), gone)
 
     def stage(self, record: PlanRecord, operations: Sequence[Operation]) -> Staged:
         """Adds operations to the draft, composed with what is there, their contents kept first.

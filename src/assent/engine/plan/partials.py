@@ -11,7 +11,6 @@ from assent.core.event import (
     DraftChanged,
     Event,
     OperationsDeclined,
-    PlanApproved,
     PlanProposed,
     PlanRevised,
 )
@@ -97,7 +96,9 @@ class Partials:
             *self._redrafted(record, plan),
             OperationsDeclined(partial.was.digest, declined, followed, note, user),
             self._consents.proposal(plan),
-            PlanApproved(self._consents.sign(record.plan_id, plan, note, channel, expires_s)),
+            self._consents.approval(
+                self._consents.sign(record.plan_id, plan, note, channel, expires_s)
+            ),
         )
         self._copies.plan(approved)
         self._copies.draft(approved, ledger.operations(approved))

@@ -17,6 +17,7 @@ from assent.core.event import (
     PlanCreated,
     PlanDiscarded,
     PlanRevised,
+    Recorded,
     TextRevised,
 )
 from assent.core.ids import plan_name, session_name, slug
@@ -24,7 +25,7 @@ from assent.core.lifecycle import Moment, State, advance
 from assent.core.masking import masked
 from assent.core.paths import name as name_of
 from assent.core.paths import parent, shown
-from assent.core.plan import template
+from assent.core.plan import template, untouched
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors
 from assent.engine.plan.ledger import Ledger
@@ -137,6 +138,11 @@ class Plans:
             "`assent diff --live` shows the difference."
         )
 
+    def is_untouched(self, record: PlanRecord, text: bytes) -> bool:
+        """Tells whether nobody has written anything into a plan's text, the live one as a rule."""
+        first = bool(record.revisions) and sha256(text) == record.revisions[0].content_hash
+        return untouched(text, record.name, record.goal, first=first)
+
     def text(self, content_hash: str) -> bytes:
         """Returns one version of a plan's text."""
         return self._doors.blobs.read(content_hash)
@@ -170,6 +176,12 @@ class Plans:
         if reference:
             return self._named(reference)
         home = self._workspaces.find()
+        if home is None and (was := self._workspaces.elsewhere()):
+            raise NotFound(
+                f"There is no current plan here. This folder was moved or copied from {shown(was)} "
+                "as another folder: plans and approvals of that one do not count here.",
+                "assent plan list",
+            )
         if home is None or not home.current:
             raise NotFound("There is no current plan here.", "assent plan new NAME")
         return self.ledger().load(home.current)
@@ -184,6 +196,10 @@ class Plans:
         """Makes this plan the current one."""
         self._workspaces.select(record.plan_id)
         return record
+
+    def since(self, record: PlanRecord) -> list[Recorded]:
+        """Returns what happened to a plan after a record of it was read."""
+        return self._doors.store.read(self.ledger().stream(record.plan_id), record.seq)
 
     def of_session(self, session: str) -> list[PlanRecord]:
         """Returns the plans of a session."""
@@ -208,7 +224,8 @@ class Plans:
             return [self._deleted(record) for record in records]
 
     def _deleted(self, record: PlanRecord) -> PlanRecord:
-        events = [*self._taken(record, self.live(record)), PlanDiscarded()]
+        user = self._workspaces.user
+        events = [*self._taken(record, self.live(record)), PlanDiscarded(user=user)]
         gone = self.ledger().append(record, record.plan_id, *events)
         if record.path:
             self._doors.projection.delete_plan(record.path)
@@ -217,7 +234,8 @@ class Plans:
     def discard(self, record: PlanRecord) -> PlanRecord:
         """Gives a plan up and leaves its file as it is, which is no plan then until it changes."""
         advance(record.state, Moment.DISCARD)
-        events = [*self._taken(record, self.live(record)), PlanDiscarded(kept=True)]
+        user = self._workspaces.user
+        events = [*self._taken(record, self.live(record)), PlanDiscarded(kept=True, user=user)]
         return self.ledger().append(record, record.plan_id, *events)
 
     def _is_left(self, record: PlanRecord) -> bool:

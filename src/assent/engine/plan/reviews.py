@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TypeGuard
+from typing import Literal, TypeGuard
 
 import msgspec
 
@@ -25,6 +25,7 @@ from assent.core.paths import ancestors, name, parent, shown
 from assent.core.plan import Plan, Scope, declared_scope
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
+from assent.engine.plan.cautions import cautions
 from assent.engine.plan.drifting import drifted, drifted_if_cheap
 from assent.engine.plan.expiry import latest
 from assent.engine.plan.held import RULES, denied, held_to
@@ -34,7 +35,7 @@ from assent.engine.run.recording import Recorder
 from assent.engine.run.takeback import Takeback
 from assent.engine.run.undoing import Undo
 from assent.ports import Facts
-from assent.views.commands import brief, remarks
+from assent.views.commands import brief, not_covered, remarks
 from assent.views.coverage import uncovered
 from assent.views.diff import LIMIT, operation_diff
 from assent.views.drifted import REBASE, Drifted
@@ -44,6 +45,7 @@ from assent.views.review import SHORT, OperationReview, Review
 from assent.views.risks import RiskInput, risks, scope_risks, text_risks
 from assent.views.visible import visible_line
 
+Basis = Literal["approved", "proposed", "recorded"]
 OPEN = (State.DRAFTING, State.AWAITING_APPROVAL)  # what rules deny to a run counts at its start
 OVER = (State.COMPLETED, State.DISCARDED)
 PLAIN = Facts()
@@ -83,11 +85,18 @@ class Reviews:
             return ()
         return drifted_if_cheap(self._plans.ledger().plan(record), self._doors.files)
 
-    def approved_text(self, record: PlanRecord) -> bytes:
-        """Returns the text that was last approved, else proposed, else written."""
-        if record.consents:
-            return self._plans.text(record.consents[-1].approval.content_hash)
-        return self._plans.text(record.content_hash)
+    def basis(self, record: PlanRecord) -> tuple[Basis, bytes]:
+        """Returns the text that a live file is compared with, and what that text is.
+
+        An approval that was rejected, spent or expired makes no text an approved one.
+        """
+        text = self._plans.text(record.content_hash)
+        if not record.frozen:
+            return "recorded", text
+        if record.state is State.AWAITING_APPROVAL or not record.runs:
+            approved = record.usable(self._doors.clock.now()) is not None
+            return ("approved" if approved else "proposed"), text
+        return "approved", text
 
     def text(self, record: PlanRecord) -> bytes:
         """Returns the text that a review shows: proposed, or the live file while drafting."""
@@ -131,6 +140,7 @@ class Reviews:
             record.expires_at if approved else "",
             drifted=changed,
             denied=reasons,
+            warnings=() if over else cautions(self._doors, self._place, record),
         )
 
     def _denied(
@@ -219,14 +229,19 @@ class _Around:
         bounds = self._place.bounds
         seen = foreseen(op, line, root)
         unheld = "" if op.profile == "unconfined" else self._doors.unheld()
-        told = remarks(op, seen, bounds.file >> 20, held, unheld)
-        told = (*told, *uncovered(op, bounds, self._coverage(op, at)))
-        back, codes = reversibility(op), risks(op, look)
+        here = tuple(uncovered(op, bounds, self._coverage(op, at)))
         denial = "" if op.profile == "commit" else visible_line(held.denial)
         return OperationReview(
-            identity, op, back, codes, remarks=told, unclear=seen.unclear, unheld=unheld,
+            identity,
+            op,
+            reversibility(op),
+            risks(op, look),
+            remarks=(*remarks(op, seen, held, unheld), *here),
+            unclear=seen.unclear,
+            unheld=unheld,
             denied=f"{brief(op)}: {denial}" if denial else "",
-        )  # fmt: skip
+            not_covered=(*not_covered(op, bounds.file >> 20), *here),
+        )
 
     def _coverage(self, op: RunCommand, at: int) -> Coverage:
         """How far a record would reach when a command begins, where an undo will rest on it."""

@@ -83,6 +83,7 @@ class RunReport(msgspec.Struct, frozen=True):
     exits: tuple[int | None, ...] = ()  # of commands that ran; empty if none was involved
     running: tuple[tuple[str, str], ...] = ()  # commands, and what each left running at its end
     onward: str = ""  # of one that needs you: the one command to type, where there is no choice
+    warnings: tuple[str, ...] = ()  # about the place where it was built
 
 
 NOTHING = RunReport("", "nothing")
@@ -151,12 +152,20 @@ class Runs:
             refuse_twice(Takeback(self._doors, ledger), record, fitting.plan)
             self._orphans.check(fitting.plan.operations)
             run, journal = self._doors.clock.new_id(), StoreJournal(self._doors, ledger)
+            warnings = self._cautioned(record)
             try:
                 spares = left_by(self._doors, ledger, record.undoes)
                 work = self._doors.executor(journal).apply(fitting, run, spares)
-                return (yield from self.carried_out(journal, run, fitting.plan, work))
+                report = yield from self.carried_out(journal, run, fitting.plan, work)
+                return msgspec.structs.replace(report, warnings=warnings)
             except Drift as drift:
                 raise (made_elsewhere(drift) if record.imported else drift) from None
+
+    def _cautioned(self, record: PlanRecord) -> tuple[str, ...]:
+        """Warns of what a person should know of the place, before anything changes there."""
+        found = self._consents.cautions(record)
+        self._projections.warnings += found
+        return found
 
     def begin(self, plan_id: str, session: str, digest: str = "") -> RunNote:
         """Spends the approval of a plan of prose for the work of a session; once begun, goes on.
@@ -177,6 +186,7 @@ class Runs:
                 raise IllegalStep("The plan has operations of its own.", "assent build")
             check_disk(plan, first_files(plan), self._doors.files)
             run = self._doors.clock.new_id()
+            self._cautioned(record)
             begun = RunStarted(run, approval.id, plan.digest, session)
             record = ledger.append(record, plan_id, begun)
             self._projections.plan(record)

@@ -2,13 +2,11 @@
 
 from collections.abc import Generator
 
-from assent.core.digest import sha256
 from assent.core.errors import AssentError
 from assent.core.front_matter import misspelt
 from assent.core.ids import plan_name, plan_name_of
 from assent.core.lifecycle import State
 from assent.core.masking import masked
-from assent.core.plan import template
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.core.session_event import SessionEvent
@@ -64,10 +62,7 @@ class Authoring:
         return ""
 
     def _is_untouched(self, plan: PlanRecord) -> bool:
-        text, bare = self._desk.plans.live(plan) or b"", template(plan.name, plan.goal)
-        # Notes of earlier approvals may stand behind it, which nobody has planned for yet.
-        first = text.startswith(bare) and sha256(text) == plan.revisions[0].content_hash
-        return not text.strip() or text == bare or first
+        return self._desk.plans.is_untouched(plan, self._desk.plans.live(plan) or b"")
 
     def _renamed(self, record: SessionRecord, plan: PlanRecord, name: str) -> Linking:
         """Goes on under another name: a draft comes along, what was presented stays as it is."""

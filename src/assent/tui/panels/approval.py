@@ -109,6 +109,25 @@ class ApprovalPanel(DecidingPanel):
             return
         super().failed(error)
 
+    def follow(self) -> None:
+        """Looks whether somebody decided about the plan elsewhere; then there is nothing to read.
+
+        What this panel itself decides, it says itself.
+        """
+        if self._reading is None or self.is_over or self.standing.stage in _BUSY:
+            return
+        act = partial(verbs.decided_since, self._engine, self._reading)
+        self.terminal.errands.run("", act, self._decided_elsewhere, lambda _: None)
+
+    def _decided_elsewhere(self, words: str) -> None:
+        if not words or self.is_over or self.standing.stage in _BUSY:
+            return
+        self.forget()
+        self.terminal.tell(Line("risk", words))
+        if not self.is_active:
+            self.terminal.hint(words)
+        self._end("elsewhere")
+
     # What is shown.
 
     def _show(self, reading: "Reading", told: str = "") -> None:
@@ -224,6 +243,9 @@ class ApprovalPanel(DecidingPanel):
     def _commented(self, anchor: Anchor, words: str | None, was: Placed | None, key: str) -> None:
         if words is None:
             return
+        if self.is_over:  # the plan was decided elsewhere while it was written
+            self.terminal.keep_words(words)
+            return
         reading, engine = self._shown, self._engine
 
         def noted(review: Review) -> None:
@@ -256,7 +278,10 @@ class ApprovalPanel(DecidingPanel):
 
     def _sent(self, what: str | None, panel: "FeedbackPanel") -> None:
         self._words = panel.feedback
-        if panel.refusal is not None:
+        if self.is_over:  # the plan was decided elsewhere while it was written
+            self._refused = what is None
+            self._hand_back()
+        elif panel.refusal is not None:
             self._refused = True
             self.load(f"{_why(panel.refusal)} {KEPT}")
         elif what:
@@ -288,6 +313,9 @@ class ApprovalPanel(DecidingPanel):
         self.load(
             "" if same else "You changed the text: this is a new plan, and nobody approved it."
         )
+
+
+_BUSY: Final = (Stage.LOADING, Stage.RECORDING)
 
 
 def _why(error: AssentError) -> str:

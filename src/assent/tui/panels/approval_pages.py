@@ -8,6 +8,7 @@ import msgspec
 
 from assent.core.comment import Anchor, Part, Placed
 from assent.core.lifecycle import State
+from assent.core.operation import RunCommand
 from assent.core.paths import shown
 from assent.tui.hints import in_place
 from assent.tui.paper import Sheet, Spot
@@ -32,6 +33,7 @@ from assent.views.review import (
     standing,
 )
 from assent.views.rows import kind
+from assent.views.surroundings import warning_lines
 from assent.views.visible import CONTINUED, stands_for, visible_line, visible_path
 
 RISKS, TEXT, END, LIVE = "risks", "text", "end", "live"
@@ -45,6 +47,7 @@ def pages(review: Review, marked: Collection[str] = (), live: str = "") -> Itera
     """Yields all that the digest covers, risks first; `live` says that the file is another."""
     yield from _filled(LIVE, wrapped("risk", visible_line(in_place(live))) if live else ())
     yield from _filled("denied", denied_lines(review))
+    yield from _filled("warnings", warning_lines(review.warnings))
     yield Sheet(RISKS, tuple(risk_lines(review, [*enumerate(review.operations, 1)])))
     yield from _filled("drifted", drifted_lines(tuple(map(_drifted, review.drifted))))
     yield from _filled("since", since_lines(review.since) if review.since else ())
@@ -200,7 +203,8 @@ def _anchored(part: Part, at: int) -> Anchor:
 
 _HARD: Final = {
     "irreversible": "cannot be undone",
-    "compensated": "undone with limits",
+    "compensated": "undone by its own command",
+    "reversible": "undone with limits",
 }
 
 
@@ -210,11 +214,11 @@ def hard_to_undo(operations: Sequence[OperationReview]) -> Iterator[str]:
         found = [
             f"{number}. {kind(each.op)} {brief(each.op)}"
             for number, each in enumerate(operations, 1)
-            if each.reversible == how
+            if each.reversible == how and isinstance(each.op, RunCommand)
         ]
         if found:
             yield f"{len(found)} {words}: {'; '.join(found)}"
-    if all(each.reversible == "reversible" for each in operations):
+    if not any(isinstance(each.op, RunCommand) for each in operations):
         yield "all of it can be undone" if operations else "no operations"
 
 

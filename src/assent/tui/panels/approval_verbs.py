@@ -13,6 +13,7 @@ from assent.core.feedback import Feedback
 from assent.core.lifecycle import State
 from assent.core.masking import masked
 from assent.core.record import PlanRecord
+from assent.tui.acts import decided_words
 from assent.tui.hints import told
 from assent.tui.panels.approval_pages import hard_to_undo, is_open, pages
 from assent.tui.panels.approval_state import Stage, Standing
@@ -67,6 +68,12 @@ def read(engine: "Engine", plan_id: str, without: Sequence[str] = ()) -> Reading
     review = engine.readings.review(record)
     sheets, hard = tuple(pages(review, (), live)), tuple(hard_to_undo(review.operations))
     return Reading(record, review, sheets, None, hard, live, review.prose)
+
+
+def decided_since(engine: "Engine", reading: Reading) -> str:
+    """Says who decided about a plan since it was read, and what; nothing where nobody did."""
+    events = [recorded.event for recorded in engine.plans.since(reading.record)]
+    return decided_words(engine.plans.find(reading.record.plan_id), events)
 
 
 def agree(engine: "Engine", reading: Reading, note: str) -> PlanRecord:

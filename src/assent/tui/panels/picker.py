@@ -71,6 +71,7 @@ class Picker(Panel[str]):
     previews = False
     below = False  # where there is no room beside the list, previews stand below it
     ranked = False  # what fits best stands first, above all by its key
+    follows = False  # it is read anew when something was recorded, in another terminal too
     does: ClassVar[dict[str, str]] = {}  # keys besides Enter, and the methods that they call
 
     def __init__(self) -> None:
@@ -134,6 +135,20 @@ class Picker(Panel[str]):
                 self._loaded(rows, told)
 
         self.in_thread(READING, self.rows, loaded)
+
+    def follow(self) -> None:
+        """Reads the list anew in silence, and stays where the person is."""
+        if not self.follows or self.is_over or self._told == READING:
+            return
+        self._reads += 1
+        read = self._reads
+
+        def loaded(rows: object) -> None:
+            if read == self._reads and tuple(cast("Sequence[Row]", rows)) != self._all:
+                self._looked = ""  # what is shown of a row may have changed with it
+                self._loaded(rows, self._told)
+
+        self.in_thread("", self.rows, loaded)
 
     def in_thread(
         self, words: str, act: Callable[[], object], then: Callable[[object], object]

@@ -1,6 +1,7 @@
 """The plan selector: all plans by session, the newest first, with where each stands."""
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar, Final, cast
 
 from assent.core.errors import AssentError
@@ -10,10 +11,10 @@ from assent.core.record import PlanRecord
 from assent.tui.hints import hinted
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, Row
-from assent.tui.times import moment
 from assent.views.lines import BLANK, Line, foreign
 from assent.views.rows import plan_row
 from assent.views.status import plan_lines
+from assent.views.times import moment
 from assent.views.visible import visible_line, visible_path
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class PlanList(Picker):
     )
     nothing = "There are no plans here yet. Say what should be done."
     previews = True
+    follows = True
     does: ClassVar[dict[str, str]] = {
         "ctrl+t": "review",
         "ctrl+y": "history",
@@ -116,7 +118,7 @@ def plan_rows(engine: "Engine") -> list[Row]:
     gone = [each for each in engine.plans.all(everything=True) if each.plan_id not in shown]
     given_up = [each for each in gone if each.state is State.DISCARDED and each.path]
     discarded = [each for each in given_up if engine.plans.live(each) is not None]
-    newest_first = sorted((*here, *discarded), key=_changed, reverse=True)
+    newest_first = sorted((*here, *discarded), key=attrgetter("changed_at"), reverse=True)
     by_session: dict[str, list[PlanRecord]] = {}
     for record in newest_first:
         by_session.setdefault(record.session, []).append(record)
@@ -130,15 +132,11 @@ def _row(engine: "Engine", record: PlanRecord, current: str) -> Row:
     cells = (
         sign + visible_line(record.name),
         state.replace("_", " ").lower(),
-        moment(_changed(record)),
+        moment(record.changed_at),
         visible_path(record.path) if record.path else "",
     )
     session = visible_line(record.session) or NO_SESSION
     return Row(record.plan_id, cells, session, visible_line(record.goal))
-
-
-def _changed(record: PlanRecord) -> str:
-    return record.revisions[-1].at if record.revisions else record.created_at
 
 
 def _current(engine: "Engine") -> str:

@@ -9,8 +9,8 @@ from assent.core.rewind import Spoken
 from assent.core.session import SessionRecord
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, Row
-from assent.tui.times import moment
 from assent.views.lines import BLANK, Line, foreign
+from assent.views.times import moment
 from assent.views.visible import visible_line
 
 if TYPE_CHECKING:

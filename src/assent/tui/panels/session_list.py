@@ -8,10 +8,10 @@ from assent.tui.hints import hinted
 from assent.tui.panels.confirm import ConfirmPanel
 from assent.tui.panels.picker import Picker, Row
 from assent.tui.panels.words import WordsPanel
-from assent.tui.times import moment
 from assent.views.lines import BLANK, Line
 from assent.views.masks import masked_row
 from assent.views.sessions import in_families, said_lines, session_lines, session_row, session_state
+from assent.views.times import moment
 from assent.views.visible import visible_line
 
 STAYS = "Its plans stay, and what its runs did can still be undone."
@@ -27,6 +27,7 @@ class SessionList(Picker):
     )
     nothing = "There are no sessions here yet. Say what should be done."
     previews = True
+    follows = True
     does: ClassVar[dict[str, str]] = {
         "ctrl+f": "fork",
         "ctrl+e": "rename",

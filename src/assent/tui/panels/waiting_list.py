@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from assent.tui.panels.picker import Picker, Row
-from assent.tui.times import moment
 from assent.views.lines import GUTTER, Line
 from assent.views.masks import masked_row
+from assent.views.times import moment
 from assent.views.visible import visible_line
 from assent.views.waits import Waits
 
@@ -18,7 +18,7 @@ class WaitingList(Picker):
     heading = "What waits for you"
     keys = "Enter look at it and decide · PgUp PgDn page · Esc close"
     nothing = "Nothing waits for you."
-    previews = below = True
+    previews = below = follows = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,7 +30,9 @@ class WaitingList(Picker):
         return [_row(key, one) for key, one in self._waits.items()]
 
     def preview(self, row: Row) -> Sequence[Line]:
-        one = self._waits[row.key]
+        one = self._waits.get(row.key)
+        if one is None:  # it was decided elsewhere meanwhile
+            return ()
         facts = [f"session {one.session}" if one.session else "", _risks(one), _digest(one)]
         told = [Line("dim", visible_line(fact)) for fact in facts if fact]
         text = [Line("plain", f"{GUTTER}{visible_line(line)}") for line in one.preview]
@@ -39,7 +41,10 @@ class WaitingList(Picker):
     def chosen(self, row: Row) -> None:
         from assent.tui.panels.question import QuestionPanel
 
-        app, one = self.terminal, self._waits[row.key]
+        app, one = self.terminal, self._waits.get(row.key)
+        if one is None:  # it was decided elsewhere meanwhile
+            self.load()
+            return
         self.dismiss(row.key)
         match one.kind:
             case "question":
