@@ -1,6 +1,5 @@
 """Exit codes: each one by a command that earns it, and how a refusal looks."""
 
-import os
 import signal
 import subprocess
 from pathlib import Path
@@ -11,6 +10,7 @@ from tests.cli.world import PROGRAM, World
 
 HEARS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
 INTERRUPTIBLE = (PROGRAM[0], "-c", HEARS + PROGRAM[2])  # also below a parent that ignores it
+PIPE = 1 << 16  # what a pipe holds
 
 
 def proposed(world: World) -> str:
@@ -136,19 +136,19 @@ def test_7_refused_by_path(world: World) -> None:
 @pytest.mark.parametrize("json", [["--json"], []], ids=["json", "text"])
 def test_130_interrupted(world: World, json: list[str]) -> None:
     world.plan()
-    fifo = world.base / "fifo"
-    os.mkfifo(fifo)
     process = subprocess.Popen(
-        [*INTERRUPTIBLE, "stage", "write", "a.txt", "--from", str(fifo), *json],
+        [*INTERRUPTIBLE, "stage", "write", "a.txt", "--from", "-", *json],
         cwd=world.root,
         env=world.env,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
     )
-    with fifo.open("wb"):  # opens when the program reads, which is when it is interrupted
-        process.send_signal(signal.SIGINT)
-    # Closed at once: a signal that came just before the read began would otherwise wait with it.
+    assert process.stdin
+    process.stdin.write(bytes(4 * PIPE))  # more than a pipe holds: the program is reading
+    process.send_signal(signal.SIGINT)
+    # Closed at once: a signal that came just before a read began would otherwise wait with it.
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, b"")
     assert b"Interrupted" in err

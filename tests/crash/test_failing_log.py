@@ -26,4 +26,6 @@ def test_whatever_call_fails_the_answer_names_the_run(
     report = apart(Failed, "tests.crash.failing_log", verb, whose, code, manner, quick_path)
     assert report.complaints == []
     assert report.fired > 10
-    assert {"0", "6"} <= report.answers.keys()
+    # A disk that fails once lets the run be taken back at once; all else leaves a run to recover.
+    unlucky = "1" if (whose, manner) == ("disk", "once") else "6"
+    assert {"0", unlucky} <= report.answers.keys()
