@@ -45,8 +45,7 @@ class Stage(World):
         turns = [{"calls": made[at : at + MANY]} for at in range(0, len(made), MANY)]
         answer = self.play(*turns, {"text": "That is all."}, options=options)
         assert answer.code in (0, 3, 4), answer
-        ended = [event for event in events(answer) if event["kind"] == "call_ended"]
-        return [event["body"] for event in ended for _ in range(event.get("count", 1))]
+        return [event["body"] for event in events(answer) if event["kind"] == "call_ended"]
 
     def everything(self) -> dict[bytes, object]:
         """Everything around the project, but the state folder and Assent's own copies."""

@@ -67,6 +67,7 @@ def test_f143_a_plan_that_does_nothing_and_a_folder_without_git_get_no_commit(
     tmp_path: Path, world: World
 ) -> None:
     world.plan()
+    world.ok("plan", "write", "-", stdin=b"# Look around\n\nNothing changes.\n")
     world.propose()
     assert world.ok("review")["operations"] == []
     bare = World(tmp_path / "bare", COMMITTING)

@@ -15,6 +15,7 @@ WRITE: dict[str, Any] = {
 TASK: dict[str, Any] = {"calls": [{"tool": "task", "args": {"prompt": "Do", "agent": "general"}}]}
 LATER = ("--mode", "ask", "--ask-later")
 PROSE = "---\nscope:\n  files: [src/*]\n---\n# Greet\n\n- [ ] Write the greeting\n"
+BY_HAND = b"# Rename it\n\nBy hand.\n"
 
 
 def waiting(world: World) -> list[dict[str, Any]]:
@@ -96,6 +97,7 @@ def test_f150_what_is_decided_leaves_the_list(world: World) -> None:
 
 def test_f150_a_rejected_plan_waits_no_longer(world: World) -> None:
     world.plan("rename")
+    world.ok("plan", "write", "-", stdin=BY_HAND)
     world.propose()
     do(world, waiting(world)[0]["commands"][1])
     assert waiting(world) == []
@@ -103,6 +105,7 @@ def test_f150_a_rejected_plan_waits_no_longer(world: World) -> None:
 
 def test_f150_a_plan_whose_file_was_deleted_does_not_wait(world: World) -> None:
     world.plan("rename")
+    world.ok("plan", "write", "-", stdin=BY_HAND)
     world.propose()
     world.text().unlink()
     assert waiting(world) == []
@@ -110,6 +113,7 @@ def test_f150_a_plan_whose_file_was_deleted_does_not_wait(world: World) -> None:
 
 def test_f150_a_run_that_halted_comes_first_with_the_ways_on(world: World) -> None:
     world.plan("first")
+    world.ok("plan", "write", "-", stdin=BY_HAND)
     world.propose()
     world.plan("second")
     world.ok("stage", "run", "--script", "exit 3")

@@ -108,7 +108,7 @@ def test_wherever_the_log_is_overwritten_the_outcome_is_true(
         rig.restore(rig.approved)
         _overwrite(log, place)
         ends[_true_end(rig, f"overwritten at {place}")] += 1
-    assert ends["StoreError"] > 3
+    assert ends["StoreError"] >= 3  # where the heads are kept, little of the log is read at all
     assert ends["done"] > 10  # most of a log is about other things, or about nothing any more
 
 

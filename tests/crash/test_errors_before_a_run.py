@@ -30,7 +30,7 @@ def _cases(*names: str) -> list[ParameterSet]:
 def test_a_draft_survives_every_failing_call_of_the_contents(
     story: Story, code: int, sticky: bool, quick_path: Path
 ) -> None:
-    rig = Rig(quick_path, Story("nothing", story.start, (), story.start))
+    rig = Rig(quick_path, Story("nothing", story.start, (), story.start), b"# Later\n")
     for at in count():
         rig.restore(rig.approved)
         drafting = _Drafting(story)

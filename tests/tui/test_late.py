@@ -29,8 +29,8 @@ def test_the_side_area_shows_what_was_looked_at_last(
     talked(stage, "First", "Second")
     gate, read = Gate(), side.read_beside
 
-    def late(engine: Engine, record: SessionRecord, *rest: Any) -> Beside:
-        found = read(engine, record, *rest)
+    def late(engine: Engine, record: SessionRecord, *rest: Any, **chosen: str) -> Beside:
+        found = read(engine, record, *rest, **chosen)
         if record.goal == "First":
             gate.wait()
         return found

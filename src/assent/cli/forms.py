@@ -99,7 +99,6 @@ class Lines:
         self._session = ""
         self._write = write or _written
         self._speech: dict[str, MaskedSpeech] = {}
-        self._repeats = Repeats()
 
     def begin(self, record: SessionRecord, *, fresh: bool) -> None:
         self._session = record.session
@@ -109,9 +108,8 @@ class Lines:
             speech = self._speech.setdefault(heard.kind, MaskedSpeech())
             self._piece(heard.kind, speech.take(heard.text))
         else:
-            for recorded, count in self._repeats.take(heard):
-                self._let_go(void=isinstance(recorded.event, StepRetried))
-                self._write(stream_row(recorded, self._session, now(), count))
+            self._let_go(void=isinstance(heard.event, StepRetried))
+            self._write(stream_row(heard, self._session, now()))
 
     def _let_go(self, *, void: bool) -> None:
         """Shows the ends of what was said before anything else happened, unless they are void."""
@@ -124,8 +122,6 @@ class Lines:
             self._write(stream_row(Delta(kind, text), self._session, now()))
 
     def end(self, ending: Ending) -> None:
-        for recorded, count in self._repeats.rest():
-            self._write(stream_row(recorded, self._session, now(), count))
         self._let_go(void=False)
         self._write(result_line(result_row(ending), ending.session.session, now()))
 

@@ -204,7 +204,10 @@ def _not_done(lines: Iterable[Line], undo: Undo, onward: str) -> Iterator[Line]:
 
 
 def _diffs(call: Call, preview: Undo) -> list[str | None]:
-    """Returns the diff of each operation; none where a content lies only under a moved name."""
+    """Returns the diff of each operation; none where a stored content is damaged.
+
+    What the undo would do stands without them, and to apply it reads the contents again.
+    """
     try:
         return [one.diff for one in call.engine.reviews.undo_review(preview).operations]
     except StoreError:

@@ -31,11 +31,8 @@ ASKED = "ask"
 REFUSED = ("deny", "fail")  # verdicts after which nothing happens
 
 
-def stream_row(heard: Recorded | Delta, session: str, at: str, count: int = 1) -> Row:
-    """Returns what was stored with its place in the log, and what is being said without one.
-
-    With a `count` it stands for so many events like the one before it, of which it is the last.
-    """
+def stream_row(heard: Recorded | Delta, session: str, at: str) -> Row:
+    """Returns what was stored with its place in the log, and what is being said without one."""
     match heard:
         case Delta(kind, text):
             return live_row("delta", session, at, {"kind": kind, "text": masked(text)})
@@ -45,7 +42,7 @@ def stream_row(heard: Recorded | Delta, session: str, at: str, count: int = 1) -
             if isinstance(heard.event, BatchPlanned):
                 body: Any = row["body"]
                 row["body"] = {**body, "calls": counted(body["calls"], "call")}
-            return {**row, "count": count} if count > 1 else row
+            return row
 
 
 def result_line(result: Row, session: str, at: str) -> Row:

@@ -3,6 +3,7 @@
 from assent.core.lifecycle import State
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
+from assent.engine.plan.expiry import usable
 from assent.views.surroundings import moved, other_branch, under_way
 
 
@@ -13,7 +14,7 @@ def cautions(doors: Doors, place: Place, record: PlanRecord) -> tuple[str, ...]:
     """
     here = doors.repository()
     awaited = record.state is State.AWAITING_APPROVAL
-    approval = record.usable(doors.clock.now()) if awaited else None
+    approval = usable(doors, record) if awaited else None
     return (
         *under_way(here),
         *other_branch(record.branch_of(approval), here.branch),

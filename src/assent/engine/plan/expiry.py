@@ -6,6 +6,7 @@ from contextlib import suppress
 from assent.core.approval import Approval
 from assent.core.errors import AssentError
 from assent.core.event import ApprovalExpired
+from assent.core.record import PlanRecord
 from assent.engine.doors import Doors
 from assent.ports import Batch
 
@@ -13,6 +14,12 @@ from assent.ports import Batch
 def latest(doors: Doors, approvals: Iterable[Approval]) -> str:
     """Returns the latest time that the log knows; empty if none of these ever expires."""
     return doors.store.latest() if any(one.expires_at for one in approvals) else ""
+
+
+def usable(doors: Doors, record: PlanRecord) -> Approval | None:
+    """Returns the approval of the current digest that counts now, without recording anything."""
+    seen = latest(doors, [consent.approval for consent in record.consents])
+    return record.usable(doors.clock.now(), seen)
 
 
 def note_expired(doors: Doors, approvals: Iterable[Approval], seen: str) -> None:

@@ -27,7 +27,7 @@ from assent.core.record import PlanRecord
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.cautions import cautions
 from assent.engine.plan.drifting import drifted, drifted_if_cheap
-from assent.engine.plan.expiry import latest
+from assent.engine.plan.expiry import usable
 from assent.engine.plan.held import RULES, denied, held_to
 from assent.engine.plan.plans import Plans
 from assent.engine.run.onward import standing
@@ -94,7 +94,7 @@ class Reviews:
         if not record.frozen:
             return "recorded", text
         if record.state is State.AWAITING_APPROVAL or not record.runs:
-            approved = record.usable(self._doors.clock.now()) is not None
+            approved = usable(self._doors, record) is not None
             return ("approved" if approved else "proposed"), text
         return "approved", text
 
@@ -113,8 +113,7 @@ class Reviews:
         around = _Around(self._doors, plan, self._place, over=over)
         prose = bool(digest) and plan.prose and not record.undoes
         awaited = record.state is State.AWAITING_APPROVAL
-        seen = latest(self._doors, [consent.approval for consent in record.consents])
-        approved = awaited and record.usable(self._doors.clock.now(), seen) is not None
+        approved = awaited and usable(self._doors, record) is not None
         here = awaited and digest == record.digest and not record.imported
         changed = drifted(plan, self._doors.files) if here else ()
         found = tuple(around.review(i, at) for at, i in enumerate(ids))
