@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.color import Color
 from rich.style import Style
 from rich.terminal_theme import SVG_EXPORT_THEME
+from textual._context import visible_screen_stack
 from textual.app import App
 from textual.widgets import Input, TextArea
 
@@ -36,6 +37,7 @@ Run = tuple[int, str, Style]  # a column, what is written there, and how
 
 def picture(app: App[int]) -> str:
     """Returns what is on the screen as SVG."""
+    visible_screen_stack.set(app._background_screens)  # else what is behind a panel may be blank
     lines = [list(_runs(strip)) for strip in app.screen._compositor.render_strips()]
     grounds = Counter[str]()
     for _, text, style in (run for runs in lines for run in runs):
@@ -66,6 +68,10 @@ def still(app: App[int]) -> None:
     for screen in app.screen_stack:
         for area in [*screen.query(TextArea), *screen.query(Input)]:
             area.cursor_blink = False
+            if isinstance(
+                area, TextArea
+            ):  # it would draw again a line kept while the cursor blinked
+                area._line_cache.clear()
         for paper in screen.query(Paper):
             paper.mark({})  # what is marked as new depends on when somebody looked before
 
