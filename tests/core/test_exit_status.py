@@ -16,14 +16,16 @@ PREDICATES = [
 AROUND = [
     "{}", "cat f | {}", "make; {}", "make || {}", "cd src && {}", "LC_ALL=C {}", "timeout 5 {}",
     "! {}", "echo a\n{}\n", "{};", "{} > out.txt", "{} 2>/dev/null", "{} 2>&1", "grep y f && {}",
-    "find . 2>/dev/null | sort | {}",
+    "find . 2>/dev/null | sort | {}", "{} && echo yes", "{} && cat f", "({})", "(cd src && {})",
+    "{} && printf '%s' found", "cat f |\n{}",
 ]  # fmt: skip
 OTHERS = [
     "", "make", "cat missing", "git diff", "git status", "git commit -m grep", "jq .a f", "git",
     "python -m grep", "command foo", "sort a", "fd x", "cd nowhere", "pytest", "false",
 ]  # fmt: skip
 NOT_ITS_OWN = [
-    "grep x f | head", "npm test && grep x f", "grep x f && make", "(grep x f)", "grep x f &",
+    "grep x f | head", "npm test && grep x f", "grep x f && make", "(grep x f) | head", "grep x f &",
+    "(make; grep x f",
     "grep 'x", "$(grep x f)", "if grep x f; then true; fi", "grep x f; make", "grep x f || make",
 ]  # fmt: skip
 
@@ -39,7 +41,10 @@ def test_everything_else_fails_with_it(line: str) -> None:
     assert not is_answer(line, 1)
 
 
-@pytest.mark.parametrize("line", ["grep 'a|b; make' f", 'rg "x && y"', r"grep a\;make f"])
+@pytest.mark.parametrize(
+    "line",
+    ["grep 'a|b; make' f", 'rg "x && y"', r"grep a\;make f", "grep '|' f", 'grep ";" f', "rg '('"],
+)
 def test_quoted_signs_end_no_command(line: str) -> None:
     assert is_answer(line, 1)
 
@@ -53,6 +58,24 @@ def test_xargs_has_a_code_of_its_own_for_it() -> None:
     assert is_answer("find . | xargs -n 1 grep x", 123)
     assert [is_answer("xargs grep x", code) for code in (1, 124, 127)] == [False] * 3
     assert not is_answer("xargs make", 123)
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["find . -name a -exec grep x {} +", "bash -c 'grep x f'", 'sh -lc "test -f a && echo y"'],
+)
+def test_what_runs_a_predicate_answers_for_it(line: str) -> None:
+    assert is_answer(line, 1)
+
+
+@pytest.mark.parametrize("line", ["bash -c make", "find . -exec make {} +", "bash grep x", "bash"])
+def test_what_runs_something_else_does_not(line: str) -> None:
+    assert not is_answer(line, 1)
+
+
+def test_what_complains_behind_a_predicate_may_be_what_failed() -> None:
+    assert not is_answer("grep x f && cat g", 1, complained=True)
+    assert is_answer("grep x f && echo yes", 1, complained=True)
 
 
 def test_a_folder_that_is_not_there_is_no_answer() -> None:

@@ -2,14 +2,20 @@
 
 import re
 from collections.abc import Callable, Sequence
-from shlex import shlex
 from typing import Final
 
 NO: Final = 1  # what predicates end with: nothing found, not equal, not so
 SOME_FAILED: Final = 123  # of xargs, where a command that it ran ended with anything but 0
 
 _Words = Sequence[str]
-_SIGNS: Final = "();<>|&\n"
+_QUOTED: Final = re.compile(r"\\(?s:.)|'[^']*'|\"(?:[^\"\\]|\\(?s:.))*\"")
+_TOKEN: Final = re.compile(
+    rf"(?P<word>(?:{_QUOTED.pattern}|[^\s'\"\\();<>|&])+)|(?P<sign>[();]|[<>|&]+|\n+)|[^\S\n]+"
+)
+# What ends with 0 behind a predicate, and what says so on stderr where it does not.
+_NEVER_FAIL: Final = frozenset({"echo", "printf", "true", ":"})
+_COMPLAIN: Final = frozenset({"cd", "cat", "ls", "head", "tail", "wc"})
+_SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh"})
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 _VALUED: Final = frozenset({"-n", "-I", "-P", "-L", "-d", "-s", "-E", "-a", "-u", "-k"})
 # Programs that run the command after their own options, and how many operands come before it.
@@ -74,42 +80,70 @@ def is_answer(line: str, code: int, *, complained: bool = False) -> bool:
     """
     if code not in (NO, SOME_FAILED):
         return False
-    last = _last(line)
-    if any(words[:1] == ("cd",) for words in last):
-        last = [words for words in last if words[:1] != ("cd",)]
-        if complained:  # a folder that is not there, most likely
-            return False
+    silent = _NEVER_FAIL if complained else _NEVER_FAIL | _COMPLAIN
+    last = [words for words in _last(line) if words[0] not in silent]
     return bool(last) and all(_answers(words, code) for words in last)
 
 
 def _last(line: str) -> list[tuple[str, ...]]:
     """Returns the commands that the line's code may come from; none where that is not clear."""
-    lexer = shlex(line.strip(), posix=True, punctuation_chars=_SIGNS)
-    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    tokens = _tokens(line.strip())
+    if tokens[:1] == ["("] and tokens[-1:] == [")"]:
+        tokens = tokens[1:-1]
     found: list[tuple[str, ...]] = []
     words: list[str] = []
     joined, redirected = "", False
-    try:
-        for token in [*lexer, "\n"]:
-            match token.strip("\n") if token.strip("\n") else token[:1]:
-                case "\n" | ";" | "&&" | "||" as sign:
-                    if words:
-                        found = [*(found if joined == "&&" else []), tuple(words)]
-                    joined, words, redirected = sign, [], False
-                case "|" | "|&":
-                    words, redirected = [], False
-                case ">" | ">>" | "<" | ">&" | "&>" | "<<<" | ">|":
-                    if words and words[-1].isdecimal():
-                        words.pop()  # the number of what is redirected
-                    redirected = True
-                case sign if sign and not sign.strip(_SIGNS):
-                    return []  # a subshell, or something in the background
-                case word:
-                    words += [] if redirected else [word]
-                    redirected = False
-    except ValueError:  # quotes without an end
-        return []
+    for token in [*tokens, "\n"]:
+        match token:
+            case _Word(text):
+                words += [] if redirected else [text]
+                redirected = False
+            case "\n" | ";" | "&&" | "||":
+                if words:
+                    found = [*(found if joined == "&&" else []), tuple(words)]
+                joined, words, redirected = token, [], False
+            case "|" | "|&":
+                words, redirected = [], False
+            case ">" | ">>" | "<" | ">&" | "&>" | "<<<" | ">|":
+                if words and words[-1].isdecimal():
+                    words.pop()  # the number of what is redirected
+                redirected = True
+            case _:
+                return []  # a subshell in the middle, or something in the background
     return found
+
+
+class _Word(str):
+    """A word of a line without its quotes, which is no sign whatever it holds."""
+
+    __match_args__ = ("text",)
+
+    @property
+    def text(self) -> str:
+        return str(self)
+
+
+def _tokens(line: str) -> list[str]:
+    """Splits a line into words and signs; nothing where a quote has no end."""
+    found: list[str] = []
+    at = 0
+    while at < len(line):
+        match = _TOKEN.match(line, at)
+        if match is None:
+            return []
+        at = match.end()
+        if word := match["word"]:
+            found.append(_Word(_QUOTED.sub(_unquoted, word)))
+        elif sign := match["sign"]:
+            found.append(sign.strip("\n") or "\n")
+    return found
+
+
+def _unquoted(piece: re.Match[str]) -> str:
+    text = piece[0]
+    if text[0] == "\\":
+        return text[1:].strip("\n")
+    return text[1:-1] if text[0] == "'" else re.sub(r"\\([$`\"\\])", r"\1", text[1:-1])
 
 
 def _answers(words: tuple[str, ...], code: int) -> bool:
@@ -124,6 +158,10 @@ def _answers(words: tuple[str, ...], code: int) -> bool:
     if name == "git":
         command = _without_options(rest, 0, _GIT_VALUED)
         return code == NO and bool(command) and _GIT.get(command[0], _never)(command[1:])
+    if name in _SHELLS and len(rest) == len(("-c", "line")) and re.fullmatch("-[a-z]*c", rest[0]):
+        return is_answer(rest[1], code)
+    if name == "find" and rest[-1:] == ("+",) and "-exec" in rest:
+        return code == NO and _answers(rest[rest.index("-exec") + 1 : -1], NO)
     if name in _WRAPPERS:
         if (name == "xargs") != (code == SOME_FAILED):
             return False
