@@ -24,8 +24,8 @@ OTHERS = [
     "python -m grep", "command foo", "sort a", "fd x", "cd nowhere", "pytest", "false",
 ]  # fmt: skip
 NOT_ITS_OWN = [
-    "grep x f | head", "npm test && grep x f", "grep x f && make", "(grep x f) | head", "grep x f &",
-    "(make; grep x f",
+    "grep x f | head", "npm test && grep x f", "grep x f && make", "(grep x f) | head",
+    "grep x f &", "(make; grep x f",
     "grep 'x", "$(grep x f)", "if grep x f; then true; fi", "grep x f; make", "grep x f || make",
 ]  # fmt: skip
 

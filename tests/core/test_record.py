@@ -61,7 +61,8 @@ def changed(events: int, **fields: object) -> PlanRecord:
 
 
 A1 = yes("a1").approval
-SPENT = (Consent(A1, "r1"),)
+THIRD = 3  # event of the stream: created, proposed, approved
+SPENT = (Consent(A1, "r1", seq=THIRD),)
 STARTED = (ONE, yes("a1"), RunStarted("r1", "a1", "d1"))
 RUNNING = {"digest": "d1", "frozen": "f1", "consents": SPENT}
 
@@ -81,12 +82,16 @@ RUNNING = {"digest": "d1", "frozen": "f1", "consents": SPENT}
         (
             (ONE, yes("a1"), PlanRevised(), TWO),
             changed(
-                4, state=State.AWAITING_APPROVAL, digest="d2", frozen="f2", consents=(Consent(A1),)
+                4,
+                state=State.AWAITING_APPROVAL,
+                digest="d2",
+                frozen="f2",
+                consents=(Consent(A1, seq=THIRD),),
             ),
         ),
         (
             (ONE, yes("a1"), PlanRejected("d1", "not so", "ann")),
-            changed(3, consents=(Consent(A1, "", True),)),
+            changed(3, consents=(Consent(A1, "", True, seq=THIRD),)),
         ),
         ((PlanDiscarded(),), changed(1, state=State.DISCARDED)),
         (

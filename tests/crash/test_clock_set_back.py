@@ -92,6 +92,27 @@ def test_an_approval_that_expired_stays_so_when_the_clock_goes_back(
     assert len(bench.open().log()) == length  # it is recorded once
 
 
+def test_an_approval_that_is_given_after_a_clock_was_wrong_serves_until_its_time(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path, expires_s=DAY)
+    early = bench.approved("one", b"a.txt", b"a\n")
+    bench.seconds = NOW + 400 * DAY
+    bench.open().consents.is_approved(early)
+    bench.approved("two", b"b.txt", b"b\n")
+    bench.seconds = NOW + 10
+    build_refused(bench, early)
+    again = bench.open().consents.approve(early, early.digest, "", "test")
+    assert bench.open().consents.is_approved(again)
+    assert bench.open().reviews.review(again).approved
+    bench.seconds = NOW + 10 + DAY
+    assert not bench.open().consents.is_approved(again)
+    bench.seconds = NOW + 20
+    build_refused(bench, again)
+    late = bench.approved("three", b"c.txt", b"c\n")
+    assert bench.build(late) == "done"
+
+
 def test_an_approval_that_nobody_saw_expired_serves_until_its_time(tmp_path: Path) -> None:
     bench = Bench(tmp_path, expires_s=DAY)
     record = bench.approved("one", b"a.txt", b"a\n")

@@ -90,8 +90,8 @@ class PassedOn:
     def last(self) -> int:
         return self._store.last()
 
-    def latest(self) -> str:
-        return self._store.latest()
+    def latest(self, stream: str, seq: int) -> str:
+        return self._store.latest(stream, seq)
 
     def stamp(self) -> tuple[int, ...]:
         return self._store.stamp()

@@ -94,7 +94,7 @@ def approved(
 def expired(approval: Approval, now: str, latest: str = "") -> bool:
     """Tells whether an approval is too old; a clock that went back before the yes counts as no.
 
-    `latest` is the latest time that anybody recorded: what was too old then stays so.
+    `latest` is the latest time that anybody recorded after it: what was too old then stays so.
     """
     if not approval.expires_at:
         return False

@@ -1,6 +1,8 @@
 """The record of a plan: the fold of its events, and what can be read from it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
 
 import msgspec
 
@@ -32,6 +34,9 @@ _ENDS: dict[Outcome, Moment] = {
 }
 
 
+NOTHING_SEEN: Final[Mapping[str, str]] = MappingProxyType({})
+
+
 class Revision(msgspec.Struct, frozen=True):
     """One version of the plan's text."""
 
@@ -47,6 +52,7 @@ class Consent(msgspec.Struct, frozen=True):
     run: str = ""
     void: bool = False
     branch: str = ""  # that was checked out then; empty: not known
+    seq: int = 0  # of its event in the plan's stream; 0 in what older versions kept
 
 
 class RunNote(msgspec.Struct, frozen=True):
@@ -90,6 +96,11 @@ class PlanRecord(msgspec.Struct, frozen=True):
     root: bytes = b""  # where the workspace was when it was last proposed or approved
 
     @property
+    def stream(self) -> str:
+        """Where its events are kept."""
+        return f"plan/{self.workspace}/{self.plan_id}"
+
+    @property
     def content_hash(self) -> str:
         return self.revisions[-1].content_hash if self.revisions else ""
 
@@ -127,14 +138,15 @@ class PlanRecord(msgspec.Struct, frozen=True):
         given = [c.branch for c in self.consents if approval and c.approval.id == approval.id]
         return given[-1] if given else ""
 
-    def usable(self, now: str, latest: str = "") -> Approval | None:
+    def usable(self, now: str, latest: Mapping[str, str] = NOTHING_SEEN) -> Approval | None:
         """Returns the newest approval of the current digest: not spent, void or expired.
 
         Of one key only the newest counts, so an older yes counts only if it is somebody else's.
+        `latest` has the latest times that were recorded after approvals, by the ids of those.
         """
         for consent in reversed(self.consents):
             fits = consent.approval.digest == self.digest and not consent.run and not consent.void
-            if fits and not expired(consent.approval, now, latest):
+            if fits and not expired(consent.approval, now, latest.get(consent.approval.id, "")):
                 return consent.approval
         return None
 
@@ -150,7 +162,7 @@ def fold(record: PlanRecord | None, recorded: Recorded) -> PlanRecord:
             left_alone=event.left_alone, denied=event.denied, updated_at=recorded.at,
         )  # fmt: skip
     assert record is not None, "a plan's first event creates it"
-    changes = _changes(record, event, recorded.at)
+    changes = _changes(record, recorded)
     return msgspec.structs.replace(record, seq=recorded.seq, updated_at=recorded.at, **changes)
 
 
@@ -161,11 +173,12 @@ def fold_all(record: PlanRecord | None, events: Iterable[Recorded]) -> PlanRecor
     return record
 
 
-def _changes(record: PlanRecord, event: Event, at: str) -> dict[str, object]:
+def _changes(record: PlanRecord, recorded: Recorded) -> dict[str, object]:
     """Returns the fields that an event changes."""
+    event = recorded.event
     match event:
         case TextRevised(content_hash):
-            revision = Revision(len(record.revisions) + 1, at, content_hash)
+            revision = Revision(len(record.revisions) + 1, recorded.at, content_hash)
             return {"revisions": (*record.revisions, revision)}
         case DraftChanged(draft):
             return {"draft": draft}
@@ -174,11 +187,11 @@ def _changes(record: PlanRecord, event: Event, at: str) -> dict[str, object]:
         case RunStarted() | RunHalted() | RunResumed() | RunEnded():
             return _run_changes(record, event)
         case _:
-            return _consent_changes(record, event)
+            return _consent_changes(record, recorded)
 
 
-def _consent_changes(record: PlanRecord, event: Event) -> dict[str, object]:
-    match event:
+def _consent_changes(record: PlanRecord, recorded: Recorded) -> dict[str, object]:
+    match recorded.event:
         case PlanProposed(digest=digest, frozen=frozen, root=root):
             named = {"digest": digest, "frozen": frozen, "root": root}
             return {**named, **_moved(record, Moment.PROPOSE)}
@@ -188,7 +201,8 @@ def _consent_changes(record: PlanRecord, event: Event) -> dict[str, object]:
             back = _moved(record, Moment.REJECT)
             return {"digest": "", "frozen": "", "consents": _voided(record), **back}
         case PlanApproved(approval, branch, root):
-            consents = (*_replaced(record, approval), Consent(approval, branch=branch))
+            given = Consent(approval, branch=branch, seq=recorded.seq)
+            consents = (*_replaced(record, approval), given)
             return {"consents": consents, "root": root, **_moved(record, Moment.APPROVE)}
         case PlanDiscarded(kept):
             left = record.content_hash if kept else ""

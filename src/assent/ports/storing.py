@@ -60,8 +60,11 @@ class Store(Protocol):
     def last(self) -> int:
         """Returns the position of the newest event of all; 0 if there is none."""
 
-    def latest(self) -> str:
-        """Returns the latest time that any event bears, in whichever order they came."""
+    def latest(self, stream: str, seq: int) -> str:
+        """Returns the latest time that an event and all that came after it bear.
+
+        If there is no such event, it is the latest time in the whole log.
+        """
 
     def stamp(self) -> tuple[int, ...]:
         """Returns what another process's events would show in, without reading any."""

@@ -52,8 +52,9 @@ class MemoryStore:
     def last(self) -> int:
         return len(self._log)
 
-    def latest(self) -> str:
-        return max((one.at for one in self._log), default="")
+    def latest(self, stream: str, seq: int) -> str:
+        first = next((o.position for o in self._log if (o.stream, o.seq) == (stream, seq)), 0)
+        return max((one.at for one in self._log if one.position >= first), default="")
 
     def streams(self, prefix: str) -> list[str]:
         return sorted({one.stream for one in self._log if one.stream.startswith(prefix)})

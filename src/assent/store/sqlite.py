@@ -32,7 +32,10 @@ _STREAMS = """
     WHERE seq = 1 AND stream >= ?1 AND stream < ?1 || char(0x10FFFF) ORDER BY stream
 """
 _NEWEST = "SELECT coalesce(max(position), 0) FROM events"
-_LATEST = "SELECT coalesce(max(CAST(at AS TEXT)), '') FROM events"
+_LATEST = """
+    SELECT coalesce(max(CAST(at AS TEXT)), '') FROM events
+    WHERE position >= coalesce((SELECT position FROM events WHERE stream = ? AND seq = ?), 0)
+"""
 # A head that reaches further than its stream is of events that the log has lost.
 _HEAD = """
     SELECT seq, body FROM heads WHERE stream = ?1
@@ -95,8 +98,8 @@ class SqliteStore:
     def last(self) -> int:
         return next((int(position) for (position,) in self._database.rows(_NEWEST, ())), 0)
 
-    def latest(self) -> str:
-        return next((str(at) for (at,) in self._rows(_LATEST, ())), "")
+    def latest(self, stream: str, seq: int) -> str:
+        return next((str(at) for (at,) in self._rows(_LATEST, (stream, seq))), "")
 
     def stamp(self) -> tuple[int, ...]:
         return _stamp(f"{self._path}-wal") or _stamp(self._path)

@@ -182,14 +182,24 @@ class Bundles:
             return Untrusted(told, "assent keys list")
         if self._doors.store.streams(spent_stream(approval.id)):
             return Spent(USED_HERE, again)
-        seen = latest(self._doors, [approval])
+        seen = latest(self._doors, *self._given(bundle, approval))
         note_expired(self._doors, [approval], seen)
-        if expired(approval, now, seen):
+        if expired(approval, now, seen.get(approval.id, "")):
             return Expired(outdated(approval, now), again)
         return self._dependent(bundle, approval.key)
 
+    def _given(self, bundle: Bundle, approval: Approval) -> tuple[str, list[Consent]]:
+        """Returns an approval with its place in the log; one of elsewhere has none here."""
+        stream = _stream(bundle)
+        found = [
+            one.seq
+            for one in self._doors.store.read(stream)
+            if isinstance(one.event, PlanApproved) and one.event.approval.id == approval.id
+        ]
+        return stream, [Consent(approval, seq=found[-1] if found else 0)]
+
     def _append(self, bundle: Bundle, event: PlanApproved | PlanDeclined) -> None:
-        store, stream = self._doors.store, f"bundle/{bundle.origin.plan_id}"
+        store, stream = self._doors.store, _stream(bundle)
         at = self._doors.clock.now()
         store.append(Batch(stream, len(store.read(stream)), at, (event,)))
 
@@ -292,3 +302,7 @@ def _with_risks(review: OperationReview, seen: tuple[str, ...]) -> OperationRevi
     """Adds what was found where the plan was made, among the files around it."""
     risks = tuple(dict.fromkeys((*review.risks, *seen)))
     return msgspec.structs.replace(review, risks=risks)
+
+
+def _stream(bundle: Bundle) -> str:
+    return f"bundle/{bundle.origin.plan_id}"

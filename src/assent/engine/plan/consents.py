@@ -249,10 +249,10 @@ class Consents:
 
     def fitting(self, record: PlanRecord) -> Approval | None:
         """Returns the approval of the current digest that counts; one seen expired never does."""
-        given = [c.approval for c in record.consents if not c.run and not c.void]
-        seen = latest(self._doors, given)
+        unused = [c for c in record.consents if not c.run and not c.void]
+        seen = latest(self._doors, record.stream, unused)
         found = record.usable(self._doors.clock.now(), seen)
-        note_expired(self._doors, given, seen)
+        note_expired(self._doors, [c.approval for c in unused], seen)
         return found
 
     def genuine(self, approval: Approval, *, imported: bool = False) -> bool:

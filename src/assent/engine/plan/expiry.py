@@ -1,35 +1,39 @@
 """Expiry: an approval that was once too old stays so, also if the clock is set back."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from assent.core.approval import Approval
 from assent.core.errors import AssentError
 from assent.core.event import ApprovalExpired
-from assent.core.record import PlanRecord
+from assent.core.record import Consent, PlanRecord
 from assent.engine.doors import Doors
 from assent.ports import Batch
 
 
-def latest(doors: Doors, approvals: Iterable[Approval]) -> str:
-    """Returns the latest time that the log knows; empty if none of these ever expires."""
-    return doors.store.latest() if any(one.expires_at for one in approvals) else ""
+def latest(doors: Doors, stream: str, consents: Iterable[Consent]) -> dict[str, str]:
+    """Returns the latest times that the log knows of after approvals that expire, by their ids.
+
+    What was recorded before an approval says nothing of it: the clock may have been wrong then.
+    """
+    given = [one for one in consents if one.approval.expires_at]
+    return {one.approval.id: doors.store.latest(stream, one.seq) for one in given}
 
 
 def usable(doors: Doors, record: PlanRecord) -> Approval | None:
     """Returns the approval of the current digest that counts now, without recording anything."""
-    seen = latest(doors, [consent.approval for consent in record.consents])
-    return record.usable(doors.clock.now(), seen)
+    unused = [one for one in record.consents if not one.run and not one.void]
+    return record.usable(doors.clock.now(), latest(doors, record.stream, unused))
 
 
-def note_expired(doors: Doors, approvals: Iterable[Approval], seen: str) -> None:
+def note_expired(doors: Doors, approvals: Iterable[Approval], seen: Mapping[str, str]) -> None:
     """Records which approvals are too old now, unless the log knows of a later time already.
 
     `seen` is what `latest` returned. Where the log cannot be written they are refused all the same.
     """
     now = doors.clock.now()
     for one in approvals:
-        if one.expires_at and seen < one.expires_at <= now:
+        if one.expires_at and seen.get(one.id, "") < one.expires_at <= now:
             batch = Batch(f"expired/{one.id}", 0, now, (ApprovalExpired(one.id, one.expires_at),))
             with suppress(AssentError):  # another process has seen it, too
                 doors.store.append(batch)
