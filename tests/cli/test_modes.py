@@ -260,6 +260,18 @@ def test_f11_a_mode_that_is_gone_is_named_wherever_the_mode_is_told(talker: Talk
     assert "plan, because fast is not known any more" in str(reminders)
 
 
+def test_f11_a_model_that_worked_in_a_mode_is_told_when_that_is_gone(talker: Talker) -> None:
+    world = configured(talker.world, "[modes.fast]\nbase = 'yolo'\n")
+    talker.script(turn("Done."), turn("Again."))
+    talker.stream("Do it", "--mode", "fast")
+    configured(world, "")
+    rows = talker.stream("-c", "Go on")
+    told = [row["body"] for row in rows if row["kind"] == "message_added"]
+    assert [one.get("synthetic", "") for one in told] == ["reminder", ""]
+    assert "plan, because fast is not known any more" in str(told[0]["parts"])
+    assert {one["agent"] for one in told} == {"plan"}
+
+
 def test_f11_an_unknown_mode_on_the_command_line_starts_nothing(talker: Talker) -> None:
     talker.script(turn("Done."))
     answer = talker.say("Do it", "--mode", "wild")

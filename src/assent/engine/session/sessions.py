@@ -92,7 +92,7 @@ class Sessions:
         record = self._require(record)
         said = self._message(record, text, agent, model, images)
         heard = prompted(self._desk, record.session, record.mode, said.agent, text)
-        if record.messages and not record.rewound:
+        if record.messages and not record.rewound and not self.missing_mode(record):
             return self._append(record, *heard, said)
         told = self._reminder(record, self._desk.plan_of(record), said)
         return self._append(record, told, *heard, said)
@@ -358,14 +358,15 @@ class Sessions:
     def _message(
         self, record: SessionRecord, text: str, agent: str, model: str, images: Sequence[Image]
     ) -> MessageAdded:
-        usual = agent_of(record.mode) if record.agent in _USUAL else record.agent
+        mode = in_its_mode(record, self.modes).mode
+        usual = agent_of(mode) if record.agent in _USUAL else record.agent
         parts: tuple[Text | Image, ...] = (Text(text), *images)
         return MessageAdded(self._clock.new_id(), agent or usual, parts, model=model)
 
     def _reminder(
         self, record: SessionRecord, plan: PlanRecord | None, said: MessageAdded
     ) -> MessageAdded:
-        """Returns what the model is told before the first message."""
+        """Returns what the model is told where nothing that it was told before holds."""
         place = self._desk.place
         words = Text(reminder(record, plan, Now(staging=place.staging, modes=place.modes)))
         new = self._clock.new_id()
