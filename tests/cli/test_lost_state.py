@@ -85,6 +85,12 @@ def test_status_and_recover_list_every_slot_with_its_file_and_size(lost: World) 
     assert contents(lost) == before
 
 
+def test_a_build_names_them_also_where_no_plan_is_left(lost: World) -> None:
+    error = lost.no(6, "build")
+    assert error["next"] == "assent recover"
+    assert "5 slots of a run that the log does not know" in error["message"]
+
+
 def test_nothing_is_changed_over_them(lost: World) -> None:
     digest = approved_plan(lost)
     before = contents(lost)
@@ -108,6 +114,9 @@ def test_a_session_does_not_begin_over_them(lost: World) -> None:
     assert answer.code == 6
     assert b"5 slots of a run that the log does not know" in answer.err
     assert contents(lost) == before
+    assert lost.ok("sessions", "list")["sessions"] == []
+    plans = lost.ok("plan", "list", "--all")["plans"]
+    assert [plan["name"] for plan in plans] == ["work"]  # by its file; no draft was made
 
 
 def test_a_roll_back_puts_old_contents_back_and_deletes_nothing(lost: World) -> None:

@@ -76,6 +76,7 @@ class Conversation:
     def _started(self, words: str) -> SessionRecord:
         if not words:
             raise UsageError("There is nothing to say.", f"{self._prefix} -p 'WHAT'")
+        self._engine.runs.check_slots(())  # else a session and a draft would begin for nothing
         goal, sessions = self._goal, self._engine.sessions
         mode = goal.mode or self._work.mode
         if not goal.plan:

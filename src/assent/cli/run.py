@@ -53,6 +53,7 @@ def build(call: Call, model: str, agent: str, approval: tuple[str, ...]) -> int:
     """
     if approval:
         raise UsageError("--approval goes with FILE.", "assent build --help")
+    call.engine.runs.check_slots(())  # of a run whose plan may be lost, too
     return build_and_answer(call, call.record(), model, agent)
 
 

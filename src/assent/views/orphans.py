@@ -48,8 +48,8 @@ def orphan_lines(orphans: Sequence[Orphan]) -> Iterator[Line]:
     if len(orphans) > SHOWN:
         yield Line("plain", f"  and {len(orphans) - SHOWN} more; --json lists all")
     yield from wrapped(
-        "plain", "The log was lost or replaced while a run was at work. Nothing is built until you "
-        "decide; a slot may hold the only copy of a file."
+        "plain", "The log was lost or replaced while a run was at work, or this folder was copied "
+        "then. Nothing is built until you decide; a slot may hold the only copy of a file."
     )  # fmt: skip
 
 
