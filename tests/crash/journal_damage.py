@@ -110,6 +110,13 @@ def cut(database: sqlite3.Connection, n: int) -> bool:
     return True
 
 
+def run_cut(database: sqlite3.Connection, n: int) -> bool:
+    """Loses the run's own records from one on, and nothing else of the log."""
+    position, _ = _record(database, n)
+    database.execute(f"DELETE FROM events WHERE {RUN} AND position >= ?", (position,))
+    return True
+
+
 def put_back(database: sqlite3.Connection, n: int) -> bool:
     """Puts an older copy of the whole log in its place, which nothing but the disk contradicts."""
     if not cut(database, n):

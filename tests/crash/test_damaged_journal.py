@@ -19,6 +19,7 @@ from tests.crash.journal_damage import (
     led_outside_and_chained,
     put_back,
     removed,
+    run_cut,
 )
 from tests.crash.rig import Rig
 from tests.crash.stories import BY_NAME, STORIES
@@ -28,6 +29,7 @@ from assent.core.journal import finished
 
 NAMES = [story.name for story in STORIES]
 STORY = BY_NAME["eight_operations"]
+BY_COMMAND = (b"log.txt", b"gone.txt", b"made/out.txt")
 
 
 @PATIENT
@@ -112,20 +114,75 @@ def test_the_damaged_journal_of_commands_runs_none_again_unasked(
         engine = rig.open()
         report = finished(engine.runs.recover())
         assert sweep.count.read_bytes() == b"ran\n", (n, way)
-        where = (n, way, report.outcome)
-        for _ in range(4):
+        where = (n, way, report.outcome, report.notes)
+        # Without a fault in the log, the run goes on until the doubt shows, and says so at once.
+        warned = damage is put_back and report.operations[1][1] == "unknown"
+        for said in range(1, 4):
             if report.outcome == "done" and way != "accept":
                 assert _files(rig.tree()) == _files(FINISH), where
             if report.outcome == "rolled_back":
-                assert _files(rig.tree()) == _files(START), where
+                left = "Not covered by a roll-back" in " ".join(report.notes)
+                there, begun = _files(rig.tree()), _files(START)
+                for path in BY_COMMAND if left else ():  # what it did is not on record any more
+                    there.pop(path, None)
+                    begun.pop(path, None)
+                assert there == begun, where
             if report.outcome != "needs_you":
                 break
             report = finished(engine.runs.recover(way))
+            if said == 1 and way == "resume" and not warned:
+                assert sweep.count.read_bytes() == b"ran\n", where
         ends[f"{way} {report.outcome}"] += 1
         engine.close()
-    assert ends["accept needs_you"] == 0
+    assert [end for end in ends if end.endswith("needs_you")] == []
     assert ends["resume done"] > 2
-    assert ends["roll_back needs_you"] > 0  # what commands did is not on record any more
+    assert ends["roll_back rolled_back"] > 2
+
+
+LOSSES = [(damage, n) for damage in (flipped, removed, cut, run_cut) for n in range(2, 8)]
+
+
+@pytest.mark.parametrize(
+    ("damage", "n"), LOSSES, ids=[f"{damage.__name__}-{n}" for damage, n in LOSSES]
+)
+def test_a_command_whose_records_are_lost_is_unknown_and_runs_after_a_second_word(
+    damage: Damage, n: int, tmp_path: Path
+) -> None:
+    sweep = CommandSweep(tmp_path, "auto")
+    rig = sweep.rig
+    sweep.fail.touch()
+    assert rig.build().outcome == "needs_you"
+    with closing(sqlite3.connect(rig.site.state / "log.db")) as database, database:
+        assert damage(database, n)
+    sweep.fail.unlink()
+    damaged = rig.save()
+
+    engine = rig.open()
+    report = finished(engine.runs.recover())
+    assert (report.outcome, report.operations[1][1]) == ("needs_you", "unknown")
+    assert any("may have run" in note for note in report.notes)
+    report = finished(engine.runs.recover("resume"))
+    assert (report.outcome, report.operations[1][1]) == ("needs_you", "unknown")
+    assert any("assent recover --resume: runs the command again" in note for note in report.notes)
+    assert sweep.count.read_bytes() == b"ran\n"
+    report = finished(engine.runs.recover("resume"))
+    assert report.outcome == "done"
+    assert sweep.count.read_bytes() == b"ran\nran\n"
+    assert _files(rig.tree()) == _files(FINISH)
+    engine.close()
+
+    rig.restore(damaged)
+    sweep.count.write_bytes(b"ran\n")
+    engine = rig.open()
+    report = finished(engine.runs.recover("roll_back"))
+    assert (report.outcome, report.operations[1][1]) == ("needs_you", "unknown")
+    report = finished(engine.runs.recover("roll_back"))
+    assert (report.outcome, report.operations[1][1]) == ("rolled_back", "unknown")
+    assert any("Not covered by a roll-back" in note for note in report.notes)
+    assert rig.tree()[b"in.txt"] == START[b"in.txt"]
+    assert finished(engine.runs.recover()).outcome == "nothing"
+    engine.close()
+    assert sweep.count.read_bytes() == b"ran\n"
 
 
 def _files(found: Tree) -> Tree:

@@ -37,6 +37,8 @@ UNKNOWN = "unknown"  # how a command was cut short whose end nobody saw
 # Where a run stands: a segment is due, it is in one, a command failed or files were put back,
 # the way back is to be worked out, or all is over.
 Phase = Literal["due", "files", "running", "failed", "turning", "over"]
+# Whether records were lost, so that commands may have run unknown to them; a person is warned once.
+Lost = Literal["nothing", "unwarned", "warned"]
 
 
 class Back(msgspec.Struct, frozen=True):
@@ -80,6 +82,7 @@ class Course(msgspec.Struct, frozen=True):
     word: Way = "auto"
     unrecorded: bool = False  # a command ended, and what it changed could not be recorded
     unseen: bool = False  # a command's end, and nobody was told yet what changed since it began
+    lost: Lost = "nothing"
 
     @property
     def span(self) -> Span:
@@ -158,8 +161,20 @@ def course(operations: Iterable[Operation], entries: Iterable[Entry], backs: Bac
     """Folds the journal of a run; `backs` are the blobs that its entries name."""
     found = Course(spans(operations))
     for entry in entries:
-        found = _after(found, entry, backs)
+        found = replace(_after(found, entry, backs), lost=_lost(found.lost, entry))
     return found
+
+
+def _lost(now: Lost, entry: Entry) -> Lost:
+    match entry:
+        case Recovering(trusted=trusted) if trusted >= 0:
+            return "unwarned"
+        case Halted(warned=True):
+            return "warned"
+        case Halted(contradicted=True) if now == "nothing":
+            return "unwarned"
+        case _:
+            return now
 
 
 def turned_at(entries: Sequence[Entry]) -> int:

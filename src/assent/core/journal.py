@@ -73,6 +73,7 @@ class Halted(msgspec.Struct, frozen=True, tag="halted"):
     conflicts: tuple[Conflict, ...]
     undone: tuple[int, ...] = ()  # operations that were put back
     contradicted: bool = False  # the disk shows more, or less, than the journal tells
+    warned: bool = False  # it tells that commands may have run of which the log knows nothing
 
 
 class Settled(msgspec.Struct, frozen=True, tag="settled"):

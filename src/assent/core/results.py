@@ -105,6 +105,10 @@ def _command(index: int, entries: Iterable[Entry]) -> Result:
     found: Result = "not_started"
     for entry in entries:
         match entry:
+            case Recovering(trusted=trusted) if trusted >= 0 and found != "done":
+                found = "unknown"  # it may have run, or run again, and its records are lost
+            case Halted(contradicted=True) if found == "not_started":
+                found = "unknown"
             case Running(at) if at == index:
                 found = "unknown"
             case Ran(at) if at == index:

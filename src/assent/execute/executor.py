@@ -1,7 +1,8 @@
 """One loop for apply, resume and undo: read the journal, decide the next step, do it, note it."""
 
 from collections.abc import Generator, Sequence
-from typing import Final
+
+from msgspec.structs import replace
 
 from assent.core.approval import ApprovedPlan
 from assent.core.changes import left_by
@@ -19,6 +20,7 @@ from assent.core.journal import (
     Ran,
     Recovering,
     Running,
+    Settled,
     Started,
     Step,
     Swept,
@@ -41,10 +43,6 @@ from assent.execute.orphans import clear, remove_probes
 from assent.execute.start import check_start
 from assent.execute.turning import History, read_backs, read_changes, turned
 from assent.ports import Blobs, Commander, Hands, Journal
-
-LOST_COMMAND: Final = (
-    "the log has lost whether a command ran and what it changed, so nothing of that is put back"
-)
 
 Working = Generator[Live, None, Entry]
 Watched = Generator[Live, None, None]
@@ -136,12 +134,14 @@ class Executor:
     def _do(self, step: Step, place: Place) -> Working:
         now = place.course
         match step:
-            case Step.RUN if now.word != "resume" and (later := self._beyond(place, files=True)):
-                return Halted(later, contradicted=True)
+            case Step.RUN if halted := self._doubts(place, "resume"):
+                return halted
             case Step.RUN | Step.RECKON:
                 return (yield from self._command(step, place))
             case Step.ENTER | Step.TURN if self._is_done_already(place):
                 return Swept(now.at, "done")
+            case Step.REVERSE if self._went_on(place):
+                return Settled("done", now.entered.folders)
             case Step.ENTER:
                 return enter(self._hands, self._blobs, now, _slots(place))
             case Step.SWEEP:
@@ -154,47 +154,74 @@ class Executor:
     def _decide(self, step: Step, place: Place) -> Entry:
         match step:
             case Step.TURN:
-                return turned(place.history, self._hands, self._blobs)
+                lossy = place.course.lost != "nothing"
+                return turned(place.history, self._hands, self._blobs, lossy=lossy)
             case Step.HALT:
-                return why(place)
+                return replace(why(place), warned=place.course.lost != "nothing")
             case _:
                 now = place.course
                 back = now.back is not None and now.word != "accept"
-                if back and (beyond := self._beyond(place)):
-                    return Halted(beyond, contradicted=True)
+                if back and (halted := self._doubts(place)):
+                    return halted
                 return self._finished(place, "rolled_back" if back else "done")
 
-    def _beyond(self, place: Place, *, files: bool = False) -> tuple[Conflict, ...]:
-        """Returns what a run did, or may have done, beyond all that its journal still tells.
+    def _doubts(self, place: Place, unless: Way = "auto") -> Halted | None:
+        """Returns a halt if a run did, or may have done, more than its journal still tells.
 
-        With `files`, only what the disk shows: no disk tells that a command ran.
+        Of files the disk shows it, which does not count for whoever said `unless`. Of commands
+        nothing does: a person is warned once, and may then say again what is to be done.
         """
+        now = place.course
+        beyond = self._beyond(place) if now.word != unless else ()
+        commands = [op for op in place.plan.operations if isinstance(op, RunCommand)]
+        unwarned = now.lost == "unwarned" and _has_unknown(place)
+        if not beyond and not unwarned:
+            return None
+        return Halted(beyond, contradicted=bool(beyond), warned=bool(commands))
+
+    def _beyond(self, place: Place) -> tuple[Conflict, ...]:
+        """Returns the files that a run changed beyond all that its journal still tells."""
+        # In a segment, conflicts count its own operations; none of these is one of them.
+        inside = place.course.phase == "files"
+        found = self._shown(place)
+        return tuple(Conflict(0 if inside else at, b"", b"", words) for at, words in found)
+
+    def _shown(self, place: Place) -> list[tuple[int, str]]:
+        """Returns the operations that the disk shows as done, and the journal does not tell of."""
         if not self._again:
-            return ()
+            return []
         results, operations = place.history.results, place.plan.operations
         untold = [at for at, result in enumerate(results) if result == "not_started"]
         others = {at: op for at in untold if not isinstance(op := operations[at], RunCommand)}
         seen = contradictions(self._hands, tuple(others.values()), "rolled_back")
         seen = not_as_begun(self._hands, operations, seen)
         indices = list(others)
-        told = [(indices[one.index], f"{shown(one.path)}: {one.reason}") for one in seen]
-        if not files and _is_lossy(place):
-            told += [(at, LOST_COMMAND) for at in untold if at not in others]
-        # In a segment, conflicts count its own operations; none of these is one of them.
-        inside = place.course.phase == "files"
-        return tuple(Conflict(0 if inside else at, b"", b"", words) for at, words in told)
+        return [(indices[one.index], f"{shown(one.path)}: {one.reason}") for one in seen]
 
     def _is_done_already(self, place: Place) -> bool:
         """Tells whether the disk shows a segment as done of which the journal has lost all."""
         now = place.course
         if (
-            not _is_lossy(place)
+            now.lost == "nothing"
             or now.back is not None
             or now.at >= len(now.spans)
             or not now.span.files
         ):
             return False
         return len(standing(self._hands, now.span.files, ())) == len(now.span.files)
+
+    def _went_on(self, place: Place) -> bool:
+        """Tells whether a run that is to go back had left this segment, which its log has lost.
+
+        What came later may have changed the same files, so all of it is taken back as one.
+        """
+        now = place.course
+        if now.lost == "nothing" or now.word != "roll_back" or now.back is not None:
+            return False
+        later = now.span.first + len(now.span.operations)
+        if not any(at >= later for at, _ in self._shown(place)):
+            return False
+        return not contradictions(self._hands, now.span.files, "done")
 
     def _segment(self, now: Course) -> Segment:
         """Returns the segment that the run is in; its motions are worked out once."""
@@ -220,11 +247,13 @@ class Executor:
         if halted := self._segment(now).contradicted():
             return halted
         ends_back = now.ends and settled.outcome == "rolled_back"
-        if ends_back and (beyond := self._beyond(place)):
-            return Halted(beyond, contradicted=True)
+        turns = ends_back and now.lost != "nothing" and now.word == "roll_back"
+        turns = turns and bool(self._beyond(place))  # the disk shows what else is to be taken back
+        if ends_back and not turns and (halted := self._doubts(place)):
+            return halted
         again = any(isinstance(entry, Recovering) for entry in place.history.entries)
         kept = self._segment(now).sweep(again=again)
-        if not now.ends:
+        if turns or not now.ends:
             return Swept(now.at, settled.outcome, settled.made, kept)
         return self._finished(place, settled.outcome, kept)
 
@@ -236,10 +265,11 @@ class Executor:
         )
 
 
-def _is_lossy(place: Place) -> bool:
-    """Tells whether a person decided to go on although records were damaged or lost."""
-    entries = place.history.entries
-    return any(isinstance(entry, Recovering) and entry.trusted >= 0 for entry in entries)
+def _has_unknown(place: Place) -> bool:
+    """Tells whether a command may have run unknown to the journal, or the undo that is due may."""
+    now, rows = place.course, zip(place.plan.operations, place.history.results, strict=True)
+    unknown = any(result == "unknown" for op, result in rows if isinstance(op, RunCommand))
+    return unknown or (now.at < len(now.spans) and now.span.command is not None)
 
 
 def _total(place: Place) -> int:

@@ -9,10 +9,17 @@ from assent.core.changes import Changes, decoded
 from assent.core.course import Back, Backs, ran, spans, turned_at, well
 from assent.core.journal import Entry, Ran, Result, Swept, Turned
 from assent.core.motion import Seen
-from assent.core.operation import FileState, Operation, RunCommand, footprint
+from assent.core.operation import (
+    DeleteFile,
+    FileState,
+    Operation,
+    RunCommand,
+    WriteFile,
+    footprint,
+)
 from assent.core.paths import ancestors
 from assent.core.results import made_folders, run_results
-from assent.core.undo import ODD
+from assent.core.undo import ODD, is_as
 from assent.ports import Blobs, Hands
 
 _decode = msgspec.json.Decoder(Back).decode
@@ -79,9 +86,12 @@ class History(msgspec.Struct, frozen=True):
         return found
 
 
-def turned(history: History, hands: Hands, blobs: Blobs) -> Turned:
-    """Works out what is still to be taken back, as things stand now, and keeps it."""
-    back, _ = blobs.keep([msgspec.json.encode(_back(history, hands, blobs))])
+def turned(history: History, hands: Hands, blobs: Blobs, *, lossy: bool = False) -> Turned:
+    """Works out what is still to be taken back, as things stand now, and keeps it.
+
+    Where records were lost, the disk tells what else was done.
+    """
+    back, _ = blobs.keep([msgspec.json.encode(_back(history, hands, blobs, lossy=lossy))])
     blobs.flush()
     return Turned(back)
 
@@ -101,14 +111,14 @@ def read_changes(blobs: Blobs) -> Callable[[Ran], Changes]:
     return read
 
 
-def _back(history: History, hands: Hands, blobs: Blobs) -> Back:
+def _back(history: History, hands: Hands, blobs: Blobs, *, lossy: bool) -> Back:
     """Undo commands come first: only then can be told which files are left to put back."""
     own = history.compensated()
     already = history.compensated_already()
     due = [(index, op) for index, op in own if index not in already]
     if due:
         return commands_back(due)
-    traces = list(history.traces())
+    traces = [*history.traces(), *(_untold(history, hands) if lossy else ())]
     seen = _seen(traces, hands)
     there = {state.digest for state in seen.values() if isinstance(state, FileState)}
     back = files_back(
@@ -121,6 +131,23 @@ def _back(history: History, hands: Hands, blobs: Blobs) -> Back:
     named.update(conflict.index for conflict in back.left)
     rest = tuple(at for at in range(len(history.operations)) if at not in named)
     return msgspec.structs.replace(back, rest=rest)
+
+
+def _untold(history: History, hands: Hands) -> Iterator[Trace]:
+    """Yields what the run did to files as far as only the disk shows it."""
+    begun: dict[bytes, FileState | None] = {}
+    steps: dict[bytes, list[tuple[FileState | None, Trace]]] = {}
+    for at, (op, result) in enumerate(zip(history.operations, history.results, strict=True)):
+        for path, before, after in footprint(op):
+            begun.setdefault(path, before)
+            one = WriteFile(path, before, after) if after else before and DeleteFile(path, before)
+            if one and result == "not_started":
+                steps.setdefault(path, []).append((after, Trace(at, one)))
+    seen = _seen([trace for taken in steps.values() for _, trace in taken], hands)
+    for path, taken in steps.items():
+        shown = [at for at, (after, _) in enumerate(taken, 1) if is_as(seen[path], after)]
+        if shown and not is_as(seen[path], begun[path]):
+            yield from (trace for _, trace in taken[: shown[-1]])
 
 
 def _seen(traces: Sequence[Trace], hands: Hands) -> dict[bytes, Seen]:

@@ -42,6 +42,13 @@ MOVE_ASIDE: Final = (
 )
 
 
+MAY_HAVE_RUN: Final = "$ {}: it may have run, and the log has lost what is known of that."
+LOOK_FIRST: Final = (
+    "Look at what it did before you decide: --resume runs it again, and --roll-back puts back only "
+    "what is on record."
+)
+
+
 class Account(msgspec.Struct, frozen=True):
     """How a run stands, operation by operation, and what a person should know about it."""
 
@@ -67,8 +74,17 @@ def account(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Account:
         said = _said(entries, blobs)
         taken = (*_waiting(plan, entries, now, blobs), *_not_obeyed(entries))
         back = (*_put_back(entries, blobs), *_uncovered(plan, entries, blobs))
-        notes = (*notes, *said, *taken, *back, *_ways(now))
+        last_halt = next((e for e in reversed(entries) if isinstance(e, Halted)), None)
+        lost = may_have_run(plan.operations, found) if last_halt and last_halt.warned else ()
+        notes = (*notes, *lost, *said, *taken, *back, *_ways(now))
     return Account("needs_you", found, notes, _exits(plan, entries))
+
+
+def may_have_run(operations: Sequence[Operation], results: Sequence[Result]) -> Iterator[str]:
+    """Names the commands of which lost records could have told whether they ran."""
+    for op, result in zip(operations, results, strict=True):
+        if isinstance(op, RunCommand) and result == "unknown":
+            yield f"{MAY_HAVE_RUN.format(command_words(op))} {LOOK_FIRST}"
 
 
 def _at_the_end(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[str]:
@@ -82,6 +98,11 @@ def _at_the_end(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Iterator[
         return
     yield from _put_back(entries, blobs)
     yield from _uncovered(plan, entries, blobs)
+    ends = ran(entries)
+    for at, (op, result) in enumerate(zip(plan.operations, last.results, strict=True)):
+        if isinstance(op, RunCommand) and result == "unknown" and at not in ends:
+            told = MAY_HAVE_RUN.format(command_words(op))
+            yield f"Not covered by a roll-back: {told}"
 
 
 def _exits(plan: Plan, entries: Sequence[Entry]) -> tuple[int | None, ...]:
@@ -236,7 +257,8 @@ def _ways(now: Course) -> tuple[str, ...]:
     if now.back is not None:
         resume = "goes on taking it back, as far as nobody else's change is in the way"
     elif now.phase != "files" and now.span.command:
-        resume = f"runs the command{' again' if now.phase == 'failed' else ''} and goes on"
+        again = " again" if now.phase == "failed" or now.lost != "nothing" else ""
+        resume = f"runs the command{again} and goes on"
     else:
         resume = "checks the files again and goes on"
     return (

@@ -55,7 +55,7 @@ from assent.engine.plan.held import refuse_denied
 from assent.engine.plan.ledger import Ledger
 from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
-from assent.engine.run.account import account
+from assent.engine.run.account import account, may_have_run
 from assent.engine.run.chosen import refuse_twice
 from assent.engine.run.deeds import command_words
 from assent.engine.run.ends import reckon
@@ -262,7 +262,7 @@ class Runs:
         ledger = self.ledger()
         consents = ledger.load(plan_id).consents if plan_id else ()
         agreed = next((consent.approval.id for consent in consents if consent.run == run), "")
-        found = results_by_disk(plan, (), self._doors)
+        found = results_by_disk(plan, (), self._doors, lossy=True)
         kept = tuple(slots(run, plan.operations, self._doors.files))
         begun = Started(plan_id, plan.digest, agreed, Layout(run))
         journal.give_up(run, begun, Finished("done", found, (), kept))
@@ -288,12 +288,14 @@ class Runs:
 
     def _damaged(self, run: str, plan: Plan, doubt: Doubt) -> RunReport:
         """Reports a run whose journal cannot be trusted: where everything is, and the ways on."""
+        found = results_by_disk(plan, doubt.entries, self._doors, lossy=True)
         told = (
             f"The log of this run is damaged: {doubt.why} Nothing was changed.",
+            *may_have_run(plan.operations, found),
             *whereabouts(run, plan, self._doors),
             *(WAYS_BY_DISK if doubt.entries else WAYS_WITHOUT),
         )
-        rows = zip(plan.ids, results_by_disk(plan, doubt.entries, self._doors), strict=True)
+        rows = zip(plan.ids, found, strict=True)
         onward = "" if doubt.entries else f"{RECOVER} --accept"
         return RunReport(run, "needs_you", tuple(rows), told, plan.operations, onward=onward)
 
@@ -387,7 +389,12 @@ class Runs:
         notes = (*told.notes, *self._left(plan, entries))
         if isinstance(last, Halted) and last.contradicted:
             notes = (*notes, *whereabouts(run, plan, self._doors), *WAYS_BY_DISK)
-        rows = tuple(zip(plan.ids, told.results, strict=True))
+        results = told.results
+        if isinstance(last, Halted) and (last.contradicted or last.warned):
+            shown = results_by_disk(plan, entries, self._doors)
+            pairs = zip(results, shown, strict=True)
+            results = tuple(now if one == "not_started" else one for one, now in pairs)
+        rows = tuple(zip(plan.ids, results, strict=True))
         running = tuple(_left_running(plan, entries, self._doors.blobs))
         return RunReport(
             run,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from assent.core.errors import AssentError
-from assent.core.journal import Entry, Result
+from assent.core.journal import Entry, Recovering, Result
 from assent.core.operation import FileOperation, FileState, Operation, RunCommand, footprint
 from assent.core.paths import STAGE, ancestors, one_line, parent
 from assent.core.plan import Plan
@@ -14,9 +14,15 @@ from assent.execute.turning import read_backs
 from assent.ports import Blobs, Files
 
 
-def results_by_disk(plan: Plan, entries: Sequence[Entry], doors: Doors) -> tuple[Result, ...]:
-    """Says how far each operation got: of files as the disk shows, of commands as recorded."""
-    recorded = _recorded(plan, entries, doors.blobs)
+def results_by_disk(
+    plan: Plan, entries: Sequence[Entry], doors: Doors, *, lossy: bool = False
+) -> tuple[Result, ...]:
+    """Says how far each operation got: of files as the disk shows, of commands as recorded.
+
+    If it is `lossy`, records were lost that could have told of a command.
+    """
+    told = (*entries, Recovering(trusted=len(entries))) if lossy else entries
+    recorded = _recorded(plan, told, doors.blobs)
     return tuple(
         recorded[at] if isinstance(op, RunCommand) else _by_disk(op, doors.files)
         for at, op in enumerate(plan.operations)
