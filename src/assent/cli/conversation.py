@@ -9,7 +9,14 @@ from assent.cli.forms import Shown
 from assent.cli.goal import Goal
 from assent.cli.output import Output
 from assent.cli.source import text
-from assent.core.errors import AssentError, IllegalStep, Interrupted, ModelError, UsageError
+from assent.core.errors import (
+    AssentError,
+    IllegalStep,
+    Interrupted,
+    ModelError,
+    StoreError,
+    UsageError,
+)
 from assent.core.event import Recorded
 from assent.core.lifecycle import State
 from assent.core.masking import masked
@@ -71,7 +78,13 @@ class Conversation:
                 self._shown.hear(recorded)
         before = self._plan(record)
         error = self._driven(record)
-        return self._end(self._ending(record, before, error))
+        try:
+            ending = self._ending(record, before, error)
+        except StoreError:
+            if error is None:
+                raise
+            raise error from None  # the log still fails, and what failed first says more
+        return self._end(ending)
 
     def _started(self, words: str) -> SessionRecord:
         if not words:

@@ -239,7 +239,14 @@ def answer(call: Call, report: RunReport) -> int:
     results = [
         (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
     ]
-    lines = run_lines(report.run, report.outcome, results, notes, report.exits)
+    lines = run_lines(
+        report.run,
+        report.outcome,
+        results,
+        notes,
+        report.exits,
+        permitted=report.permitted,
+    )
     if report.onward:
         row, lines = {**row, "next": [report.onward]}, stopped_lines(lines, report.onward)
     if report.outcome == "done" and all(isinstance(op, RunCommand) for op in report.about):

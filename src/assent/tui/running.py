@@ -148,5 +148,12 @@ def report_lines(report: "RunReport") -> list[Line]:
     pairs = zip(report.operations, report.about, strict=True)
     results = [(result, op) for (_, result), op in pairs]
     notes = tuple([masked(in_place(note)) for note in report.notes])
-    *lines, _ = run_lines(report.run, report.outcome, results, notes, report.exits)
+    *lines, _ = run_lines(
+        report.run,
+        report.outcome,
+        results,
+        notes,
+        report.exits,
+        permitted=report.permitted,
+    )
     return lines

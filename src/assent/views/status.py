@@ -161,10 +161,12 @@ def run_lines(
     results: Iterable[tuple[Result, Operation]],
     notes: Iterable[str] = (),
     exits: Sequence[int | None] = (),
+    *,
+    permitted: bool = False,
 ) -> Iterator[Line]:
     """Renders what came of a run and of each operation, and what to type next.
 
-    `exits` are empty where no command was involved, and hold None for what is none.
+    One that was `permitted` had no plan. `exits` are empty where no command was involved, and hold None for what is none.
     """
     style, sentence, command = _ENDINGS[outcome]
     rows = list(results)
@@ -173,6 +175,8 @@ def run_lines(
         sentence = done_words([result for result, _ in rows], told, recorded=bool(exits))
     elif outcome == "rolled_back" and any(isinstance(op, RunCommand) for _, op in rows):
         sentence = _back(told)
+    elif outcome == "rolled_back" and permitted:
+        sentence, command = "Rolled back: every file is as it was before.", "assent -c"
     elif outcome == "needs_you" and not any(note.startswith(NOT_COVERED) for note in told):
         sentence = f"{sentence} No content is lost."
     yield Line(style, sentence)

@@ -1,13 +1,21 @@
 """Permits: applies what a call may do outside plan mode, through the executor like any plan."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from assent.core.digest import sha256
 from assent.core.draft import check_tree, refuse_alike
-from assent.core.errors import Drift, Refused, StoreError, Unsettled, WorkspaceError
+from assent.core.errors import (
+    STORED,
+    Drift,
+    Refused,
+    StoreError,
+    Unsettled,
+    WorkspaceError,
+)
 from assent.core.event import PermitGiven
 from assent.core.journal import finished
-from assent.core.operation import FileOperation, footprint
+from assent.core.operation import FileOperation, Operation, footprint
 from assent.core.paths import normal, refuse_ours, shown
 from assent.core.permit import Permit, PermitSource, permit_text, permitted
 from assent.core.plan import Plan
@@ -21,6 +29,7 @@ from assent.engine.run.journal import StoreJournal
 from assent.engine.run.runs import NOTHING, RunReport, Runs
 from assent.execute.check import differences
 
+NAMED = 5  # operations that an error lists
 AGAIN = "Nothing was changed; read it again and repeat the edit."
 
 
@@ -33,6 +42,7 @@ class Permits:
         self._runs = runs
         self._contents = Contents(doors)
         self._settled = 0  # the log's position up to which every run is known to be over
+        self._last: RunReport | None = None  # what this process applied last
 
     def apply(
         self, session: SessionRecord, call: str, edit: Edit, source: PermitSource, detail: str
@@ -55,10 +65,31 @@ class Permits:
                 clock.new_id(), session.session, call, source, detail, plan.digest, clock.now(),
                 session.turns, session.build,
             )  # fmt: skip
-            report = self._run(ledger, plan, permit)
+            self._last = None
+            report = self._last = self._run(ledger, plan, permit)
         if not session.build:  # hooks hear of a build once, at its end
             self._runs.tell(report, session)
         return _done(report)
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Lets an error of the log, in what follows edits, tell what became of the last one."""
+        self._last = None
+        try:
+            yield
+        except StoreError as error:
+            last = self._last
+            if last is None:
+                raise
+            if last.outcome == "needs_you":
+                raise _unsettled(last) from error
+            words = f"{error.message.replace(STORED, '').strip()} {_over(last)}"
+            raise StoreError(words, error.next) from error
+
+    def check_over(self) -> None:
+        """Raises if the edit that was applied last is not over, because log or disk failed."""
+        if self._last and self._last.onward and self._runs.unfinished():
+            raise _unsettled(self._last)
 
     def _run(self, ledger: Ledger, plan: Plan, permit: Permit) -> RunReport:
         run = self._doors.clock.new_id()
@@ -118,9 +149,33 @@ class Permits:
 def _done(report: RunReport) -> RunReport:
     """Returns the report of a run that did what it should; raises for any other."""
     if report.outcome == "needs_you":
-        told = " ".join(report.notes)
-        waits = f"Run {report.run} could not be put back and waits for the person."
-        raise Unsettled(told if report.onward else f"{waits} {told}", "assent recover")
+        raise _unsettled(report)
     if report.outcome == "rolled_back":
         raise WorkspaceError(" ".join([*report.notes, "Every file is as it was before."]))
     return report
+
+
+def _unsettled(report: RunReport) -> Unsettled:
+    told = " ".join(report.notes)
+    if not report.onward:
+        told = f"Run {report.run} could not be put back and waits for the person. {told}"
+    return Unsettled(f"{told} {_rows(report)}", "assent recover")
+
+
+def _over(report: RunReport) -> str:
+    """Says how a run ended that is over."""
+    if report.outcome == "rolled_back":
+        return f"Run {report.run} was rolled back: every file of it is as it was before."
+    return f"Run {report.run} is done. {_rows(report)}"
+
+
+def _rows(report: RunReport) -> str:
+    """Names the operations of a run, each with what is known of it."""
+    rows = zip(report.about, report.operations, strict=True)
+    told = [f"{_paths(op)} ({result.replace('_', ' ')})" for op, (_, result) in rows]
+    more = f", and {len(told) - NAMED} more" if len(told) > NAMED else ""
+    return f"Its files: {', '.join(told[:NAMED])}{more}."
+
+
+def _paths(op: Operation) -> str:
+    return " to ".join(shown(path) for path, *_ in footprint(op))

@@ -84,6 +84,7 @@ class RunReport(msgspec.Struct, frozen=True):
     running: tuple[tuple[str, str], ...] = ()  # commands, and what each left running at its end
     onward: str = ""  # of one that needs you: the one command to type, where there is no choice
     warnings: tuple[str, ...] = ()  # about the place where it was built
+    permitted: bool = False  # an edit of a session: it has no plan, and no approval
 
 
 NOTHING = RunReport("", "nothing")
@@ -404,6 +405,7 @@ class Runs:
             plan.operations,
             exits=told.exits,
             running=running,
+            permitted=not first.plan_id,
         )
 
     def _left(self, plan: Plan, entries: Sequence[Entry]) -> Iterator[str]:

@@ -306,7 +306,11 @@ class Sessions:
     ) -> Iterator[Recorded | Delta]:
         """Drives a session that the caller holds; `build` is the run that the turn carries out."""
         self._require(record)
-        with self._desk.projections.now_and_then(), self._reins.held(record.session) as rein:
+        with (
+            self._desk.permits.telling(),
+            self._desk.projections.now_and_then(),
+            self._reins.held(record.session) as rein,
+        ):
             with rein.tied(lambda end: self._desk.runs.interrupt()):
                 finished(self._desk.runs.settle())
             turn = SessionTurn(self._desk, self.diary(), record.session, tooling, build)
@@ -331,6 +335,8 @@ class Sessions:
                 turn.children.stop()
             # The plan that a child reads is its parent's.
             yield from turn.note() if turn.record.parent else turn.close()
+            if not turn.record.parent:
+                self._desk.permits.check_over()
 
     def _hang_up(self, record: SessionRecord) -> None:
         """Answers all open questions of a session and of its children with no."""
