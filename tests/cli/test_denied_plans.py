@@ -258,7 +258,7 @@ def test_an_undo_leaves_denied_paths_alone_names_them_and_is_partial(built: Worl
     assert preview["conflicts"] == []
     answer = built.run("undo", "--digest", preview["digest"], "--json")
     assert (answer.code, answer.json["outcome"]) == (1, "partial")
-    assert [row["result"] for row in answer.json["operations"]] == ["undone", *["conflict"] * 2]
+    assert [row["result"] for row in answer.json["operations"]] == ["undone", *["denied"] * 2]
     assert answer.json["denied"] == preview["denied"]
     assert answer.json["notes"] == [f"Left alone: {why}" for why in whys]
     contents = {path: what[2] for path, what in built.files().items()}
@@ -283,6 +283,8 @@ def test_an_undo_in_words_says_what_was_left_alone(built: World) -> None:
     assert answer.out.startswith(b"Partly taken back: what is named below was left alone.\n")
     words = " ".join(answer.out.decode().split())
     assert f"Left alone: {denial(built, 'locked/a')}" in words
+    assert "denied write locked/a" in words
+    assert "conflict" not in words
 
 
 def test_an_undo_of_nothing_but_denied_paths_is_refused(built: World) -> None:

@@ -19,6 +19,7 @@ from tests.crash.journal_damage import (
     led_outside_and_chained,
     put_back,
     removed,
+    renamed,
     run_cut,
 )
 from tests.crash.rig import Rig
@@ -137,6 +138,23 @@ def test_the_damaged_journal_of_commands_runs_none_again_unasked(
     assert [end for end in ends if end.endswith("needs_you")] == []
     assert ends["resume done"] > 2
     assert ends["roll_back rolled_back"] > 2
+
+
+@pytest.mark.parametrize("damage", [renamed, removed, run_cut, flipped])
+def test_where_the_first_record_is_lost_status_names_recover(
+    damage: Damage, tmp_path: Path
+) -> None:
+    rig = Rig(tmp_path, STORY)
+    rig.build_killed_at("hands.rename_noreplace", 3)
+    with closing(sqlite3.connect(rig.site.state / "log.db")) as database, database:
+        assert damage(database, 1)
+    answer = rig.command("status")
+    assert answer.exit == 0, answer.told
+    assert "aside" not in answer.told
+    assert "Next: assent recover" in rig.said("status")
+    assert rig.command("recover").exit == 6
+    assert rig.command("recover", "--accept").exit == 0
+    assert rig.command("status").exit == 0
 
 
 LOSSES = [(damage, n) for damage in (flipped, removed, cut, run_cut) for n in range(2, 8)]

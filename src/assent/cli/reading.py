@@ -204,8 +204,10 @@ def _command(call: Call, record: PlanRecord, changed: Sequence[Drifted]) -> str:
 
 def _run(call: Call, plan_id: str, note: RunNote) -> dict[str, object]:
     outcome = "needs_you" if note.halted else note.outcome
+    found: dict[str, object] = {"run": note.run, "plan_id": plan_id or None, "outcome": outcome}
+    if not note.outcome:  # it is not over, and only `recover` knows what its records are worth
+        return found
     taken = call.engine.past.undone(note.run)
     undone = {"": {}, "some": {"partly_undone": True}, "all": {"undone": True}}[taken]
     accepted = {"accepted": True} if call.engine.runs.was_accepted(note.run) else {}
-    found = {"run": note.run, "plan_id": plan_id or None, "outcome": outcome}
     return {**found, **accepted, **undone}

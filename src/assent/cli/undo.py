@@ -223,8 +223,9 @@ def _answer_preview(call: Call, preview: Undo, *, default: bool, dry_run: bool) 
     diffs = _diffs(call, preview) if dry_run else []
     content = _row(preview, diffs)
     if not dry_run:
-        left = [preview.ids[index] for index, _ in inversion.left_alone]
-        content["operations"] = [{"id": name, "result": "conflict"} for name in left]
+        left = inversion.results.items()
+        rows = [{"id": preview.ids[index], "result": result} for index, result in left]
+        content["operations"] = rows
     about = (preview.ids, inversion, preview.extent, diffs)
     lines = [*undo_lines(preview.run, preview.plan, *about)]
     if not preview.plan.operations and (after := _instead(call, preview, default=default)):

@@ -16,7 +16,8 @@ Outcome = Literal["done", "rolled_back", "needs_you", "nothing"]
 # How people hear of it: an undo that left conflicts or denied paths alone is done in the journal.
 Ending = Outcome | Literal["partial"]
 DONE: Final[frozenset[Ending]] = frozenset({"done", "partial"})
-Result = Literal["done", "undone", "not_started", "failed", "unknown", "conflict"]
+# Denied is only what an undo leaves alone because of a rule; no journal says it.
+Result = Literal["done", "undone", "not_started", "failed", "unknown", "conflict", "denied"]
 Way = Literal["auto", "resume", "roll_back", "accept"]
 
 

@@ -37,6 +37,12 @@ class Inversion(msgspec.Struct, frozen=True):
         """Everything that is not taken back, by its index, with the reason."""
         return tuple(sorted((*self.conflicts, *self.denied)))
 
+    @property
+    def results(self) -> dict[int, Result]:
+        """What a report says of each that is left alone, by its index."""
+        denied = {index for index, _ in self.denied}
+        return {at: "denied" if at in denied else "conflict" for at, _ in self.left_alone}
+
 
 class Extent(msgspec.Struct, frozen=True):
     """How far an undo goes besides files: the commands it runs, and what it does not cover."""

@@ -135,18 +135,19 @@ def _back(history: History, hands: Hands, blobs: Blobs, *, lossy: bool) -> Back:
 
 def _untold(history: History, hands: Hands) -> Iterator[Trace]:
     """Yields what the run did to files as far as only the disk shows it."""
-    begun: dict[bytes, FileState | None] = {}
+    known: dict[bytes, list[FileState | None]] = {}  # how a path stood at first, and was left
     steps: dict[bytes, list[tuple[FileState | None, Trace]]] = {}
     for at, (op, result) in enumerate(zip(history.operations, history.results, strict=True)):
         for path, before, after in footprint(op):
-            begun.setdefault(path, before)
+            states = known.setdefault(path, [before])
+            states += [after] if result == "done" else []
             one = WriteFile(path, before, after) if after else before and DeleteFile(path, before)
             if one and result == "not_started":
                 steps.setdefault(path, []).append((after, Trace(at, one)))
     seen = _seen([trace for taken in steps.values() for _, trace in taken], hands)
     for path, taken in steps.items():
         shown = [at for at, (after, _) in enumerate(taken, 1) if is_as(seen[path], after)]
-        if shown and not is_as(seen[path], begun[path]):
+        if shown and not any(is_as(seen[path], state) for state in known[path]):
             yield from (trace for _, trace in taken[: shown[-1]])
 
 

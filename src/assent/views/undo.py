@@ -66,7 +66,7 @@ def end_lines(
         yield Line("risk", f"Accepted as it stands: nothing was {verb}.")
     elif not MISSED.isdisjoint(results):
         yield Line("risk", f"Accepted as it stands: not everything was {verb}.")
-    elif "conflict" in results:
+    elif not {"conflict", "denied"}.isdisjoint(results):
         yield Line("risk", f"Partly {verb}: what is named below was left alone.")
     else:
         yield Line(first.style, done_words(results, notes, recorded=extent.recorded))

@@ -79,7 +79,6 @@ class Undo(msgspec.Struct, frozen=True):
         return undo_command(self.run, self.extent)
 
 
-_CONFLICT: Result = "conflict"
 _FAILED: frozenset[Result] = MISSED - {"not_started"}
 
 
@@ -312,13 +311,13 @@ class Undoing:
 
     def _renamed(self, undo: Undo, report: RunReport, notes: tuple[str, ...]) -> RunReport:
         if undo.extent.again:
-            left = [index for index, _ in undo.inversion.left_alone]
-            rows = (*report.operations, *[(undo.ids[i], _CONFLICT) for i in left])
+            left = undo.inversion.results
+            rows = (*report.operations, *[(undo.ids[i], result) for i, result in left.items()])
             about = (*undo.plan.operations, *[undo.originals[i] for i in left])
             return _report(report, undo, rows, notes, about)
         undone: dict[str, Result] = {"done": "undone", "undone": "done"}
         found: dict[int, Result] = dict.fromkeys(range(len(undo.ids)), "not_started")
-        found.update({index: "conflict" for index, _ in undo.inversion.left_alone})
+        found.update(undo.inversion.results)
         count = len(undo.compensated)
         pairs = zip(undo.inversion.operations, report.operations[count:], strict=True)
         found.update({index: undone.get(result, result) for (index, _), (_, result) in pairs})

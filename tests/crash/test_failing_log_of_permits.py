@@ -1,0 +1,43 @@
+"""F64: a log that fails during an edit of a session hides neither the run nor what it did."""
+
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.crash.apart import PATIENT
+from tests.crash.rig import PROGRAM, command, environment, program
+
+CALL = {"tool": "write", "args": {"path": "made.txt", "content": "x" * 3000}}
+TURNS = [{"text": "", "calls": [CALL]}, {"text": "Done.", "calls": []}]
+SAY = ("-p", "--mode", "yolo", "--model", "scripted:script.json")
+
+
+@PATIENT
+@pytest.mark.parametrize("form", ["text", "json", "stream-json"])
+def test_a_log_that_cannot_grow_names_the_run_and_the_way_on(form: str, tmp_path: Path) -> None:
+    cut = 0
+    for blocks in range(150, 200, 6):  # of 512 bytes: the log, and all that it writes, stops there
+        folder = tmp_path / str(blocks)
+        root = folder / "work"
+        root.mkdir(parents=True)
+        (root / "script.json").write_bytes(msgspec.json.encode({"turns": TURNS}))
+        line = [*PROGRAM, "-C", str(root), *SAY, "--output-format", form, "go"]
+        limited = ["sh", "-c", f'ulimit -f {blocks}; exec "$@"', "sh", *line]
+        said = subprocess.run(limited, env=environment(folder), capture_output=True, check=False)
+        words = (said.stdout + said.stderr).decode()
+        assert "Traceback" not in words
+        run = command(folder, root, "status").json.get("run")
+        if run is None or run["outcome"] is not None:
+            assert said.returncode == 0 or not run or f"Run {run['run']} is done." in words, words
+            continue
+        cut += 1
+        assert said.returncode == 6, words
+        assert run["run"] in words
+        assert "assent recover" in words
+        done = (root / "made.txt").exists()
+        assert f"made.txt ({'done' if done else 'not started'})" in words
+        recovered = program(folder, root, "recover").stdout.decode()
+        assert recovered.startswith(("Done:", "Rolled back: every file is as it was before.\n"))
+        assert "approval" not in recovered
+    assert cut > 1
