@@ -226,12 +226,30 @@ def test_files_of_a_start_that_was_killed_while_probing_are_removed(world: World
     assert sorted(os.listdir(world.at(STAGE))) == [b"probe.one", b"probe.other"]
     assert "slots" not in world.ok("status")
     answer = world.run("recover", "--json")
-    assert (answer.code, answer.json["outcome"]) == (0, "nothing")
-    assert f"{STAGE}/probe.one and {STAGE}/probe.other" in answer.err.decode()
+    assert (answer.code, answer.json["outcome"], answer.err) == (0, "nothing", b"")
+    assert answer.json["removed"] == [f"{STAGE}/probe.one", f"{STAGE}/probe.other"]
     assert os.listdir(world.at(STAGE)) == []
     again = world.run("recover", "--json")
     assert "probe" not in (again.out + again.err).decode()
     assert world.ok("build")["outcome"] == "done"
+
+
+def test_recover_says_once_what_it_removed_and_not_that_there_was_nothing_to_do(
+    world: World,
+) -> None:
+    world.put("a.txt", b"old\n")
+    world.plan()
+    world.write("a.txt", b"new\n")
+    world.approve()
+    kill_build(world, "probe", 0)
+    answer = world.run("recover")
+    assert (answer.code, answer.err) == (0, b"")
+    said = " ".join(answer.out.decode().split())
+    assert said.startswith(
+        f"Removed what an interrupted start left: {STAGE}/probe.one and {STAGE}/probe.other."
+    )
+    assert "There was nothing else to do." in said
+    assert "There was nothing to do." not in said
 
 
 def test_a_probe_that_holds_something_is_not_ours(world: World) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.sandbox.cell import HOME, Outcome, inside, needs_bubblewrap, profile, python, shell
 
 from assent.core.errors import Refused
-from assent.sandbox.running.binding import Kind, Look, Seen, bindings, made_for, scratch
+from assent.sandbox.running.binding import Kind, Look, Seen, bindings, mount_points, scratch
 from assent.sandbox.running.bubblewrap import OLDEST, lacking, version
 from assent.sandbox.running.tool import find_tool
 from assent.sandbox.view.profile import Profile
@@ -88,14 +88,14 @@ def test_each_folder_above_a_kept_path_is_held_and_a_missing_one_gets_a_place() 
     assert pairs(made, b"--bind") == [b"/p", b"/p/.git"]
     assert pairs(made, b"--ro-bind")[:2] == [b"/p/.git/config", b"/p/.git/hooks"]
     assert made[made.index(b"/p/.opencode") + 1 :][:2] == [b"--remount-ro", b"/p/.opencode"]
-    assert made_for(profile, look) == (b"/p/.opencode",)
-    assert made_for(Profile(b"/p", b"/home/u", kept=kept), look) == ()
+    assert mount_points(profile, look) == tuple(sorted(kept))
+    assert mount_points(Profile(b"/p", b"/home/u", kept=kept), look) == ()
 
 
 def test_where_there_is_no_git_the_whole_folder_is_held() -> None:
     look = looking(git=MISSING)
     profile = Profile(b"/p", b"/home/u", writable=True, kept=(b"/p/.git/hooks", b"/p/.git/config"))
-    assert made_for(profile, look) == (b"/p/.git",)
+    assert mount_points(profile, look) == (b"/p/.git",)
 
 
 def test_a_link_cannot_be_kept() -> None:

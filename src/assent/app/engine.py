@@ -1,6 +1,7 @@
 """Opens an engine: chooses every concrete class that it works with."""
 
 import getpass
+import hashlib
 import os
 import pwd
 from collections.abc import Mapping
@@ -20,6 +21,8 @@ from assent.engine.doors import Doors, NoHooks, Place, Retention
 from assent.engine.engine import Engine
 from assent.execute.executor import Executor
 from assent.ports import Blobs, Commander, Files, Hooks, Keys, Signer
+
+MOUNT_POINTS = "mountpoints"  # where the state keeps which ones stand in which workspace
 
 
 def open_engine(folder: str, *, lenient: bool = False) -> tuple[Engine, tuple[str, ...]]:
@@ -81,7 +84,28 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
         unheld=_unheld,
         repository=partial(repository, root),
     )
-    return Engine(doors, place)
+    engine = Engine(doors, place)
+    engine.swept = _swept(root, here)
+    return engine
+
+
+def folder_name(root: bytes) -> str:
+    """Returns the name of a workspace's folder where the state keeps one for each."""
+    return hashlib.sha256(root).hexdigest()[:32]
+
+
+def _swept(root: bytes, here: Places) -> tuple[bytes, ...]:
+    """Removes the empty folders that a command left which was killed; returns what it removed."""
+    folder = here.state / MOUNT_POINTS / folder_name(root)
+    try:
+        if not os.listdir(folder):
+            return ()
+    except OSError:
+        return ()
+    from assent.sandbox.running.mountpoints import MountPoints
+
+    found = MountPoints(os.fspath(folder)).sweep()
+    return tuple(path[len(root) :].lstrip(b"/") for path in found)
 
 
 def _place(root: bytes, plan_dir: bytes, here: Places, settings: Settings) -> Place:

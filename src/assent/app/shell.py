@@ -1,17 +1,17 @@
 """Opens the shell of planning: what looks, what confines, and the bait of its self-test."""
 
-import hashlib
 import os
 import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from assent.app.engine import open_engine_at
+from assent.app.engine import MOUNT_POINTS, folder_name, open_engine_at
 from assent.app.settings import load_settings, located, places_here
 from assent.config.places import Places
 from assent.engine.shell import Shell
 from assent.sandbox.process import LocalProcess
+from assent.sandbox.running.mountpoints import MountPoints
 from assent.sandbox.running.tether import Marks
 from assent.sandbox.trial.bait import Bait, Ground
 from assent.sandbox.trial.confining import bubblewrapped
@@ -59,9 +59,9 @@ def _process(
     standings = standings_at(known)
     providers = load_settings(root, here, lenient=True).settings.providers
     keys = [provider.key_env for provider in providers.values() if provider.key_env]
-    name = hashlib.sha256(root).hexdigest()[:32]  # the workspace's folder of marks
-    marks = Marks(os.fspath(known / "running" / name))
-    return LocalProcess(sight, standings, environment, keys).marking(marks)
+    marks = Marks(os.fspath(known / "running" / folder_name(root)))
+    points = MountPoints(os.fspath(known / MOUNT_POINTS / folder_name(root)))
+    return LocalProcess(sight, standings, environment, keys).marking(marks, points)
 
 
 def standings_at(state: Path) -> Standings:

@@ -108,14 +108,14 @@ def status(call: Call) -> None:
     changed = () if record is None else call.engine.reviews.drifted(record)
     command = "" if record is None else _command(call, record, changed)
     shell = _shell()
-    left = call.engine.commands.left()
+    left, holder = call.engine.commands.under_way()
     questions = [question.id for question in call.engine.questions.pending()]
     notes = call.engine.plans.waiting_notes()
     declined = declined_ids(record)
-    waits = {**open_row(left, questions), "notes": noted_rows(notes), "declined": declined}
+    waits = {**open_row(left, holder, questions), "notes": noted_rows(notes), "declined": declined}
     lost = call.engine.orphans.find()
     stands = status_lines(plan, row, command=command, asked=bool(questions), lost=bool(lost))
-    waiting = [*orphan_lines(lost), *open_lines(left, questions), *waiting_lines(notes)]
+    waiting = [*orphan_lines(lost), *open_lines(left, holder, questions), *waiting_lines(notes)]
     waits |= {"slots": orphan_rows(lost)} if lost else {}
     waits |= {"drifted": drifted_rows(changed)} if changed else {}
     waiting += [*count_lines(declined), *drifted_lines(changed)]

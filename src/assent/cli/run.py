@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from functools import partial
 from typing import TypeVar
 
 import click
@@ -17,10 +18,10 @@ from assent.core.journal import Doing, Ending, Live, Way
 from assent.core.masking import masked
 from assent.core.operation import RunCommand
 from assent.core.orphan import Orphan
-from assent.core.paths import shown
 from assent.core.record import PlanRecord, RunNote
 from assent.engine.run.runs import RunReport
 from assent.views.orphans import cleared_lines, cleared_row, waiting_lines, waiting_row
+from assent.views.removed import NOTHING_REMOVED, Removed, removed_lines, with_removed
 from assent.views.rows import left_running, run_row, warning_rows
 from assent.views.spoken import doing_brief
 from assent.views.status import next_instead, run_lines, stopped_lines
@@ -86,24 +87,25 @@ def recover(call: Call, resume: bool, roll_back: bool, accept: bool, digest: str
     if digest:
         raise UsageError("Only what a model built is taken back by a digest.", "assent recover")
     runs = call.engine.runs
-    _tidied(call)
+    removed = _tidied(call)
     left = runs.unfinished()
     if left is None and (lost := call.engine.orphans.find(everywhere=True)):
-        return _of_lost_runs(call, lost, way)
+        return _of_lost_runs(call, lost, way, removed)
     if left and left[0]:
         call.is_about(runs.ledger().load(left[0]))
-    return answered(call, runs.recover(way), answer_recovered)
+    return answered(call, runs.recover(way), partial(answer_recovered, removed=removed))
 
 
-def _tidied(call: Call) -> None:
-    """Removes what a start left that was killed while it asked what the disk can."""
-    gone = call.engine.orphans.remove_probes()
-    if gone:
-        named = " and ".join(map(shown, gone))
-        call.engine.warn(f"Removed, of a start that was interrupted: {named}.")
+def _tidied(call: Call) -> Removed:
+    """Removes what a killed start left while it asked what the disk can; a killed command's, too.
+
+    What a command left is gone since the workspace was opened; here it is part of the answer.
+    """
+    folders, call.engine.swept = call.engine.swept, ()
+    return Removed(tuple(call.engine.orphans.remove_probes()), folders)
 
 
-def _of_lost_runs(call: Call, lost: Sequence[Orphan], way: Way) -> int:
+def _of_lost_runs(call: Call, lost: Sequence[Orphan], way: Way, removed: Removed) -> int:
     """Says which slots of unknown runs there are, or does what the person decides about them."""
     if way == "resume":
         raise Unsettled(
@@ -112,10 +114,10 @@ def _of_lost_runs(call: Call, lost: Sequence[Orphan], way: Way) -> int:
             "assent recover",
         )
     if way == "auto":
-        call.output.answer(waiting_row(lost), waiting_lines(lost))
+        call.output.answer(*with_removed(waiting_row(lost), waiting_lines(lost), removed))
         return EXITS["needs_you"]
     cleared = call.engine.orphans.decide(lost, way)
-    call.output.answer(cleared_row(cleared), cleared_lines(cleared))
+    call.output.answer(*with_removed(cleared_row(cleared), cleared_lines(cleared), removed))
     return 1 if cleared.taken or cleared.failed else 0
 
 
@@ -231,7 +233,7 @@ def _cut_short(call: Call, interrupt: KeyboardInterrupt) -> Interrupted | None:
     return cut_short(interrupt, left[1].run, doing_brief(due) if due else "")
 
 
-def answer(call: Call, report: RunReport) -> int:
+def answer(call: Call, report: RunReport, removed: Removed = NOTHING_REMOVED) -> int:
     """Says how a run went, and returns the exit code that says it."""
     notes = tuple(map(masked, report.notes))
     row = run_row(report.run, report.outcome, report.operations, report.exits, notes)
@@ -252,17 +254,19 @@ def answer(call: Call, report: RunReport) -> int:
     if report.outcome == "done" and all(isinstance(op, RunCommand) for op in report.about):
         with call.engine.runs.housekeeping("How to go back from here could not be read"):
             lines = next_instead(lines, call.engine.undoing.standing(report.run)[1])
-    call.output.answer(row, lines)
+    call.output.answer(*with_removed(row, lines, removed))
     return EXITS[report.outcome]
 
 
-def answer_recovered(call: Call, report: RunReport) -> int:
+def answer_recovered(call: Call, report: RunReport, removed: Removed = NOTHING_REMOVED) -> int:
     """Says how a run went that was taken up again; of an undo, as the undo itself would have."""
     found = None
     with call.engine.runs.housekeeping("What the run takes back could not be read"):
         found = call.engine.undoing.recalled(report)
     if found is None:
-        return answer(call, report)
+        return answer(call, report, removed)
+    for line in removed_lines(removed):
+        call.engine.warn(line.text)
     from assent.cli.undo import answer_undo
 
     return answer_undo(call, *found)

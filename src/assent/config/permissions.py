@@ -126,7 +126,7 @@ def _read(
     path: Path, opener: Opener, *, follow: bool
 ) -> tuple[Source, bytes, dict[str, Any]] | None:
     try:
-        source, text = content(path, opener, follow=follow)
+        source, text = content(path, opener, follow=follow, placeholder=not follow)
     except FileNotFoundError:
         return None
     return source, text, _object(path, text)

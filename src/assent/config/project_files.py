@@ -34,7 +34,8 @@ def project_file(root: bytes, path: str, opener: Opener) -> ProjectFile | None:
     if within(root, os.path.join(root, os.fsencode(os.path.dirname(path)))) is None:
         raise UsageError(f"{path} leads out of the workspace, through a symlink.")
     try:
-        _, text = content(Path(os.fsdecode(root)) / path, opener, follow=False)
+        full, reserved = Path(os.fsdecode(root)) / path, path in OF_PROJECT
+        _, text = content(full, opener, follow=False, placeholder=reserved)
     except FileNotFoundError:
         return None
     return ProjectFile(path, text, sha256(text))

@@ -45,9 +45,13 @@ def read(path: Path, opener: Opener, *, follow: bool) -> Source:
 
 
 def content(
-    path: Path, opener: Opener, *, follow: bool, limit: int = LIMIT
+    path: Path, opener: Opener, *, follow: bool, limit: int = LIMIT, placeholder: bool = False
 ) -> tuple[Source, bytes]:
-    """Returns whose file it is, and its bytes; raises FileNotFoundError or UsageError."""
+    """Returns whose file it is, and its bytes; raises FileNotFoundError or UsageError.
+
+    Where a `placeholder` may stand, an empty folder is no file: one keeps the name free while a
+    command runs in the sandbox, and whatever it is, it holds no settings.
+    """
     flags = _AT_ONCE if follow else _AT_ONCE | os.O_NOFOLLOW
 
     def careful(name: str, how: int) -> int:
@@ -62,6 +66,8 @@ def content(
     except FileNotFoundError:
         raise
     except OSError as error:
+        if placeholder and isinstance(error, IsADirectoryError) and not any(os.scandir(path)):
+            raise FileNotFoundError(error.errno, "an empty folder", path) from None
         raise _misplaced(path, _SAID.get(error.errno or 0, str(error.strerror))) from None
     if len(text) > limit:
         raise wrong(path, f"it is longer than {limit} bytes")

@@ -60,6 +60,7 @@ class Engine:
     def __init__(self, doors: Doors, place: Place) -> None:
         self._doors = doors
         self._place = place
+        self.swept: tuple[bytes, ...] = ()  # of a killed command; removed when this was opened
         self._workspaces = Workspaces(doors, place)
         self._projections = Projections(doors)
         self._projections.warnings = self._workspaces.warnings  # one list for all of them
@@ -247,7 +248,12 @@ class Engine:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a person should know although everything worked."""
-        return tuple(self._projections.warnings)
+        found = tuple(self._projections.warnings)
+        if not self.swept:
+            return found
+        from assent.views.removed import swept_words
+
+        return (swept_words(self.swept), *found)
 
     def warn(self, words: str) -> None:
         """Adds to what a person should know."""

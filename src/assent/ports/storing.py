@@ -159,6 +159,9 @@ class Locks(Protocol):
     def is_held(self, name: str) -> bool:
         """Tells whether anybody holds the lock at this moment."""
 
+    def holder(self, name: str) -> str:
+        """Names who holds the lock at this moment; an empty string if nobody does."""
+
 
 class Clock(Protocol):
     """Time for display and expiry, never for order."""

@@ -15,6 +15,7 @@ from assent.core.process import Chunk, Ended, Errand, Hold, Limits, Program, Sta
 from assent.sandbox.running.bubblewrap import Bubblewrap
 from assent.sandbox.running.environment import FOLDERS
 from assent.sandbox.running.gitsettings import ARGUMENTS, for_commit, setting_files, where
+from assent.sandbox.running.mountpoints import MountPoints
 from assent.sandbox.running.performing import SHELLS, Unconfined, errand_program, personal
 from assent.sandbox.running.plain import Plain
 from assent.sandbox.running.tether import Marks
@@ -48,16 +49,21 @@ class LocalProcess:
         self._withheld = withheld  # variables that no command gets to see, such as keys of models
         self._fence = fence
         self._marks: Marks | None = None
+        self._points: MountPoints | None = None
         self._profile: Profile | None = None
 
     def fenced(self, fence: Fence) -> "LocalProcess":
         """Returns what starts programs that hold to these rules, too."""
         made = LocalProcess(self._sight, self._standings, self._environment, self._withheld, fence)
-        return made.marking(self._marks)
+        return made.marking(self._marks, self._points)
 
-    def marking(self, marks: Marks | None) -> Self:
-        """Has commands without a sandbox leave a mark by which one can tell whether they live."""
-        self._marks = marks
+    def marking(self, marks: Marks | None, points: MountPoints | None = None) -> Self:
+        """Has commands put on record what may outlive this process.
+
+        Without a sandbox: a mark by which one can tell whether they live. In one: the mount points
+        that were made for them.
+        """
+        self._marks, self._points = marks, points
         return self
 
     def outlived(self) -> str:
@@ -141,7 +147,7 @@ class LocalProcess:
         self, program: Program, folder: bytes, limits: Limits, profile: Profile
     ) -> Generator[Chunk | Ended, None, None]:
         """Runs a program that may write where the profile says, and nowhere else."""
-        runner = Bubblewrap(lambda: profile, _bubblewrap(), self._folders())
+        runner = Bubblewrap(lambda: profile, _bubblewrap(), self._folders(), self._points)
         with closing(runner.run((program,), folder, limits)) as parts:
             for part in parts:
                 if isinstance(part, Ended):

@@ -48,6 +48,12 @@ class FileLocks:
             release(lock)
         return lock is None
 
+    def holder(self, name: str) -> str:
+        """Names who holds the lock at this moment, with the process; empty if nobody does."""
+        if not self.is_held(name):
+            return ""
+        return _signed(os.path.join(self._folder, f"{name}.lock"))[0]
+
 
 def acquired(path: str, patience: float, how: int = fcntl.LOCK_EX) -> int | None:
     """Opens a file and locks it; returns None if others kept it all the time."""
@@ -91,11 +97,16 @@ def _sign(lock: int, text: bytes) -> None:
 
 
 def _busy(path: str) -> Busy:
-    with naming("read", path), open(path, encoding="utf-8", errors="replace") as file:
-        pid, _, owner = file.read(_SHOWN).partition("\n")
-    shown = "".join(c if c.isprintable() else "?" for c in owner) or "another process"
-    who = f"{shown} (process {pid})" if pid.isdecimal() else shown
+    who, pid = _signed(path)
     return Busy(
         f"Busy: {who} is at work here. Nothing was changed; try again when it has ended.",
         f"ps -fp {pid}" if pid.isdecimal() else f"fuser -v {path}",
     )
+
+
+def _signed(path: str) -> tuple[str, str]:
+    """Returns who signed a lock, in words, and the number of the process."""
+    with naming("read", path), open(path, encoding="utf-8", errors="replace") as file:
+        pid, _, owner = file.read(_SHOWN).partition("\n")
+    shown = "".join(c if c.isprintable() else "?" for c in owner) or "another process"
+    return (f"{shown} (process {pid})" if pid.isdecimal() else shown), pid

@@ -23,10 +23,11 @@ from assent.views.visible import visible_line
 SHORT: Final = 12  # characters of an id or a digest in a list; whole ones are in --json
 
 PARTIAL: Final = "Partly done: what is named below was left alone."
+NOTHING: Final = "There was nothing to do."
 _ENDINGS: Final[dict[Ending, tuple[Style, str, str]]] = {
     "done": ("heading", "Done.", "assent undo"),
     "partial": ("risk", PARTIAL, "assent runs list"),
-    "nothing": ("heading", "There was nothing to do.", "assent status"),
+    "nothing": ("heading", NOTHING, "assent status"),
     "rolled_back": (
         "risk",
         "Rolled back: every file is as it was before. The approval is spent.",
@@ -138,15 +139,22 @@ def status_lines(
     yield last
 
 
-def open_row(command: CommandStarted | None, questions: Sequence[str]) -> Row:
-    """Returns what else waits: a command whose end nobody knows, and questions."""
-    left = {"line": command.line, "session": command.session} if command else None
+def open_row(command: CommandStarted | None, holder: str, questions: Sequence[str]) -> Row:
+    """Returns what else there is: a command that runs, or whose end nobody knows; and questions."""
+    left = None
+    if command is not None:
+        left = {"line": command.line, "session": command.session, "running": holder or None}
     return {"command": left, "questions": list(questions)}
 
 
-def open_lines(command: CommandStarted | None, questions: Sequence[str]) -> Iterator[Line]:
-    """Renders what else waits for a person."""
-    if command is not None:
+def open_lines(
+    command: CommandStarted | None, holder: str, questions: Sequence[str]
+) -> Iterator[Line]:
+    """Renders what else waits for a person, and the command that `holder` runs, if any does."""
+    if command is not None and holder:
+        words = f"Running now, by {visible_line(holder)}: {visible_line(command.line)}"
+        yield from wrapped("plain", words)
+    elif command is not None:
         line = visible_line(command.line)
         yield from wrapped("risk", f"A command began, and how it ended is not known: {line}")
         yield Line("plain", "Look at the files before it is run again.")

@@ -157,6 +157,21 @@ class Commands:
         ledger = self._runs.ledger()
         return ledger.book().command if ledger.workspace else None
 
+    def under_way(self) -> tuple[CommandStarted | None, str]:
+        """Returns the last command without an end on record, and who runs it; nobody if it is cut.
+
+        One that ends, or begins, between two looks is not taken for one that was cut.
+        """
+        left = self.left()
+        while left is not None:
+            if holder := self._doors.locks.holder(self._runs.ledger().workspace):
+                return left, holder
+            again = self.left()
+            if again == left:
+                break
+            left = again
+        return left, ""
+
     def unseen(self, session: str, call: str) -> str:
         """Says what is known of the command of a call if it began and nobody saw its end."""
         commands = Deeds(self._doors, self._runs.ledger()).commands

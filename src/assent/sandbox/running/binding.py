@@ -82,17 +82,11 @@ def bindings(profile: Profile, look: Look = look) -> Mounts:
     return [*arguments, *(a for path in (b"/proc", b"/dev", b"/") for a in _read_only(path))]
 
 
-def made_for(profile: Profile, look: Look = look) -> tuple[bytes, ...]:
-    """Returns the empty folders that a writable workspace gets for the time of the call."""
+def mount_points(profile: Profile, look: Look = look) -> tuple[bytes, ...]:
+    """Returns where parts of a writable workspace are closed; what is missing needs a folder."""
     if not profile.writable:
         return ()
-    ends = [_standing(profile.root, path, look) for path in profile.kept]
-    return tuple(sorted({path for path in ends if _is_made(path, look(path).kind)}))
-
-
-def _is_made(path: bytes, kind: Kind) -> bool:
-    """Tells whether a folder is ours; one that a killed call left where files lie is, too."""
-    return kind is Kind.MISSING or (kind is Kind.FOLDER and path.endswith((b".json", b".jsonc")))
+    return tuple(sorted({_standing(profile.root, path, look) for path in profile.kept}))
 
 
 def _entries(profile: Profile, look: Look) -> dict[bytes, Mounts]:

@@ -13,9 +13,10 @@ from typing import Final
 import msgspec
 
 from assent.core.process import Chunk, Ended, Hold, Limits, Program, Standing
-from assent.sandbox.running.binding import bindings, made_for, scratch
+from assent.sandbox.running.binding import bindings, mount_points, scratch
 from assent.sandbox.running.environment import FOLDERS, Place, environment
-from assent.sandbox.running.pipeline import Command, run
+from assent.sandbox.running.mountpoints import MountPoints
+from assent.sandbox.running.pipeline import Command, Prepare, run
 from assent.sandbox.running.rlimits import capped
 from assent.sandbox.running.seccomp import filter_for, known
 from assent.sandbox.running.tether import watched
@@ -59,18 +60,36 @@ class Bubblewrap:
     """
 
     def __init__(
-        self, profile: Callable[[], Profile], tool: bytes, folders: Sequence[bytes] = FOLDERS
+        self,
+        profile: Callable[[], Profile],
+        tool: bytes,
+        folders: Sequence[bytes] = FOLDERS,
+        points: MountPoints | None = None,
     ) -> None:
         self._profile, self._tool, self._folders = profile, tool, folders
+        self._points = points or MountPoints()
 
     def run(
         self, pipeline: Sequence[Program], folder: bytes, limits: Limits
     ) -> Generator[Chunk | Ended, None, None]:
         """Runs a pipeline in a folder; each program has a sandbox of its own."""
         profile = self._profile()
-        made = made_for(profile)
-        stack = ExitStack()
-        view = [*bindings(profile), *_in_place(stack, indexes(profile))]
+        with ExitStack() as stack:
+            held = stack.enter_context(self._points.standing(mount_points(profile)))
+            view = [*bindings(profile), *_in_place(stack, indexes(profile))]
+            yield from run(
+                pipeline, self._prepare(profile, folder, limits, view, held), confined, limits
+            )
+
+    def _prepare(
+        self,
+        profile: Profile,
+        folder: bytes,
+        limits: Limits,
+        view: Sequence[bytes],
+        held: Sequence[int],
+    ) -> Prepare:
+        """Returns what makes bubblewrap's command of a program; `held` says that one goes on."""
         front = (*capped(limits), self._tool)
         place = Place(profile.home, scratch(profile), self._folders, _user())
         # Who shares the machine's network could talk to whoever listens on a socket without a file.
@@ -88,12 +107,10 @@ class Bubblewrap:
                 told.remove(ALONE)  # the first; what is run comes far behind
             given = msgspec.structs.astuple(ends)
             # Killed while it sets itself up, bubblewrap can leave a child that waits for ever.
-            watch = watched(throughout) if profile.writable or profile.opened else None
+            watch = watched(throughout, held) if profile.writable or profile.opened else None
             return Command((*front, *told), {}, b"/", given, report, watch)
 
-        with stack:
-            stack.callback(_remove, made)
-            yield from run(pipeline, prepare, confined, limits)
+        return prepare
 
 
 def arguments(
@@ -165,13 +182,6 @@ def _in_place(stack: ExitStack, contents: Mapping[bytes, bytes]) -> list[bytes]:
         copy.write_bytes(content)
         mounts += (b"--ro-bind", os.fsencode(copy), path)
     return mounts
-
-
-def _remove(folders: Sequence[bytes]) -> None:
-    """Removes the empty folders that were made for the call; one that got content stays."""
-    for folder in folders:
-        with suppress(OSError):
-            os.rmdir(folder)
 
 
 def _user() -> bytes:

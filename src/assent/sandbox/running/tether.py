@@ -94,10 +94,11 @@ def named(pids: Sequence[int]) -> str:
     return f"{each} (`kill {' '.join(map(str, pids))}` {ends})"
 
 
-def watched(stack: ExitStack) -> int | None:
+def watched(stack: ExitStack, held: Sequence[int] = ()) -> int | None:
     """Starts somebody who ends a group of processes should this process die.
 
-    Returns where to write the number of the group; None where nobody can keep watch.
+    Returns where to write the number of the group; None where nobody can keep watch. What is
+    `held` stays open until then, too.
     """
     try:
         guard = subprocess.Popen(
@@ -107,6 +108,7 @@ def watched(stack: ExitStack) -> int | None:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            pass_fds=held,
             start_new_session=True,
         )
     except OSError:

@@ -88,6 +88,12 @@ def name_of(pid: int) -> bytes:
         return b""
 
 
+def is_alive(pid: int) -> bool:
+    """Tells whether a process is there and has not ended; one that nobody reaped yet has."""
+    fields = _stat(_HOST, pid)
+    return bool(fields) and fields[0] not in (b"Z", b"X")
+
+
 def children(pid: int) -> list[int]:
     """Returns the processes that a process of one thread has started itself."""
     try:
