@@ -1,13 +1,13 @@
 """Folders that hold a place while a model's command runs: gone after any end, also after a kill."""
 
 import os
-import select
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.cli.scripts import MODEL, Talker, turn
 from tests.cli.world import PROGRAM, World
@@ -26,10 +26,9 @@ pytestmark = needs_bubblewrap
 def running(world: World, before: str = "") -> Iterator[subprocess.Popen[bytes]]:
     """A session whose model runs a command that has begun, and does not end by itself."""
     world.git("init", "-q")
-    os.mkfifo(world.root / "fifo")
-    line = f"{before} echo on > fifo; sleep 1000"
+    world.put("go.sh", before.encode())  # the gate reads the line, and no file that it names
+    line = "sh go.sh; echo on > begun; sleep 1000"
     Talker(world).script(turn("S", ("shell", {"command": line})), turn("ok"))
-    fifo = os.open(world.root / "fifo", os.O_RDONLY | os.O_NONBLOCK)
     words = ("-p", "slow goal", "--mode", "yolo", "--model", MODEL)
     with subprocess.Popen(
         [*PROGRAM, *words],
@@ -41,11 +40,10 @@ def running(world: World, before: str = "") -> Iterator[subprocess.Popen[bytes]]
         start_new_session=True,
     ) as process:
         try:
-            said, _, _ = select.select([fifo], [], [], PATIENCE)
-            assert said, "no command has begun"
+            while not (world.root / "begun").exists():
+                assert process.poll() is None, "no command has begun"
             yield process
         finally:
-            os.close(fifo)
             process.kill()
 
 
@@ -54,6 +52,11 @@ def killed(world: World) -> None:
         process.send_signal(signal.SIGKILL)
         process.wait(PATIENCE)
     assert standing(world) == PLACES
+
+
+def quick(world: World) -> None:
+    """Has the model of later sessions say one word."""
+    world.put("script.json", msgspec.json.encode({"turns": [turn("ok")]}))
 
 
 def standing(world: World) -> set[str]:
@@ -95,7 +98,7 @@ def test_any_other_command_removes_them_too_and_says_so(
 
 def test_the_next_session_removes_them_and_warns_of_nothing_else(world: World) -> None:
     killed(world)
-    Talker(world).script(turn("ok"))
+    quick(world)
     answer = world.process("-p", "hello there", "--mode", "yolo", "--model", MODEL)
     assert answer.code == 0
     assert GONE in answer.err.decode()
@@ -120,14 +123,14 @@ def test_what_a_person_put_there_meanwhile_stays(world: World) -> None:
 def test_while_it_runs_nobody_removes_them_nothing_is_made_and_nobody_is_warned(
     world: World,
 ) -> None:
-    attempt = "mkdir -p .claude/x; echo x > opencode.json; rmdir .mcp.json; mv .roo roo; true;"
+    attempt = "mkdir -p .claude/x; echo x > opencode.json; rmdir .mcp.json; mv .roo roo\n"
     with running(world, attempt):
         assert standing(world) == PLACES
         for line in (("rules", "list"), ("trust", "list"), ("status",)):
             answer = world.process(*line)
             assert "opencode.json" not in answer.err.decode(), answer
             assert "Removed" not in answer.err.decode()
-        Talker(world).script(turn("ok"))
+        quick(world)
         answer = world.process("-p", "hello there", "--mode", "plan", "--model", MODEL)
         assert (answer.code, answer.err) == (0, b""), answer
         assert standing(world) == PLACES
@@ -140,12 +143,12 @@ def test_status_says_that_it_runs_and_who_runs_it(world: World) -> None:
         said = " ".join(world.process("status").out.decode().split())
         session = world.ok("sessions", "list")["sessions"][0]["slug"]
         holder = f"session {session} (process {process.pid})"
-        assert f"Running now, by {holder}: echo on > fifo; sleep 1000" in said
+        assert f"Running now, by {holder}: sh go.sh; echo on > begun; sleep 1000" in said
         assert "how it ended is not known" not in said
         assert "Look at the files" not in said
         assert world.ok("status")["command"]["running"] == holder
         process.kill()
         process.wait(PATIENCE)
         said = " ".join(world.process("status").out.decode().split())
-        assert "how it ended is not known: echo on > fifo; sleep 1000" in said
+        assert "how it ended is not known: sh go.sh; echo on > begun; sleep 1000" in said
         assert world.ok("status")["command"]["running"] is None

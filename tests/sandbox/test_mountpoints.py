@@ -143,7 +143,8 @@ def test_while_another_call_ends_the_place_stays_closed(state: Path, tmp_path: P
     kept = msgspec.structs.replace(profile(root, home=HOME, writable=True), kept=(bytes(place),))
     assert TOOL is not None
     runner = Bubblewrap(lambda: kept, TOOL, points=MountPoints(str(state)))
-    line = b"echo on; until [ -e go ]; do sleep 0.02; done; mkdir .claude/x || rmdir .claude || echo closed"
+    waits = b"echo on; until [ -e go ]; do sleep 0.02; done; "
+    line = waits + b"mkdir .claude/x || rmdir .claude || echo closed"
     parts = runner.run((Program((b"/bin/sh", b"-c", line)),), bytes(root), Limits())
     said = next(parts)
     first.communicate()
