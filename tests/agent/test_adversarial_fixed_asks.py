@@ -193,6 +193,37 @@ def test_a_yes_lets_a_command_read_outside_and_change_orders(yard: Stage) -> Non
     assert content(yard, ".claude/settings.json") == b"{}\nmore\n"
 
 
+TELLING = (
+    """python3 -c "open('CLAUDE.md','w').write('x')\"""",
+    """python3 -c "open('.cursorrules','w').write('x')\"""",
+    """perl -e 'open(F,">CLAUDE.md");print F 1'""",
+    """node -e "require('fs').writeFileSync('CLAUDE.md','x')\"""",
+    "find src -fprint CLAUDE.md", "git show HEAD:src/app.py --output=CLAUDE.md",
+    "echo CLAUDE.md | xargs touch", "python3 -c \"print(open('/etc/passwd').read()[:20])\"",
+)  # fmt: skip
+
+
+@needs_bubblewrap
+def test_code_whose_text_tells_it_is_not_run_without_a_person(yard: Stage) -> None:
+    before = yard.files()
+    made: list[Made] = [("shell", {"command": line}) for line in TELLING]
+    ends = headless(yard, made, "--mode", "yolo", "--auto")
+    assert [(end["verdict"], end["result"]["failed"]) for end in ends] == [("ask", True)] * len(
+        TELLING
+    )
+    assert "root:" not in str(ends)
+    assert yard.files() == before
+
+
+@needs_bubblewrap
+def test_a_yes_lets_a_command_change_the_orders_that_its_text_names(yard: Stage) -> None:
+    yard.config.write_text(TRUSTING, encoding="utf-8")
+    line = "echo AGENTS.md | xargs cp src/app.py"
+    [done] = answered(yard, asked(yard, ("shell", {"command": line})), "yes")
+    assert not done["result"]["failed"], done
+    assert content(yard, "AGENTS.md") == b"one\n"
+
+
 HIDDEN = (
     "open('AGENTS.md', 'a').write('x')", "open('.claude/settings.json', 'w').write('x')",
     "open('opencode.json', 'w').write('x')", "open('.mcp.json', 'w').write('x')",

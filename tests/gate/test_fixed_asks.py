@@ -64,6 +64,36 @@ READS = {
     "a sub-shell that went": Request(Action.SHELL, "(cd src); cp ../a.txt b"),
     "a file URL": Request(Action.SHELL, "tool file:///near/a.txt"),
     "a test": Request(Action.SHELL, "test -f /near/a.txt && make"),
+    **{
+        line: Request(Action.SHELL, line)
+        for line in (
+            """python3 -c "print(open('/etc/passwd').read()[:20])\"""",
+            """python3.12 -c "open('/near/a.txt')\"""",
+            """python3 -c'open("/near/a.txt")'""",
+            """node --eval="require('fs').readFileSync('/near/a.txt')\"""",
+            """python3 -c "open('/usr/../etc/passwd')\"""",
+            """python3 -c "open('/tmp/../etc/passwd')\"""",
+            """python3 -c "import os; os.system('cat /near/a.txt')\"""",
+            """python3 -c "open('../a.txt')\"""",
+            """python3 -c "open('src/../../a.txt')\"""",
+            """python3 -c "import os; os.listdir('..')\"""",
+            """python3 -c "open('~/a.txt')\"""",
+            """python3 -c "open('$HOME/a.txt')\"""",
+            """python3 -c "import urllib.request as u; u.urlopen('file:///near/a.txt')\"""",
+            """perl -e 'open(F,"</near/a.txt");print <F>'""",
+            """perl -e 'print for map {`cat $_`} qw(/etc/passwd)'""",
+            """ruby -e 'puts File.read("/near/a.txt")'""",
+            """node -e "require('fs').readFileSync('/near/a.txt')\"""",
+            """php -r 'echo file_get_contents("/near/a.txt");'""",
+            """awk 'BEGIN{while((getline l < "/near/a.txt")>0)print l > "b"}'""",
+            "sed -i '1r /etc/passwd' a.txt",
+            "cd src && python3 -c \"open('../../a.txt')\"",
+            "python3 - <<'E'\nprint(open('/near/a.txt').read())\nE",
+            "python3 <<< \"print(open('/near/a.txt').read())\"",
+            "echo \"print(open('/near/a.txt').read())\" | python3",
+            "cat <<'E' | python3 -\nprint(open('/near/a.txt').read())\nE",
+        )
+    },
 }
 ORDERS = (
     ".opencode/assent.toml", ".opencode/agents/build.md", ".OpenCode/x", "opencode.json",
@@ -80,6 +110,38 @@ WRITES = {
     "a removal": Request(Action.SHELL, "rm AGENTS.md"),
     "in place": Request(Action.SHELL, "sed -i s/a/b/ CLAUDE.md"),
     "after cd": Request(Action.SHELL, "cd .claude && touch settings.json"),
+    **{
+        line: Request(Action.SHELL, line)
+        for line in (
+            """python3 -c "open('AGENTS.md','w').write('x')\"""",
+            """python3 -c "open('.cursorrules','w').write('x')\"""",
+            """python3 -c "open('/srv/app/AGENTS.md','w').write('x')\"""",
+            """python3 -c'open("AGENTS.md","w")'""",
+            """perl -e 'open(F,">AGENTS.md");print F 1'""",
+            """node -e "require('fs').writeFileSync('CLAUDE.md','x')\"""",
+            """ruby -e 'File.write("sub/CLAUDE.md", 1)'""",
+            """awk 'BEGIN{print 1 > "AGENTS.md"}'""",
+            "find a.txt -fprint AGENTS.md",
+            "find a.txt -fprintf AGENTS.md x",
+            "git show HEAD:a.txt --output=AGENTS.md",
+            "git show HEAD:a.txt --output=AGENTS.m'd'",
+            "git diff --output AGENTS.md",
+            "tool -oAGENTS.md",
+            "tool --to=agents.md",
+            "echo AGENTS.md | xargs touch",
+            "printf 'a\\nAGENTS.md\\n' | xargs touch",
+            "ls AGENTS.md | xargs rm",
+            "echo x | tee -a AGENTS.md",
+            "X=AGENTS.md; tool $X",
+            "X=AGENTS.md tool",
+            "python3 - <<'E'\nopen('AGENTS.md','w').write('x')\nE",
+            "xargs touch <<< AGENTS.md",
+            "xargs touch <<'E'\nAGENTS.md\nE",
+            "python3 tool.py .claude/settings.json",
+            "cd sub && python3 -c \"open('AGENTS.md','w')\"",
+            "python3 -c \"open('AGENTS.md','w')\" $(date",
+        )
+    },
     "one's own settings": Request(Action.SHELL, "echo x >> ~/.config/assent/config.toml"),
 }
 FIXED = {**READS, **WRITES}
@@ -181,6 +243,28 @@ def test_a_yes_for_the_session_answers_it_and_one_for_the_project_does_not(
     assert judge.decide([request_], remembered("project", *wide)).verdict is ASK
 
 
+def test_a_rule_that_names_the_file_answers_for_code_too() -> None:
+    own = layer({"edit": {"AGENTS.md": "allow", ".claude/*": "allow"},
+                 "external_directory": {"/near/*": "allow"}})  # fmt: skip
+    for line in (
+        "python3 -c \"open('AGENTS.md','w')\"", "find a.txt -fprint ./AGENTS.md",
+        f"tool {ROOT}/AGENTS.md", "tool .claude", "tool .claude/settings.json",
+        "python3 -c \"open('/near/a.txt')\"",
+    ):  # fmt: skip
+        assert decided(Request(Action.SHELL, line), "yolo", own).verdict is RUN, line
+    for line in (
+        "cd sub && python3 -c \"open('AGENTS.md','w')\"", "find a.txt -fprint CLAUDE.md",
+        "python3 -c \"open('/etc/passwd')\"",
+    ):  # fmt: skip
+        assert decided(Request(Action.SHELL, line), "yolo", own).verdict is ASK, line
+
+
+def test_a_deny_of_the_file_holds_for_code_too() -> None:
+    denied = layer({"edit": {"AGENTS.md": "deny"}}, "project")
+    line = "python3 -c \"open('AGENTS.md','w')\""
+    assert decided(Request(Action.SHELL, line), "yolo", denied).verdict is DENY
+
+
 def test_in_plan_mode_reads_ask_and_writes_are_staged() -> None:
     assert decided(READS["a folder"], "plan").verdict is ASK
     assert decided(READS["a file"], "plan").verdict is ASK
@@ -195,7 +279,20 @@ USUAL = (
     "grep -q /api/ a.txt || make", "awk '/x/ {print}' a > b", "curl -o a https://example.org/b",
     "find . -path './x/*' -delete", "git commit -m '/fix: ../x'", "echo /etc/hosts > a",
     "pytest -q tests/a.py", "mkdir -p out && cp a.txt out/", "cp a.txt node_modules/x/AGENTS.md",
-    "dd if=/dev/zero of=a count=1",
+    "dd if=/dev/zero of=a count=1", "cat AGENTS.md", "grep x AGENTS.md", "git log -- AGENTS.md",
+    "rg AGENTS.md", "test -f AGENTS.md && cat AGENTS.md", "cat CLAUDE.md 2>/dev/null | head -5",
+    "git show HEAD:AGENTS.md", "find . -name AGENTS.md",
+    """python3 -c "import sys; print(sys.path)\"""",
+    """python3 -c "print('/'.join(['a', 'b']), 7 // 2, 'a/b'.split('/'))\"""",
+    """python3 -c "from pathlib import Path; print(Path.cwd()/'src'/name)\"""",
+    """python3 -c "open('/tmp/x', 'w')" 2> /dev/null""",
+    f"""python3 -c "open('{ROOT}/a.txt'); open('src/../b')\"""",
+    """python3 -c "import sqlite3; sqlite3.connect('a.db').cursor()\"""",
+    """python3 -c "print(open('/usr/lib/os-release').read())\"""",
+    """python3 -c "open('run', 'w').write('#!/usr/bin/env python3')\"""",
+    """node -e "console.log('a b'.replace(/a b/g, ''), [...'x'], 'https://a.org/etc/b')\"""",
+    """perl -ne 'print if /foo/ && $_=~/bar/i' a.txt""", "perl -pe 's/ /_/g' a.txt",
+    "awk '/x/ && /y/ {print}' a > b", "sed -i 's|/etc/a|/etc/b|' a.txt", "ruby -e 'p (1..5).sum'",
 )  # fmt: skip
 
 

@@ -9,11 +9,12 @@ from tests.shell.lists import CORPUS, every, listed
 from assent.core.command_line import CommandLine
 from assent.core.operation import RunCommand
 from assent.core.rules import Policy
-from assent.core.tool import Action, Request
+from assent.core.tool import Action, Posture, Request, Verdict
 from assent.gate.gate import RuleGate
 from assent.gate.risk import LEVELS
 from assent.gate.shell.lines import read_line
 from assent.views.foreseen import Foreseen, foreseen
+from assent.views.risks import RiskInput, risks
 
 ROOT, HOME = "/srv/app", "/home/ada"
 NAMED = (
@@ -61,6 +62,8 @@ def disagrees(line: str) -> str:
         return f"review warns, the gate does not: {line!r}"
     if (seen.deletes or seen.protected) and rated < LEVELS.index("medium"):
         return f"review warns, the gate says low: {line!r}"
+    if seen.touches and read(line).reads is None and rated < LEVELS.index("high"):
+        return f"review finds a protected name, the gate does not: {line!r}"
     warned = seen.installs or seen.network or seen.outside or seen.deletes or seen.protected
     named = warned or seen.danger or seen.unclear or seen.doubtful or seen.touches or seen.lookalike
     if rated == LEVELS.index("high") and not named:
@@ -78,6 +81,39 @@ def test_the_stricter_of_two_tables_holds_in_both(line: str) -> None:
     assert level(line) == LEVELS.index("high")
     assert told(line).network
     assert told(line).installs == (split(line)[0] == "pnpx")
+
+
+NAMING = tuple(
+    line.replace("@", name)
+    for name in ("AGENTS.md", ".cursorrules", "sub/CLAUDE.md", ".claude/settings.json")
+    for line in (
+        "find a.txt -fprint @", "git show HEAD:a.txt --output=@", "echo @ | xargs touch",
+        "python3 -c \"open('@','w').write('x')\"", "perl -e 'open(F,\">@\");print F 1'",
+        "node -e \"require('fs').writeFileSync('@','x')\"", "echo x | tee @", "tool -o@",
+        "python3 - <<'E'\nopen('@','w')\nE", "printf '@\\n' | xargs touch", "X=@ tool", "cp a @",
+        "echo x > @", "tool --to=''@", "cd sub && tool @", "sed -i s/a/b/ @", "git checkout @",
+    )
+)  # fmt: skip
+LOOKING = ("cat AGENTS.md", "grep x AGENTS.md", "git log -- AGENTS.md", "rg AGENTS.md")
+
+
+@pytest.mark.parametrize("line", NAMING)
+def test_a_line_that_names_orders_for_agents_is_protected_in_both(line: str) -> None:
+    command = RunCommand((), line.encode())
+    assert "protected" in risks(command, RiskInput(line=read(line), root=ROOT))
+    assert told(line).protected
+    assert level(line) == LEVELS.index("high")
+    decision = GATE.decide([Request(Action.SHELL, line)], Posture("yolo", auto=True))
+    assert decision.verdict is Verdict.ASK
+    assert GATE.is_fixed([Request(Action.SHELL, line)], Posture("yolo"))
+
+
+@pytest.mark.parametrize("line", LOOKING)
+def test_a_line_that_only_reads_them_is_free_at_the_gate(line: str) -> None:
+    asked = [Request(Action.SHELL, line)]
+    assert (level(line), read(line).names, told(line).protected) == (0, (), False)
+    assert GATE.decide(asked, Posture("yolo")).verdict is Verdict.RUN
+    assert not GATE.is_fixed(asked, Posture("yolo"))
 
 
 def test_a_line_without_its_reader_is_told_by_the_same_table() -> None:

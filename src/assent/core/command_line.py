@@ -16,6 +16,7 @@ class CommandLine(msgspec.Struct, frozen=True):
     opens: tuple[str, ...] = ()  # names of files in a line that may write, besides what it writes
     writes: tuple[str, ...] = ()  # files that redirects write
     perhaps: tuple[str, ...] = ()  # written if a name in it is a folder; only rules speak of these
+    names: tuple[str, ...] = ()  # in a line that may write: what is protected or secret
     code: bool = False  # an interpreter in it runs what stands in the line, or comes by a pipe
     danger: str = ""  # why nobody should run this; it is refused in every mode
     risk: Level = "low"

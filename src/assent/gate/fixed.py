@@ -49,6 +49,7 @@ def names(opinion: Opinion, path: str, policy: Policy) -> bool:
     if not own or is_bare(rule.permission):
         return False
     pattern = expanded(rule.pattern, policy.home)
+    path = path.removeprefix(policy.root.rstrip("/") + "/") if policy.root else path
     start = re.split(r"[*?]", pattern, maxsplit=1)[0]
     if path.startswith("/"):
         folder = start if start == pattern else start.rpartition("/")[0]

@@ -269,6 +269,8 @@ def _touch(one: str, other: str) -> bool:
 def _forms(matter: Matter, root: str) -> tuple[str, ...]:
     """Returns the texts by which rules and answers know a matter."""
     found = forms(matter.request, root)
+    if matter.fixed and matter.request.action is Action.EDIT:
+        return (*found, *(f"{form.rstrip('/')}/" for form in found))
     if not matter.fixed or matter.request.action is not Action.OUTSIDE:
         return found
     return tuple(dict.fromkeys((*found, matter.fixed, f"{matter.fixed.rstrip('/')}/*")))

@@ -81,7 +81,7 @@ def foreseen(
         _is_covered(op, line, scope),
         line is not None and not line.certain,
         line.danger if line is not None else "",
-        named(op),
+        named(op, line),
         "protected" in does or touches_protected(written),
         takes_for_another([each[0] for each in _commands(op, line)], written),
         _is_unclear(op, line),

@@ -14,7 +14,14 @@ from assent.gate.shell.reading import reading
 from assent.gate.shell.risks import effects_of, risk_of, runs_code
 from assent.gate.shell.simple import Found, Simple, Word
 from assent.gate.shell.spread import LONGEST, spread
-from assent.gate.shell.writers import doubtful_writes, perhaps_written, written
+from assent.gate.shell.writers import (
+    NOTHING,
+    doubtful_writes,
+    named,
+    ordered,
+    perhaps_written,
+    written,
+)
 
 LONG: Final = (
     f"It is longer than {LONGEST} characters, so that nobody can look through it; write a script "
@@ -32,7 +39,11 @@ def read_line(text: str, *, root: str = "", home: str = "") -> CommandLine:
     except Exception as error:  # law 9: what cannot be judged is not certain
         deep = isinstance(error, RecursionError)
         reason = DEEP if deep else f"It could not be judged: {type(error).__name__}."
-        return CommandLine((text,), certain=False, risk="high", reasons=(reason,))
+        names = named(text)
+        orders = ordered(names, NOTHING, root)
+        return CommandLine(
+            (text,), certain=False, risk="high", reasons=(reason,), names=names, perhaps=orders
+        )
 
 
 def _read(text: str, ground: Ground) -> CommandLine:
@@ -42,7 +53,8 @@ def _read(text: str, ground: Ground) -> CommandLine:
     found = msgspec.structs.replace(found, doubts=tuple(doubts))
     commands = _as_rules_see(found)
     danger = danger_of(text, found, ground)
-    level, reasons = risk_of(found, writes, ground.root)
+    names = named(text, found)
+    level, reasons = risk_of(found, writes, ground.root, names)
     certain = bool(commands) and not found.doubts
     lasting = certain and not danger and not found.nested
     return CommandLine(
@@ -50,11 +62,12 @@ def _read(text: str, ground: Ground) -> CommandLine:
         certain=certain,
         opens=opened(found, text),
         writes=writes,
+        names=names,
         code=runs_code(found),
         danger=danger,
         risk="high" if danger or not certain else level,
         reasons=(danger,) if danger else reasons,
-        perhaps=perhaps_written(found),
+        perhaps=(*perhaps_written(found), *ordered(names, found, ground.root)),
         effects=effects_of(found),
         always=patterns(commands, exactly=level == "high" or _by_path(found)) if lasting else (),
     )

@@ -9,7 +9,9 @@ from itertools import pairwise
 from posixpath import join, normpath
 from typing import Final
 
+from assent.core.named_paths import far_paths
 from assent.gate.readonly.spec import listed
+from assent.gate.shell.risks import has_code, is_interpreter
 from assent.gate.shell.simple import Found, Simple, Word
 
 # Of these no word is a file that they read.
@@ -27,9 +29,14 @@ _TEXTS: Final = listed(
     "-H --header -X --request"
 )
 _ATTACHED: Final = re.compile(r"-[A-Za-z](?=[/~]|\.\.)")
+_OPTION: Final = re.compile(r"-[A-Za-z]*[ceE](?=['\"`/~.$])")
 _UNSURE: Final = re.compile(
     r"\(|\|\||(?<![&>])&(?![&>])"
 )  # a `cd` in such a line may not count for the rest
+
+
+# Of these, words are code, or have it in them.
+_CODED: Final = listed("awk gawk mawk nawk sed gsed psql sqlite3 duckdb")
 
 
 def opened(found: Found, text: str) -> tuple[str, ...]:
@@ -37,7 +44,11 @@ def opened(found: Found, text: str) -> tuple[str, ...]:
     folders, names = [""], list[str]()
     for command in found.commands:
         here = folders if _UNSURE.search(text) else folders[-1:]
-        named = [*_words(command), *(each.partition("=")[2] for each in command.sets)]
+        named = [
+            *_words(command),
+            *_in_code(command, text),
+            *(each.partition("=")[2] for each in command.sets),
+        ]
         names += [_placed(folder, name) for name in named for folder in here if name]
         if command.name in ("cd", "pushd") and len(command.words) > 1:
             folders.append(join(folders[-1], command.words[1].text))
@@ -59,6 +70,22 @@ def _words(command: Simple) -> Iterator[str]:
     for word in words:
         if id(word) not in skipped:
             yield from _pieces(word)
+
+
+def _in_code(command: Simple, text: str) -> Iterator[str]:
+    """Yields the paths in the code that a command runs: in its words, or what it is given."""
+    words = command.arguments
+    if is_interpreter(command):
+        if not has_code(command):
+            words = tuple(word for word in words if word.startswith("-"))  # `-cCODE`, `--eval=CODE`
+        elif command.given or "<<" in text:
+            words = (*words, text)
+        else:
+            words = (*words, *(word for each in command.fed for word in each.arguments))
+    elif command.name not in _CODED:
+        return
+    for word in words:
+        yield from far_paths(_OPTION.sub("", word, count=1))
 
 
 def _pieces(word: Word) -> Iterator[str]:

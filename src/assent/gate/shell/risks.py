@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Callable
+from posixpath import normpath
 from typing import Final, TypeAlias
 
 import msgspec
 
 from assent.core.command_effects import Effect, effects, in_order
+from assent.core.protected import protection
+from assent.core.secret_names import why_secret
 from assent.core.session_event import Level
 from assent.gate.readonly.judge import judge
 from assent.gate.readonly.spec import listed
@@ -110,7 +113,9 @@ def effects_of(found: Found) -> tuple[Effect, ...]:
     return in_order([*rows, *table])
 
 
-def risk_of(found: Found, writes: tuple[str, ...], root: str = "") -> tuple[Level, tuple[str, ...]]:
+def risk_of(
+    found: Found, writes: tuple[str, ...], root: str = "", names: tuple[str, ...] = ()
+) -> tuple[Level, tuple[str, ...]]:
     """Returns the highest level of all commands, and every reason for it."""
     reasons: list[Reason] = [("high", f"It is not certain: {doubt}.") for doubt in found.doubts]
     looked_at = found.commands[:_LOOKED] if found.doubts else found.commands
@@ -120,9 +125,18 @@ def risk_of(found: Found, writes: tuple[str, ...], root: str = "") -> tuple[Leve
     reasons += [("medium", f"It writes {path}.") for path in writes[:_NAMED]]
     if _is_far(writes, root):
         reasons.append(("high", "It writes outside the workspace."))
+    told = {normpath(path) for path in writes}  # whoever writes is told so of each file
+    reasons += [("high", _about(name)) for name in names if normpath(name) not in told]
     levels: list[Level] = ["low", *(level for level, _ in reasons)]
     level = max(levels, key=_ORDER.index)
     return level, tuple(dict.fromkeys(words for each, words in reasons if each == level))
+
+
+def _about(name: str) -> str:
+    path = name.encode("utf-8", "replace")
+    row = protection(path)
+    because = row.because if row is not None and not why_secret(path) else "it may hold secrets"
+    return f"It names {name}: {because}."
 
 
 def _is_far(writes: tuple[str, ...], root: str) -> bool:
@@ -134,11 +148,12 @@ def _is_far(writes: tuple[str, ...], root: str) -> bool:
 def runs_code(found: Found) -> bool:
     """Tells whether an interpreter runs what stands in the line or comes by a pipe."""
     told = [each for each in found.commands if each.name not in SHELLS or not each.has("c")]
-    return any(_plain_name(each.name) in INTERPRETERS and _has_code(each) for each in told)
+    return any(is_interpreter(each) and has_code(each) for each in told)
 
 
-def _plain_name(program: str) -> str:
-    return program if program in INTERPRETERS else program.rstrip("0123456789.")
+def is_interpreter(command: Simple) -> bool:
+    """Tells whether a program runs code, whatever the version in its name."""
+    return command.name in INTERPRETERS or command.name.rstrip("0123456789.") in INTERPRETERS
 
 
 _NAMED: Final = 5
@@ -173,7 +188,8 @@ def _reasons(command: Simple) -> list[Reason]:
     return [("medium", f"What `{command.name}` does is not known.")]
 
 
-def _has_code(command: Simple) -> bool:
+def has_code(command: Simple) -> bool:
+    """Tells whether an interpreter's code stands in its words, or comes by its input."""
     return not command.arguments or any(_CODE.fullmatch(word) for word in command.arguments)
 
 
@@ -182,7 +198,7 @@ def _any(command: Simple) -> bool:
 
 
 _OTHERS: Final[tuple[tuple[frozenset[str], Callable[[Simple], bool], Level, str], ...]] = (
-    (INTERPRETERS, _has_code, "high", "runs code that stands in the line or comes by a pipe"),
+    (INTERPRETERS, has_code, "high", "runs code that stands in the line or comes by a pipe"),
     (INTERPRETERS, _any, "medium", "runs a program that can do anything"),
     (SENDS, _any, "high", "talks to another machine"),
     (AGENTS, _any, "high", "starts another agent"),

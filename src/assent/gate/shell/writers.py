@@ -1,11 +1,13 @@
 """Writers: which files a command writes by what its words say, as far as that is easy (F80)."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from posixpath import join, normpath
 from typing import Final
 
+from assent.core.named_paths import watched_names
+from assent.core.protected import configures_agents
 from assent.gate.readonly.spec import listed
 from assent.gate.shell.reaching import reached
 from assent.gate.shell.simple import Found, Simple, Word
@@ -22,6 +24,8 @@ _OUTPUT: Final[dict[str, tuple[str, ...]]] = {
     "pandoc": ("-o", "--output"),
     "jq": ("-o",),
 }
+
+NOTHING: Final = Found()
 
 
 def _all(command: Simple) -> list[str]:
@@ -81,6 +85,26 @@ def perhaps_written(found: Found) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in paths if path not in ("./", "/")))
 
 
+def named(text: str, found: Found = NOTHING) -> tuple[str, ...]:
+    """Returns what a line names anywhere, also in code, that is protected or secret."""
+    words = [word.text for each in found.commands for word in each.words]
+    texts = [text, *words, *(word.text for word in found.targets)]
+    names = watched_names(each.encode("utf-8", "replace") for each in dict.fromkeys(texts))
+    return tuple(name.decode("utf-8", "replace") for name in names)
+
+
+def ordered(names: Iterable[str], found: Found, root: str) -> tuple[str, ...]:
+    """Returns those of the names that configure agents, as seen from where the line starts.
+
+    Who names a thing in a line that may write may write it: by code, an option or another program.
+    """
+    near = f"{root.rstrip('/')}/" if root.strip("/") else "\0"
+    folders = [each for each in _folders(found) if not _configures(each)]  # those are named, too
+    paths = [normpath(join(folder, name)) for name in names for folder in folders]
+    inside = dict.fromkeys(path.removeprefix(near) for path in paths)
+    return tuple(path for path in inside if _configures(path))
+
+
 def doubtful_writes(found: Found) -> list[str]:
     """Says why it cannot be told which files a line writes, where it writes any."""
     vague = [word for each in found.commands for word in each.words if not word.plain]
@@ -119,6 +143,10 @@ def _named(command: Simple) -> Iterator[str]:
             yield value
         elif re.fullmatch(r"-[oO]\S+", word) and word[:2] in options:
             yield word[2:]
+
+
+def _configures(path: str) -> bool:
+    return configures_agents(path.encode("utf-8", "replace"))
 
 
 def _folders(found: Found) -> list[str]:
