@@ -174,7 +174,8 @@ def run_lines(
 ) -> Iterator[Line]:
     """Renders what came of a run and of each operation, and what to type next.
 
-    One that was `permitted` had no plan. `exits` are empty where no command was involved, and hold None for what is none.
+    One that was `permitted` had no plan. `exits` are empty where no command was involved, and hold
+    None for what is none.
     """
     style, sentence, command = _ENDINGS[outcome]
     rows = list(results)
