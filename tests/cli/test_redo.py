@@ -109,6 +109,36 @@ def test_f141_redo_is_a_plan_with_a_digest_of_its_own(undone: World) -> None:
     assert undone.no(2, "redo", "--dry-run", "--digest", preview["digest"])["error"] == "usage"
 
 
+def test_f141_a_preview_lists_what_a_redo_does_beside_the_diff_of_it(undone: World) -> None:
+    preview = undone.ok("redo", "--dry-run")
+    rows = {row["path"]: (row["kind"], row["diff"]) for row in preview["operations"]}
+    assert {path: kind for path, (kind, _) in rows.items()} == {
+        "new/file": "write",
+        "changed": "write",
+        "deleted": "delete",
+    }
+    assert "+++ b/new/file" in rows["new/file"][1]
+    assert "-before\n+after\n" in rows["changed"][1]
+    assert "+++ /dev/null" in rows["deleted"][1]
+    shown = undone.run("redo", "--dry-run").out.decode()
+    done = redo(undone).json
+    assert sorted(row["id"] for row in preview["operations"]) == sorted(
+        row["id"] for row in done["operations"]
+    )
+    for row in preview["operations"]:
+        assert f"{row['id'][:12]}  {row['kind']:<6}  {row['path']}" in shown
+
+
+def test_f141_a_preview_after_a_partial_undo_lists_what_the_redo_does(world: World) -> None:
+    world.put("kept", b"old\n")
+    build(world, "one", {"made": b"made\n", "kept": b"new\n"})
+    world.put("kept", b"mine\n")
+    assert world.undo().code == 1
+    (row,) = world.ok("redo", "--dry-run")["operations"]
+    assert (row["kind"], row["path"]) == ("write", "made")
+    assert "+++ b/made" in row["diff"]
+
+
 def test_f141_only_what_the_run_wrote_and_nobody_changed_since(undone: World) -> None:
     undone.put("changed", b"mine\n", 0o755)
     undone.put("bystander", b"mine too\n")

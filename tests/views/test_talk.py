@@ -263,6 +263,18 @@ def test_a_plan_that_waits_names_the_digest_and_the_literal_commands() -> None:
     ]
 
 
+def test_a_plan_that_is_not_the_current_one_is_named_in_every_command() -> None:
+    ending = Ending(SESSION, plan=AWAITING, operations=1, of="the plan")
+    assert [line.text for line in ending_lines(ending)][3:] == [
+        "Review:  assent review --plan 'the plan'",
+        f"Approve: assent approve --plan 'the plan' --digest {DIGEST} --build",
+        "Reject:  assent reject --plan 'the plan' --note 'WHY', then assent -c",
+    ]
+    assert draft_words(Ending(SESSION, plan=DRAFT, draft=True, drafted=True, of="fix"))[1].endswith(
+        "Propose it yourself: assent propose --plan fix"
+    )
+
+
 def test_a_draft_is_named_and_says_how_to_go_on() -> None:
     ending = Ending(SESSION, plan=DRAFT, draft=True, drafted=True)
     assert draft_words(ending) == [

@@ -11,11 +11,12 @@ import click
 from assent.cli.failing import EXPECTED, told
 from assent.cli.goal import FORMS, Form
 from assent.cli.output import Output
-from assent.core.errors import UsageError
+from assent.core.errors import AssentError, UsageError
 from assent.core.journal import Live
 from assent.core.lifecycle import State
 from assent.core.record import PlanRecord
 from assent.engine.engine import Engine
+from assent.views.review import of_plan
 
 # A project whose configuration is broken must not keep its user from looking and going back.
 LENIENT = (
@@ -76,12 +77,14 @@ class Call:
             ids = {known.slug: known.session for known in self.engine.sessions.all()}
             self.output.session = ids.get(record.session, record.session)
 
-    def after_undo(self, record: PlanRecord) -> str:
-        """Returns what to type once a plan's run is over; empty where its state says it."""
-        if record.state is not State.COMPLETED or not record.runs:
-            return ""
-        _, command = self.engine.undoing.standing(record.runs[-1].run)
-        return "" if command == "assent undo" else command
+    def of_plan(self, command: str) -> str:
+        """Returns a command that names the plan which this call names, if it is not current."""
+        if not self.plan or "engine" not in self.__dict__:
+            return command
+        try:
+            return of_plan(command, self.engine.plans.reference(self.record(), current=False))
+        except (AssentError, OSError):  # what failed is told already; this only helps on
+            return command
 
     def report_live(self, record: PlanRecord) -> None:
         """Says so where the plan's file is no longer what was proposed."""
@@ -140,6 +143,9 @@ def takes_call(function: Callable[..., int | None]) -> Callable[..., int | None]
         try:
             code = function(call, **rest)
             answered = True
+        except AssentError as error:
+            error.next = call.of_plan(error.next)
+            raise
         finally:
             call.close(answered=answered)
         return code

@@ -121,5 +121,5 @@ def _row(comment: Comment, number: int) -> dict[str, object]:
 
 def _answer(call: Call, comment: Comment, number: int) -> None:
     placed = Placed(comment, comment.anchor, "here")
-    lines = [*one_comment_lines(number, placed), Line("plain", f"Next: {SEND}")]
+    lines = [*one_comment_lines(number, placed), Line("plain", f"Next: {call.of_plan(SEND)}")]
     call.output.answer(_row(comment, number), lines)

@@ -1,5 +1,6 @@
 """`assent propose`, `approve`, `reject`: the step between a draft and a run."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -16,9 +17,13 @@ from assent.core.lifecycle import Moment, advance
 from assent.core.record import PlanRecord
 from assent.engine.plan.notes import check_note
 from assent.views.comments import sent_lines
+from assent.views.lines import Line
+from assent.views.review import of_plan
 from assent.views.rows import Row, plan_row
 from assent.views.status import plan_lines
 
+NO_MORE: Row = {}
+APPROVED_ONLY = "The plan is approved, but cannot be built as the rules are now:"
 KEPT = "Nothing was rejected; the plan is as it was."
 FORM = {
     "scope": "What should the plan be about, and what not? (empty: no word on it) ",
@@ -108,7 +113,7 @@ def approve(
     record = call.engine.consents.approve(record, record.digest, words, channel, expires_s=expires)
     if then_build:
         return build_and_answer(call, record, **builder)
-    _answer(call, record)
+    answer_approved(call, record)
     return None
 
 
@@ -164,7 +169,24 @@ def _filled_in(call: Call, given: dict[str, str], *, enough: bool) -> Feedback:
 def _answer(call: Call, record: PlanRecord, next_command: str = "", sent: int = 0) -> None:
     row = plan_row(record, approved=call.engine.consents.is_approved(record))
     extra: Row = {"comments": sent} if sent else {}
-    call.output.answer({**row, **extra}, [*sent_lines(sent), *plan_lines(row, next_command)])
+    command = next_command or call.engine.reviews.next_step(record)
+    of = call.engine.plans.reference(record, current=False)
+    call.output.answer({**row, **extra}, [*sent_lines(sent), *plan_lines(row, command, of)])
+
+
+def answer_approved(
+    call: Call, record: PlanRecord, extra: Row = NO_MORE, lines: Iterable[Line] = ()
+) -> None:
+    """Says what is approved; and that rules keep it from being built, where they do."""
+    row = plan_row(record, approved=call.engine.consents.is_approved(record))
+    of = call.engine.plans.reference(record, current=False)
+    reasons, way_out = call.engine.reviews.denied(record)
+    denied: Row = {}
+    if reasons:
+        call.output.warn(f"{APPROVED_ONLY} {reason}" for reason in reasons)
+        denied = {"cannot_be_built": list(reasons), "next": [of_plan(way_out, of)]}
+    command = way_out or call.engine.reviews.next_step(record)
+    call.output.answer({**row, **extra, **denied}, [*lines, *plan_lines(row, command, of)])
 
 
 def _check_builder(call: Call, record: PlanRecord, *, then_build: bool) -> None:

@@ -196,6 +196,7 @@ class Conversation:
             error=error,
             prefix=self._prefix,
             missing=missing,
+            of=self._engine.plans.reference(plan, current=False),
         )
 
     def _plan(self, record: SessionRecord) -> PlanRecord | None:

@@ -6,6 +6,7 @@ import msgspec
 
 from assent.cli.asking import Manner, consent
 from assent.cli.call import Call
+from assent.cli.consent import answer_approved
 from assent.cli.run import build_and_answer
 from assent.core.errors import UsageError
 from assent.core.lifecycle import Moment, advance
@@ -13,8 +14,6 @@ from assent.core.record import PlanRecord
 from assent.engine.plan.partials import Partial
 from assent.views.declined import declined_lines, declined_rows
 from assent.views.review import review_json, review_lines
-from assent.views.rows import plan_row
-from assent.views.status import plan_lines
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -67,6 +66,5 @@ def _command(call: Call, part: Part) -> str:
 
 
 def _answer(call: Call, approved: PlanRecord, preview: Partial) -> None:
-    row = plan_row(approved, approved=call.engine.consents.is_approved(approved))
     lines = declined_lines(preview.left_out, unsure=bool(preview.smaller.unsure))
-    call.output.answer({**row, **declined_rows(preview.left_out)}, [*lines, *plan_lines(row)])
+    answer_approved(call, approved, declined_rows(preview.left_out), lines)

@@ -1,5 +1,7 @@
 """`assent plan …`: plans as documents."""
 
+from collections.abc import Iterator
+
 import click
 
 from assent.cli.call import Call, examples, takes_call
@@ -10,7 +12,7 @@ from assent.core.paths import shown
 from assent.core.record import PlanRecord
 from assent.engine.plan.plans import MAX_TEXT
 from assent.views.diff import text_diff
-from assent.views.lines import BLANK, foreign
+from assent.views.lines import BLANK, Line, foreign
 from assent.views.rows import Row, plan_row
 from assent.views.status import history_lines, plan_lines, plan_list_lines
 
@@ -57,7 +59,7 @@ def show(call: Call) -> None:
     call.report_live(record)
     row = _row(call, record)
     text = call.engine.reviews.text(record)
-    lines = plan_lines(row, call.after_undo(record))
+    lines = _lines(call, record, row)
     call.output.answer(row, [*lines, BLANK, *foreign(shown(text))])
 
 
@@ -118,4 +120,9 @@ def _row(call: Call, record: PlanRecord) -> Row:
 
 def _answer(call: Call, record: PlanRecord) -> None:
     row = _row(call, record)
-    call.output.answer(row, plan_lines(row))
+    call.output.answer(row, _lines(call, record, row))
+
+
+def _lines(call: Call, record: PlanRecord, row: Row) -> Iterator[Line]:
+    of = call.engine.plans.reference(record, current=False)
+    return plan_lines(row, call.engine.reviews.next_step(record), of)

@@ -114,7 +114,9 @@ def status(call: Call) -> None:
     declined = declined_ids(record)
     waits = {**open_row(left, holder, questions), "notes": noted_rows(notes), "declined": declined}
     lost = call.engine.orphans.find()
-    stands = status_lines(plan, row, command=command, asked=bool(questions), lost=bool(lost))
+    of = "" if record is None else call.engine.plans.reference(record, current=False)
+    about = {"asked": bool(questions), "lost": bool(lost)}
+    stands = status_lines(plan, row, command=command, of=of, **about)
     waiting = [*orphan_lines(lost), *open_lines(left, holder, questions), *waiting_lines(notes)]
     waits |= {"slots": orphan_rows(lost)} if lost else {}
     waits |= {"drifted": drifted_rows(changed)} if changed else {}
@@ -199,7 +201,9 @@ def _command(call: Call, record: PlanRecord, changed: Sequence[Drifted]) -> str:
     """Returns what to type next where the state alone does not say it."""
     if changed and not record.imported:
         return REBASE
-    return call.after_undo(record)
+    approved = call.engine.consents.is_approved(record)
+    denied = call.engine.reviews.denied(record)[1] if approved else ""
+    return denied or call.engine.reviews.next_step(record)
 
 
 def _run(call: Call, plan_id: str, note: RunNote) -> dict[str, object]:

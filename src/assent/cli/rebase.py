@@ -28,6 +28,8 @@ def rebase(call: Call, dry_run: bool) -> None:
         found.relied_on,
         found.differs,
         found.is_empty,
+        call.engine.plans.reference(record),
+        call.engine.plans.reference(record, current=False),
     )
     row = plan_row(record, approved=call.engine.consents.is_approved(record))
     answer = {**row, **rebased_row(shown), "dry_run": dry_run}

@@ -9,6 +9,7 @@ from assent.core.operation import Operation
 from assent.core.paths import shown
 from assent.views.commands import subject
 from assent.views.lines import BLANK, Line, wrapped
+from assent.views.review import of_plan
 from assent.views.rows import Row, kind, operation_row
 from assent.views.visible import visible_path
 
@@ -26,6 +27,8 @@ class Rebased(msgspec.Struct, frozen=True):
     relied_on: tuple[bytes, ...]
     differs: bool
     is_empty: bool = False  # the files hold everything
+    name: str = ""  # what names the plan in a command
+    of: str = ""  # the same, where it is not the current one
 
 
 def rebased_row(found: Rebased) -> Row:
@@ -59,7 +62,7 @@ def rebased_lines(found: Rebased, *, dry_run: bool) -> Iterator[Line]:
             yield from wrapped("plain", f"{new[:SHORT]}  {kind(op):<13}  {subject(op)}")
     if found.is_empty:
         yield Line("plain", EMPTY)
-        yield Line("plain", "Next: assent plan delete")
+        yield Line("plain", f"Next: {of_plan('assent plan delete', found.name)}")
         return
     same = sum(old == new for old, _, new, _ in triples)
     yield Line("plain", f"Unchanged: {same} of {len(triples)} operations.")
@@ -73,7 +76,8 @@ def rebased_lines(found: Rebased, *, dry_run: bool) -> Iterator[Line]:
         yield Line("digest", f"now  {found.digest}")
         yield Line("plain", "Nobody has approved it yet.")
     following = "review" if found.digest else "propose"
-    yield Line("plain", f"Next: assent {'rebase' if dry_run else following}")
+    command = f"assent {'rebase' if dry_run else following}"
+    yield Line("plain", f"Next: {of_plan(command, found.of)}")
 
 
 def _named(found: Rebased) -> Sequence[tuple[str, Operation, str, Operation | None]]:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
+from shlex import quote
 from typing import Final
 
 import msgspec
@@ -82,6 +83,7 @@ class Review(msgspec.Struct, frozen=True):
     comments: tuple[Placed, ...] = ()  # of the person who reads, not sent yet
     denied: tuple[str, ...] = ()  # why it cannot be built: what rules deny, as things stand
     warnings: tuple[str, ...] = ()  # about the place where it would be built
+    of: str = ""  # what names it in a command; nothing for the current plan
 
 
 NEXT: Final[dict[State, str]] = {
@@ -96,6 +98,12 @@ COVERS_NOTHING: Final = (
     "asked about, and without a terminal refused."
 )
 CANNOT_BE_BUILT: Final = "Cannot be built"
+# Commands that mean the current plan, unless they name another one.
+OF_A_PLAN: Final = frozenset(
+    {"approve", "build", "diff", "propose", "rebase", "reject", "review", "undo"}
+)
+GROUPS_OF_A_PLAN: Final = frozenset({"comment", "stage"})
+PARTS_OF_A_PLAN: Final = frozenset({"plan delete", "plan history", "plan show", "plan write"})
 SHORT: Final = 12  # characters of an operation's id, enough to name it by
 _WIDEST: Final = max(map(len, RISKS))
 _text = attrgetter("text")
@@ -198,7 +206,7 @@ def changes_lines(review: Review) -> Iterator[Line]:
     yield from _title(review)
     if review.since is None:
         yield Line("plain", NEVER)
-        yield Line("plain", "Next: assent review")
+        yield Line("plain", f"Next: {of_plan('assent review', review.of)}")
         return
     yield from denied_lines(review)
     yield from warning_lines(review.warnings)
@@ -237,6 +245,25 @@ def next_command(state: State, digest: str, *, approved: bool) -> str:
     if state is not State.AWAITING_APPROVAL:
         return NEXT[state]
     return "assent build" if approved else f"assent approve --digest {digest}"
+
+
+def of_plan(command: str, plan: str) -> str:
+    """Returns a command that names the plan it is about, which is not the current one.
+
+    Nothing is added without a plan, to a command that is about no plan, or that names what it is
+    about: a plan, a run or a file.
+    """
+    program, *words = command.split(" ")
+    if not plan or program != "assent" or not words or not {"--plan", "--help"}.isdisjoint(words):
+        return command
+    first, both, named = words[0], " ".join(words[:2]), [*words[1:2]]
+    if first in GROUPS_OF_A_PLAN or both in PARTS_OF_A_PLAN:
+        verb, rest = both, words[2:]
+    elif first in OF_A_PLAN and all(word.startswith("-") for word in named):
+        verb, rest = first, words[1:]
+    else:
+        return command
+    return " ".join([program, verb, "--plan", quote(plan), *rest])
 
 
 def _title(review: Review) -> Iterator[Line]:
@@ -394,7 +421,7 @@ def _end(review: Review, *, asking: bool) -> Iterator[Line]:
     command = next_command(review.state, review.digest, approved=review.approved)
     if review.digest and not review.path:  # an undo plan has no file and its own verb
         command = f"assent undo --digest {review.digest}"
-    yield Line("plain", f"Next: {review.next or command}")
+    yield Line("plain", f"Next: {of_plan(review.next or command, review.of)}")
 
 
 def counted(operations: Iterable[Operation]) -> str:

@@ -16,7 +16,7 @@ from assent.core.record import Revision
 from assent.core.undo import NOT_COVERED, STILL_OTHER
 from assent.views.commands import exit_words, subject
 from assent.views.lines import Line, Style, table, wrapped
-from assent.views.review import next_command, standing
+from assent.views.review import next_command, of_plan, standing
 from assent.views.rows import Row, kind, row_path
 from assent.views.visible import visible_line
 
@@ -48,8 +48,11 @@ _RECORDED: Final[dict[Result, str]] = {**_WORDS, "undone": "everything recorded 
 _GOOD: Final[frozenset[Result]] = frozenset({"done", "undone", "not_started"})
 
 
-def plan_lines(row: Row, command: str = "") -> Iterator[Line]:
-    """Renders one plan and what to type next, unless the caller knows better."""
+def plan_lines(row: Row, command: str = "", of: str = "") -> Iterator[Line]:
+    """Renders one plan and what to type next, unless the caller knows better.
+
+    `of` names the plan in that command, where it is not the current one.
+    """
     yield from table(
         "plain",
         [
@@ -62,7 +65,7 @@ def plan_lines(row: Row, command: str = "") -> Iterator[Line]:
             ("id", _text(row["plan_id"])),
         ],
     )
-    yield Line("plain", f"Next: {visible_line(command) or _next(row)}")
+    yield Line("plain", f"Next: {of_plan(visible_line(command) or _next(row), of)}")
 
 
 def plan_list_lines(rows: Sequence[Row], when: Callable[[str], str]) -> Iterator[Line]:
@@ -112,6 +115,7 @@ def status_lines(
     run: Row | None,
     *,
     command: str = "",
+    of: str = "",
     asked: bool = False,
     lost: bool = False,
 ) -> Iterator[Line]:
@@ -131,7 +135,7 @@ def status_lines(
         undone = run is not None and run["outcome"] == "done"
         last = Line("plain", f"Next: assent {'undo' if undone else 'plan new NAME'}")
     else:
-        *lines, last = plan_lines(plan, command)
+        *lines, last = plan_lines(plan, command, of)
         yield from lines
     if unfinished or asked or lost:
         waits = "recover" if unfinished or lost else "questions list"

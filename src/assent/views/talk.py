@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from shlex import quote
 from typing import Final
 
 import msgspec
@@ -90,6 +91,12 @@ class Ending(msgspec.Struct, frozen=True):
     error: AssentError | None = None
     prefix: str = "assent"  # how a command for this folder begins
     missing: str = ""  # the session's own mode, if nobody knows that any more
+    of: str = ""  # what names the plan in a command, if it is not the current one
+
+    @property
+    def option(self) -> str:
+        """What a command about the plan needs, so that it means no other one."""
+        return f" --plan {quote(self.of)}" if self.of else ""
 
 
 def of_session(recorded: Recorded, session: str) -> bool:
@@ -207,7 +214,7 @@ def draft_words(ending: Ending) -> list[str]:
         return []
     return [
         f"Draft, not presented for approval: {_count(ending)}, text in {visible_path(plan.path)}.",
-        f"Go on: {prefix} -c -p 'WHAT NEXT'. Propose it yourself: {prefix} propose",
+        f"Go on: {prefix} -c -p 'WHAT NEXT'. Propose it yourself: {prefix} propose{ending.option}",
     ]
 
 
@@ -283,22 +290,22 @@ def ending_lines(ending: Ending) -> Iterator[Line]:
     if ending.plan is not None and ending.plan.state is State.EXECUTING:
         yield BLANK
         yield Line("heading", "The build of the plan has not ended.")
-        yield Line("plain", f"End it:    {ending.prefix} build")
+        yield Line("plain", f"End it:    {ending.prefix} build{ending.option}")
         yield Line("plain", f"Roll back: {ending.prefix} recover --roll-back")
     elif ending.session.mode == "plan" and ending.plan is not None:
         yield from _plan_lines(ending, ending.plan)
 
 
 def _plan_lines(ending: Ending, plan: PlanRecord) -> Iterator[Line]:
-    where, prefix = visible_path(plan.path), ending.prefix
+    where, prefix, of = visible_path(plan.path), ending.prefix, ending.option
     if not _awaits(ending):
         return
     yield BLANK
     yield from wrapped("heading", f"The plan waits for you: {_count(ending)}, text in {where}.")
     yield Line("digest", plan.digest)
-    yield Line("plain", f"Review:  {prefix} review")
-    yield Line("plain", f"Approve: {prefix} approve --digest {plan.digest} --build")
-    yield Line("plain", f"Reject:  {prefix} reject --note 'WHY', then {prefix} -c")
+    yield Line("plain", f"Review:  {prefix} review{of}")
+    yield Line("plain", f"Approve: {prefix} approve{of} --digest {plan.digest} --build")
+    yield Line("plain", f"Reject:  {prefix} reject{of} --note 'WHY', then {prefix} -c")
 
 
 def _count(ending: Ending) -> str:
@@ -342,15 +349,15 @@ def _after_a_person(ending: Ending) -> str:
 
 
 def _next(ending: Ending) -> str:
-    plan, prefix = ending.plan, ending.prefix
+    plan, prefix, of = ending.plan, ending.prefix, ending.option
     if way_on := _after_a_person(ending):
         return way_on
     if plan is not None and plan.state is State.EXECUTING:
-        return f"{prefix} build"
+        return f"{prefix} build{of}"
     if ending.session.mode != "plan" or plan is None:
         return f"{prefix} -c -p 'WHAT NEXT'"
     if _awaits(ending):
-        return f"{prefix} approve --digest {plan.digest} --build"
+        return f"{prefix} approve{of} --digest {plan.digest} --build"
     if ending.approved:
-        return f"{prefix} build"
+        return f"{prefix} build{of}"
     return f"{prefix} -c -p 'WHAT NEXT'"

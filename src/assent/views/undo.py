@@ -27,7 +27,8 @@ def undo_lines(
 ) -> Iterator[Line]:
     """Renders what an undo would do, what it leaves alone or cannot cover, and its digest.
 
-    `diffs`, if given, are those of the plan's operations, in their order.
+    `diffs`, if given, are those of the plan's operations, in their order. An undo goes by the ids
+    of what it takes back, and a redo by its own, as their reports do.
     """
     verb = "redo" if extent.again else "undo"
     name = visible_line(run)
@@ -35,8 +36,10 @@ def undo_lines(
     for own, command in zip(plan.ids, extent.commands, strict=False):
         yield from wrapped("plain", f"{own[:SHORT]}  {kind(command):<6}  {subject(command)}")
     changes = diffs[len(extent.commands) :] or [""] * len(inversion.operations)
-    for (index, op), diff in zip(inversion.operations, changes, strict=True):
-        yield from wrapped("plain", f"{ids[index][:SHORT]}  {kind(op):<6}  {subject(op)}")
+    own = plan.ids[len(extent.commands) :]
+    names = own if extent.again else [ids[index] for index, _ in inversion.operations]
+    for name, (_, op), diff in zip(names, inversion.operations, changes, strict=True):
+        yield from wrapped("plain", f"{name[:SHORT]}  {kind(op):<6}  {subject(op)}")
         yield from diff_lines(diff) if diff else unshown_lines(op) if diff is None else ()
     for index, reason in inversion.left_alone:
         yield from wrapped("risk", f"{ids[index][:SHORT]}  left alone: {visible_line(reason)}")
@@ -96,13 +99,17 @@ def preview_row(
 ) -> Row:
     """Returns what an undo would do as one object; `undone` are the originals with their ids.
 
-    `diffs`, if given, are those of the plan's operations, in their order.
+    `diffs`, if given, are those of the plan's operations, in their order. An undo lists what it
+    takes back, and a redo, which does something again, its own operations.
     """
     rows = [operation_row(name, op) for name, op in zip(*undone, strict=True)]
     pairs = zip(plan.ids, extent.commands, strict=False)
     commands = [operation_row(name, command) for name, command in pairs]
     told = (*extent.overwrites, *extent.guessed)
     operations = [*commands, *[rows[index] for index, _ in inversion.operations]]
+    if extent.again:
+        own = zip(plan.ids, plan.operations, strict=True)
+        operations = [operation_row(name, op) for name, op in own]
     with_diffs = [{**row, "diff": diff} for row, diff in zip(operations, diffs, strict=False)]
     found: Row = {
         "run": run,

@@ -33,7 +33,7 @@ from assent.engine.plan.expiry import latest, note_expired, outdated
 from assent.engine.plan.exports import Exports
 from assent.engine.plan.independence import check_independent
 from assent.engine.plan.notes import check_note
-from assent.engine.plan.plans import Plans
+from assent.engine.plan.plans import WRITE, Plans
 from assent.engine.plan.spelling import refuse_twins
 from assent.engine.projections import Projections
 from assent.engine.run.onward import standing
@@ -52,7 +52,6 @@ COVERS_NOTHING = (
 
 NO_PLAN = "and nothing is staged, so there is nothing to approve. Nothing was proposed."
 NO_TEXT = "so it does not say what the staged operations are for. Nothing was proposed."
-WRITE = "assent plan write FILE"
 
 
 def check_digest(record: PlanRecord, digest: str) -> None:
@@ -103,7 +102,7 @@ class Consents:
     def _check_text(self, record: PlanRecord, text: bytes) -> None:
         """Refuses a text that says nothing, as for a model; the goal that a person gave does."""
         if not text.strip():
-            raise BadPlan(f"{shown(record.path)} is empty.", "assent plan write FILE")
+            raise BadPlan(f"{shown(record.path)} is empty.", WRITE)
         if not self._plans.is_untouched(record, text):
             return
         if not self._plans.ledger().operations(record):

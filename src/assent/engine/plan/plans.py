@@ -143,6 +143,14 @@ class Plans:
         first = bool(record.revisions) and sha256(text) == record.revisions[0].content_hash
         return untouched(text, record.name, record.goal, first=first)
 
+    def first_step(self, record: PlanRecord, text: bytes) -> str:
+        """Returns what to type before a draft can be proposed; nothing where it can be."""
+        if record.state is not State.DRAFTING or not self.is_untouched(record, text):
+            return ""
+        if not text.strip() or not record.goal.strip():
+            return WRITE
+        return "" if self.ledger().operations(record) else STAGE
+
     def text(self, content_hash: str) -> bytes:
         """Returns one version of a plan's text."""
         return self._doors.blobs.read(content_hash)
@@ -185,6 +193,21 @@ class Plans:
         if home is None or not home.current:
             raise NotFound("There is no current plan here.", "assent plan new NAME")
         return self.ledger().load(home.current)
+
+    def reference(self, record: PlanRecord, *, current: bool = True) -> str:
+        """Returns what names a plan in a command: its name, or its id where others share that.
+
+        Nothing for a plan that is not in the log here, and, unless `current`, for the current one.
+        """
+        home = self._workspaces.find()
+        if home is None or (not current and home.current == record.plan_id):
+            return ""
+        known = [one for one in self.ledger().all() if not one.undoes]
+        if all(one.plan_id != record.plan_id for one in known):
+            return ""
+        alive = [one for one in known if one.state is not State.DISCARDED]
+        alike = [one.plan_id for one in alive if one.name == record.name]
+        return record.name if alike == [record.plan_id] else record.plan_id
 
     def use(self, reference: str) -> PlanRecord:
         """Makes a plan the current one because a person says so."""
@@ -320,6 +343,8 @@ class Plans:
 
 
 MAX_TEXT = 1 << 20
+WRITE = "assent plan write FILE"
+STAGE = "assent stage write PATH --from FILE"
 TRIES = 20  # at a workspace that others are working on, too
 
 

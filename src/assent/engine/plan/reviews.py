@@ -9,6 +9,7 @@ import msgspec
 from assent.core.changes import Coverage
 from assent.core.digest import sha256
 from assent.core.errors import AssentError, BadPlan
+from assent.core.held import Held
 from assent.core.lifecycle import State
 from assent.core.operation import (
     DeleteFile,
@@ -34,7 +35,7 @@ from assent.engine.run.onward import standing
 from assent.engine.run.recording import Recorder
 from assent.engine.run.takeback import Takeback
 from assent.engine.run.undoing import Undo
-from assent.ports import Facts
+from assent.ports import Facts, Rules
 from assent.views.commands import brief, not_covered, remarks
 from assent.views.coverage import uncovered
 from assent.views.diff import LIMIT, operation_diff
@@ -74,7 +75,7 @@ class Reviews:
         review = self._review(undo.source, undo.plan, undo.plan.digest)
         state, verb = State.AWAITING_APPROVAL, "redo" if undo.extent.again else "undo"
         name = f"{verb} of {review.name}"
-        return msgspec.structs.replace(review, name=name, state=state, path=b"", next="")
+        return msgspec.structs.replace(review, name=name, state=state, path=b"", next="", of="")
 
     def drifted(self, record: PlanRecord) -> tuple[Drifted, ...]:
         """Returns the files that a proposed plan no longer finds as it saw them, if few and small.
@@ -118,7 +119,7 @@ class Reviews:
         changed = drifted(plan, self._doors.files) if here else ()
         found = tuple(around.review(i, at) for at, i in enumerate(ids))
         reasons, found = self._denied(plan, found, counts=record.state in OPEN)
-        next = REBASE if changed else self._next(record, approved=approved)
+        next = REBASE if changed else self._next(record, plan.text, approved=approved)
         return Review(
             record.plan_id,
             record.session,
@@ -140,7 +141,18 @@ class Reviews:
             drifted=changed,
             denied=reasons,
             warnings=() if over else cautions(self._doors, self._place, record),
+            of=self._plans.reference(record, current=False),
         )
+
+    def denied(self, record: PlanRecord) -> tuple[tuple[str, ...], str]:
+        """Says why a proposed plan cannot be built as rules are now, and what to type then."""
+        plan, rules = self._plans.ledger().plan(record), self._doors.rules
+        found = tuple(
+            OperationReview(name, op, reversibility(op), denied=_command_denied(rules, op))
+            for name, op in zip(plan.ids, plan.operations, strict=True)
+        )
+        reasons, found = self._denied(plan, found, counts=record.state in OPEN)
+        return reasons, self._without_denied(record, found) if reasons else ""
 
     def _denied(
         self, plan: Plan, found: tuple[OperationReview, ...], *, counts: bool
@@ -165,8 +177,19 @@ class Reviews:
         own = [one.id for one in found if one.denied and one.op in known]
         return f"assent stage remove {own[0][:SHORT]}" if own else RULES
 
-    def _next(self, record: PlanRecord, *, approved: bool) -> str:
+    def next_step(self, record: PlanRecord) -> str:
         """Returns what to type next where the state alone does not say it."""
+        if record.state is not State.DRAFTING:
+            return self._next(record, b"", approved=usable(self._doors, record) is not None)
+        try:
+            live = self._plans.live(record)
+        except AssentError:  # whoever proposes it is told why
+            return ""
+        return "" if live is None else self._plans.first_step(record, live)
+
+    def _next(self, record: PlanRecord, text: bytes, *, approved: bool) -> str:
+        if record.state is State.DRAFTING:
+            return self._plans.first_step(record, text)
         if record.imported and approved:
             return f"assent build --plan {record.plan_id}"
         if record.state is not State.COMPLETED or not record.runs:
@@ -229,7 +252,6 @@ class _Around:
         seen = foreseen(op, line, root)
         unheld = "" if op.profile == "unconfined" else self._doors.unheld()
         here = tuple(uncovered(op, bounds, self._coverage(op, at)))
-        denial = "" if op.profile == "commit" else visible_line(held.denial)
         return OperationReview(
             identity,
             op,
@@ -238,7 +260,7 @@ class _Around:
             remarks=(*remarks(op, seen, held, unheld), *here),
             unclear=seen.unclear,
             unheld=unheld,
-            denied=f"{brief(op)}: {denial}" if denial else "",
+            denied=_denied_words(op, held),
             not_covered=(*not_covered(op, bounds.file >> 20), *here),
         )
 
@@ -330,6 +352,16 @@ def _scope_if_readable(text: bytes) -> Scope:
         return declared_scope(text)
     except BadPlan:
         return Scope()
+
+
+def _command_denied(rules: Rules, op: Operation) -> str:
+    """Says which rule denies a command; of files that is said for all of them at once."""
+    return _denied_words(op, held_to(rules, op)) if isinstance(op, RunCommand) else ""
+
+
+def _denied_words(op: RunCommand, held: Held) -> str:
+    denial = "" if op.profile == "commit" else visible_line(held.denial)
+    return f"{brief(op)}: {denial}" if denial else ""
 
 
 def _replaces(op: Operation) -> TypeGuard[WriteFile]:
