@@ -10,7 +10,11 @@ from assent.tui.acts import decided_words
 from assent.tui.panels.approval import ApprovalPanel
 from assent.tui.panels.feedback import FeedbackPanel
 from assent.tui.panels.plan_list import PlanList
+from assent.tui.panels.run import RunPanel
+from assent.tui.panels.runs import RunsPanel
+from assent.tui.panels.undo import UndoPanel
 from assent.tui.panels.waiting_list import WaitingList
+from assent.tui.paper import Paper
 
 Elsewhere = Callable[[Stage, str], None]
 
@@ -46,7 +50,7 @@ def who(stage: Stage) -> str:
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (approve, "plan work was approved by {} (digest): /build."),
+        (approve, "plan work was approved by {} (digest); /build work builds it."),
         (reject, "plan work was rejected by {}, and is a draft again."),
         (build, "plan work was built by run "),
         (discard, "plan work was discarded by {}."),
@@ -159,6 +163,176 @@ def test_open_lists_follow(stage: Stage, command: str, kind: type[PlanList | Wai
             await seat.until(lambda: panel._all[0].cells[1] == "completed")
 
     stage.show(sit)
+
+
+def test_what_the_screen_says_to_type_builds_the_plan_that_it_is_about(stage: Stage) -> None:
+    digest = proposed(stage, four=b"4\n")["digest"]
+    stage.plan("two")
+    stage.write("two.txt", b"2\n")
+    stage.approve()
+
+    async def sit(seat: Seat) -> None:
+        await Reader(seat).open(seat.app.engine.plans.find("work").plan_id)
+        approve(stage, digest)
+        await seat.until(lambda: not seat.app.is_open(ApprovalPanel))
+        await seat.shows("/build work builds it")
+        seat.app.run_slash("/build work")
+        await seat.opened(RunPanel)
+        await seat.rest()
+        assert stage.files().keys() == {b"four.txt"}
+
+    stage.show(sit, size=(200, 50))
+
+
+def test_a_yes_on_this_screen_names_the_plan_too(stage: Stage) -> None:
+    proposed(stage, four=b"4\n")
+
+    async def sit(seat: Seat) -> None:
+        reader = Reader(seat)
+        await reader.open()
+        await reader.to_the_end()
+        await reader.press("1", "a")
+        await reader.closed()
+        assert "Plan work is approved, and not built yet: /build work" in seat.text()
+
+    stage.show(sit, size=(200, 50))
+
+
+def test_what_is_not_approved_leads_to_its_own_review(stage: Stage) -> None:
+    proposed(stage)
+    stage.plan("two")
+
+    async def sit(seat: Seat) -> None:
+        seat.app.run_slash("/build work")
+        await seat.shows("next: /review work")
+
+    stage.show(sit)
+
+
+def built(stage: Stage, name: str, path: str) -> str:
+    stage.plan(name)
+    stage.write(path, b"new\n")
+    return str(stage.build()["run"])
+
+
+def undo(stage: Stage, verb: str = "undo") -> str:
+    """Undoes in another process; returns the run that did it."""
+    wanted = stage.ok(verb, "--dry-run")["digest"]
+    answer = stage.process(verb, "--digest", wanted, "--json")
+    assert answer.code == 0, answer
+    return str(answer.json["run"])
+
+
+def test_an_open_list_of_runs_follows_and_stays_at_its_run(stage: Stage) -> None:
+    first = built(stage, "one", "a")
+    proposed(stage, b=b"2\n")
+
+    async def sit(seat: Seat) -> None:
+        seat.app.run_slash("/runs")
+        panel = await seat.opened(RunsPanel)
+        await seat.shows("done")
+        assert panel._names == [first]
+        approve(stage, stage.ok("status")["plan"]["digest"])
+        elsewhere(stage, "build")
+        await seat.until(lambda: len(panel._names) == 2)
+        paper = panel.query_one(Paper)
+        assert paper.spot is not None
+        assert paper.spot.key == first
+        undo(stage)
+        await seat.shows("done, undone")
+        assert len(panel._names) == 3
+        assert paper.spot.key == first
+        await seat.press("enter")
+        await seat.until(lambda: isinstance(seat.app.screen, UndoPanel))
+        await seat.shows(f"Undo of run {first}")
+
+    stage.show(sit, size=(200, 50))
+
+
+def test_an_open_undo_closes_and_says_who_undid_it(stage: Stage) -> None:
+    run = built(stage, "one", "a")
+
+    async def sit(seat: Seat) -> None:
+        seat.app.run_slash("/undo")
+        await seat.opened(UndoPanel)
+        by = undo(stage)
+        await seat.until(lambda: not seat.app.is_open(UndoPanel))
+        await seat.rest()
+        told = " ".join(seat.text().split())
+        assert f"run {run} of plan one was undone by run {by}, approved by {who(stage)}" in told
+        seat.app.run_slash("/redo")
+        await seat.opened(UndoPanel)
+        by = undo(stage, "redo")
+        await seat.until(lambda: not seat.app.is_open(UndoPanel))
+        await seat.rest()
+        assert f"was redone by run {by}" in " ".join(seat.text().split())
+
+    stage.show(sit, size=(400, 50))
+
+
+def test_an_undo_that_others_were_faster_with_does_not_speak_of_changed_files(stage: Stage) -> None:
+    run = built(stage, "one", "a")
+
+    async def sit(seat: Seat) -> None:
+        seat.app.run_slash("/undo")
+        panel = await seat.opened(UndoPanel)
+        by = undo(stage)
+        panel._take_back()  # before the screen has looked
+        await seat.until(lambda: not seat.app.is_open(UndoPanel))
+        await seat.rest()
+        told = " ".join(seat.text().split())
+        assert f"run {run} of plan one was undone by run {by}" in told
+        assert "Files changed" not in told
+        assert stage.files() == {}
+
+    stage.show(sit, size=(400, 50))
+
+
+def test_an_undo_stays_open_while_others_do_something_else(stage: Stage) -> None:
+    first = built(stage, "one", "a")
+    built(stage, "two", "b")
+
+    async def sit(seat: Seat) -> None:
+        seat.app.run_slash(f"/undo {first}")
+        panel = await seat.opened(UndoPanel)
+        undo(stage)
+        stamp = seat.app.engine.stamp()
+        await seat.until(lambda: seat.app.lookout._stamp == stamp)
+        await seat.rest()
+        assert seat.app.screen is panel
+        assert not panel.is_over
+
+    stage.show(sit)
+
+
+def test_an_open_review_of_what_was_built_says_that_it_was_undone(stage: Stage) -> None:
+    run = built(stage, "one", "a")
+
+    async def sit(seat: Seat) -> None:
+        reader = Reader(seat)
+        for verb, what in (("undo", "undone"), ("redo", "redone")):
+            await reader.open()
+            by = undo(stage, verb)
+            await seat.until(lambda: not seat.app.is_open(ApprovalPanel))
+            await seat.rest()
+            told = " ".join(seat.text().split())
+            assert f"run {run} of plan one was {what} by run {by}, approved by" in told
+
+    stage.show(sit, size=(400, 50))
+
+
+def test_the_side_area_says_undone_as_the_status_line_does(stage: Stage) -> None:
+    built(stage, "one", "a")
+
+    async def sit(seat: Seat) -> None:
+        seat.app.plan_chosen(seat.app.engine.plans.find("one"), None)
+        await seat.until(lambda: "COMPLETED" in seat.text())
+        assert "COMPLETED, undone" not in seat.text()
+        undo(stage)
+        await seat.until(lambda: "COMPLETED, undone" in seat.text())
+        await seat.until(lambda: "undone" in status(seat))
+
+    stage.show(sit, size=(200, 50))
 
 
 def test_while_nothing_is_recorded_nobody_looks(stage: Stage) -> None:

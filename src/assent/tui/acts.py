@@ -17,7 +17,7 @@ from assent.core.journal import Ending
 from assent.core.lifecycle import State
 from assent.core.masking import masked
 from assent.core.operation import Operation
-from assent.core.record import PlanRecord
+from assent.core.record import PlanRecord, RunNote
 from assent.views.commands import brief
 from assent.views.lines import Line, Style
 from assent.views.rows import kind
@@ -46,6 +46,7 @@ STANDS: Final = {  # by what came of its last run; of a plan that waits the conv
     State.EXECUTING: "The build of the plan has not come to its end: /recover.",
     State.DISCARDED: "The plan was discarded.",
 }
+UNDONE: Final = {"": "redone", "some": "partly undone", "all": "undone"}
 BUILDING: Final = "The build of the plan has not come to its end: /build goes on."
 APPROVED: Final = "The plan is approved, and not built yet: /build."
 
@@ -69,19 +70,33 @@ def approved_lines(digest: str, without: Sequence[Operation], note: str) -> list
     return [*lines, *_words(note)]
 
 
-def decided_words(plan: PlanRecord, events: Sequence[Event]) -> str:
+def decided_words(plan: PlanRecord, events: Sequence[Event], named: str = "") -> str:
     """Says who decided about a plan elsewhere, and what; nothing, if these events decide nothing.
 
-    What was decided last counts. Nobody is named where the record names nobody.
+    What was decided last counts. Nobody is named where the record names nobody. `named` is what
+    names the plan in a command: the screen may be about another one.
     """
-    what = next(filter(None, (_decided(plan, event) for event in reversed(events))), "")
+    found = (_decided(plan, event, named or plan.name) for event in reversed(events))
+    what = next(filter(None, found), "")
     return f"In another terminal, plan {visible_line(plan.name)} {what}." if what else ""
 
 
-def _decided(plan: PlanRecord, event: Event) -> str:
+def undone_words(run: str, name: str, what: str, by: "tuple[PlanRecord, RunNote] | None") -> str:
+    """Says that a run of the plan with that name was undone or redone elsewhere, and by whom."""
+    who = ""
+    if by is not None:
+        plan, note = by
+        spent = [one.approval.id for one in plan.consents if one.run == note.run]
+        who = f" by run {note.run}{_approved(plan, spent[-1] if spent else '')}"
+    told = f"run {visible_line(run)} of plan {visible_line(name)} was {what}{who}"
+    return f"In another terminal, {told}."
+
+
+def _decided(plan: PlanRecord, event: Event, named: str) -> str:
     match event:
         case PlanApproved(approval):
-            return f"was approved{_by(approval.approver.user, approval.approver.channel)}: /build"
+            who = _by(approval.approver.user, approval.approver.channel)
+            return f"was approved{who}; /build {visible_line(named)} builds it"
         case PlanRejected(user=user):
             return f"was rejected{_by(user)}, and is a draft again"
         case PlanDiscarded(user=user):

@@ -17,12 +17,14 @@ from assent.core.model import Usage
 from assent.core.record import PlanRecord
 from assent.core.session import SessionRecord
 from assent.core.session_event import Todo
+from assent.tui.standing import undone_of
 from assent.views.context import Allowance, Taken, taken
 from assent.views.review import OperationReview
 
 if TYPE_CHECKING:
     from assent.app.session import Work
     from assent.engine.engine import Engine
+    from assent.engine.run.takeback import Taken as Undone
 
 Allowing: TypeAlias = Callable[[str], Allowance]
 
@@ -48,6 +50,7 @@ class Beside(msgspec.Struct, frozen=True):
     cost: float | None = 0.0
     allowance: Allowance = Allowance()
     trouble: str = ""  # why the operations could not be read
+    undone: "Undone" = ""  # how much of what the plan did last was taken back
 
 
 def unknown(model: str) -> Allowance:
@@ -92,7 +95,8 @@ def _of_plan(engine: "Engine", plan_id: str, known: Beside) -> Beside:
     live = read_live(engine, plan) if plan else LiveText()
     operations, trouble = _operations(engine, plan, live, known)
     approved = plan is not None and engine.consents.is_approved(plan)
-    return Beside("", plan, approved, live, operations, trouble=trouble)
+    undone = undone_of(engine, plan)
+    return Beside("", plan, approved, live, operations, trouble=trouble, undone=undone)
 
 
 def read_live(engine: "Engine", plan: PlanRecord) -> LiveText:

@@ -271,7 +271,9 @@ class SideArea(Vertical):
         if plan is None:
             self._put("plan", Sheet(ABOUT, (Line("dim", NO_PLAN),)))
             return
-        about = tuple(plan_about(plan, live.text, approved=self.values.approved))
+        about = tuple(
+            plan_about(plan, live.text, approved=self.values.approved, undone=self.values.undone)
+        )
         text = text_lines(live.text) if live.text is not None else [[Line("risk", GONE)]]
         lines = tuple(piece for pieces in text for piece in pieces)
         self._put("plan", Sheet(ABOUT, (*about, BLANK)), Sheet(TEXT, lines))

@@ -76,7 +76,7 @@ def read_standing(sitting: "Sitting", after: int) -> Standing:
         known_standing(sitting, record),
         plan=plan,
         approved=plan is not None and engine.consents.is_approved(plan),
-        undone=_undone(engine, plan),
+        undone=undone_of(engine, plan),
         waiting=waiting,
     )
     if record is None:
@@ -88,7 +88,8 @@ def read_standing(sitting: "Sitting", after: int) -> Standing:
     )
 
 
-def _undone(engine: "Engine", plan: PlanRecord | None) -> "Taken":
+def undone_of(engine: "Engine", plan: PlanRecord | None) -> "Taken":
+    """Says how much of what a plan did last was taken back; in a thread."""
     if plan is None or plan.state is not State.COMPLETED or not plan.runs:
         return ""
     return engine.past.undone(plan.runs[-1].run)

@@ -16,14 +16,18 @@ SHORT: Final = 12
 NO_PLAN: Final = "No plan yet. Say what should be done."
 GONE: Final = "The plan's file was deleted."
 DIFFERS: Final = "The text changed since it was proposed; propose it again before a yes."
+UNDONE: Final = {"": "", "some": ", partly undone", "all": ", undone"}
 _FENCES: Final = ("```", "~~~")
 
 
-def plan_about(plan: PlanRecord, text: bytes | None, *, approved: bool) -> Iterator[Line]:
-    """Renders what a plan is called, its state, digest and file."""
+def plan_about(
+    plan: PlanRecord, text: bytes | None, *, approved: bool, undone: str = ""
+) -> Iterator[Line]:
+    """Renders what a plan is called, its state and how much was undone, digest and file."""
     yield Line("heading", plan_title(plan, text))
     digest = plan.digest[:SHORT]
-    yield Line("digest" if digest else "plain", standing(plan.state, approved=approved))
+    state = f"{standing(plan.state, approved=approved)}{UNDONE[undone]}"
+    yield Line("digest" if digest else "plain", state)
     if digest:
         yield Line("digest", f"digest {digest}")
     if plan.path:

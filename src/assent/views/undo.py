@@ -36,8 +36,8 @@ def undo_lines(
     for own, command in zip(plan.ids, extent.commands, strict=False):
         yield from wrapped("plain", f"{own[:SHORT]}  {kind(command):<6}  {subject(command)}")
     changes = diffs[len(extent.commands) :] or [""] * len(inversion.operations)
-    own = plan.ids[len(extent.commands) :]
-    names = own if extent.again else [ids[index] for index, _ in inversion.operations]
+    files = [*plan.ids[len(extent.commands) :]]
+    names = files if extent.again else [ids[index] for index, _ in inversion.operations]
     for name, (_, op), diff in zip(names, inversion.operations, changes, strict=True):
         yield from wrapped("plain", f"{name[:SHORT]}  {kind(op):<6}  {subject(op)}")
         yield from diff_lines(diff) if diff else unshown_lines(op) if diff is None else ()

@@ -15,6 +15,7 @@ from assent.core.event import JournalWritten, RunsWeighed
 from assent.core.journal import Ending, Entry, Ran, Result, Running, Turned
 from assent.core.operation import MoveFile, Operation, RunCommand, footprint
 from assent.core.plan import Plan
+from assent.core.record import PlanRecord, RunNote
 from assent.engine.doors import Doors
 from assent.engine.run.account import account
 from assent.engine.run.deeds import COMMAND_COUNTS, Command
@@ -105,6 +106,20 @@ class Past:
     def undone(self, run: str) -> Taken:
         """Says how much of a run was taken back."""
         return self._back().taken_of(run)
+
+    def takers(self, target: Target) -> list[tuple[PlanRecord, RunNote]]:
+        """Returns which runs took any of it back, oldest first, with their plans."""
+        return self._back().takers({*target.runs, target.whole} - {""})
+
+    def last_taker(self, run: str) -> tuple[PlanRecord, RunNote] | None:
+        """Returns what changed last how much of a run is undone: an undo, or a redo of one."""
+        back = self._back()
+        found: list[tuple[PlanRecord, RunNote]] = []
+        names = {run}
+        while more := back.takers(names):
+            found += more
+            names = {note.run for _, note in more}
+        return max(found, key=lambda one: back.began[one[1].run], default=None)
 
     def find(self, reference: str) -> Kept:
         """Finds one by its id or the start of it."""

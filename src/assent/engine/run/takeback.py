@@ -1,6 +1,6 @@
 """What an undo can be about: one run or one operation of it, a build, or a session's turn."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 
 import msgspec
@@ -8,6 +8,7 @@ import msgspec
 from assent.core.deeds import Deed, gaps
 from assent.core.errors import NotFound, Unsettled
 from assent.core.event import CommandStarted, PermitGiven, Recorded, RunsDeleted, RunStarted
+from assent.core.journal import DONE
 from assent.core.permit_book import PermitRun
 from assent.core.record import PlanRecord, RunNote
 from assent.engine.doors import Doors
@@ -185,6 +186,12 @@ class Takeback:
             return ""
         units = [one for one in self.units() if run == one.whole or run in one.runs]
         return self.undone_of(units[0]) if units else self.undone.of((run,))
+
+    def takers(self, names: Collection[str]) -> list[tuple[PlanRecord, RunNote]]:
+        """Returns the undos of any of these runs that have ended, oldest first, whatever came."""
+        found = [(r, note) for r, note in self._notes if r.undoes and note.outcome in DONE]
+        found = [one for one in found if any(_is_of(name, one[0].undoes.split()) for name in names)]
+        return sorted(found, key=lambda one: self.began[one[1].run])
 
     @cached_property
     def given_up(self) -> dict[str, str]:

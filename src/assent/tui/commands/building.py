@@ -76,5 +76,8 @@ def _show_unfinished(app: "TerminalApp", none: str) -> None:
 def _buildable(engine: "Engine", reference: str) -> tuple[PlanRecord, bool]:
     record = engine.plans.find(reference)
     if not engine.consents.is_approved(record) and not record.building:
-        raise IllegalStep(f"Plan {record.name} is not approved; nothing was built.", "/review")
+        raise IllegalStep(
+            f"Plan {record.name} is not approved; nothing was built.",
+            f"/review {engine.plans.reference(record)}",
+        )
     return record, engine.runs.is_prose(record)

@@ -28,7 +28,7 @@ from assent.tui.panels.comment import comment_panel, note_panel
 from assent.tui.panels.deciding import DecidingPanel
 from assent.tui.paper import Sheet
 from assent.views.lines import Line
-from assent.views.review import Review
+from assent.views.review import CANNOT_BE_BUILT, Review
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine
@@ -114,19 +114,15 @@ class ApprovalPanel(DecidingPanel):
 
         What this panel itself decides, it says itself.
         """
-        if self._reading is None or self.is_over or self.standing.stage in _BUSY:
+        if self._reading is None or not self.is_followed:
             return
         act = partial(verbs.decided_since, self._engine, self._reading)
         self.terminal.errands.run("", act, self._decided_elsewhere, lambda _: None)
 
     def _decided_elsewhere(self, words: str) -> None:
-        if not words or self.is_over or self.standing.stage in _BUSY:
-            return
-        self.forget()
-        self.terminal.tell(Line("risk", words))
-        if not self.is_active:
-            self.terminal.hint(words)
-        self._end("elsewhere")
+        if words and self.is_followed:
+            self.closes(words)
+            self._end("elsewhere")
 
     # What is shown.
 
@@ -174,21 +170,27 @@ class ApprovalPanel(DecidingPanel):
         reading, engine, note = self._shown, self._engine, self._note
         was_read = self.standing.read
 
-        def act() -> PlanRecord:
+        def act() -> tuple[PlanRecord, str]:
             record = verbs.agree(engine, reading, note)
             if reading.partial is not None and was_read:
                 engine.readings.record(record)
-            return record
+            return record, engine.plans.reference(record)
 
-        def agreed(record: PlanRecord) -> None:
+        def agreed(found: tuple[PlanRecord, str]) -> None:
+            record, named = found
             without = [one.op for one in reading.review.declined] if reading.partial else []
             self.terminal.tell(*approved_lines(reading.review.digest, without, note))
-            (self._start if build else self._approved)(record)
+            if build:
+                self._start(record)
+            else:
+                self._approved(record, named)
 
         self.work(act, agreed, Stage.RECORDING)
 
-    def _approved(self, record: PlanRecord) -> None:
-        self.terminal.tell(f"Plan {record.name} is approved. Nothing was built: /build does.")
+    def _approved(self, record: PlanRecord, named: str) -> None:
+        self.terminal.tell(f"Plan {record.name} is approved, and not built yet: /build {named}")
+        for reason in self._shown.review.denied:
+            self.terminal.tell(Line("risk", f"{CANNOT_BE_BUILT} as the rules are now: {reason}"))
         self._end("approved")
 
     def _start(self, record: PlanRecord) -> None:
@@ -313,9 +315,6 @@ class ApprovalPanel(DecidingPanel):
         self.load(
             "" if same else "You changed the text: this is a new plan, and nobody approved it."
         )
-
-
-_BUSY: Final = (Stage.LOADING, Stage.RECORDING)
 
 
 def _why(error: AssentError) -> str:

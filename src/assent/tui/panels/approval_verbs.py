@@ -13,17 +13,19 @@ from assent.core.feedback import Feedback
 from assent.core.lifecycle import State
 from assent.core.masking import masked
 from assent.core.record import PlanRecord
-from assent.tui.acts import decided_words
+from assent.tui.acts import UNDONE, decided_words, undone_words
 from assent.tui.hints import told
 from assent.tui.panels.approval_pages import hard_to_undo, is_open, pages
 from assent.tui.panels.approval_state import Stage, Standing
 from assent.tui.paper import Sheet
+from assent.tui.standing import undone_of
 from assent.views.review import Review
 from assent.views.visible import visible_line
 
 if TYPE_CHECKING:
     from assent.engine.engine import Engine
     from assent.engine.plan.partials import Partial
+    from assent.engine.run.takeback import Taken
 
 TERMINAL: Final = "terminal"  # the channel of a yes that is given on this screen
 OVER: Final = "The person ended planning."
@@ -40,6 +42,7 @@ class Reading(msgspec.Struct, frozen=True):
     undo: tuple[str, ...] = ()  # what of it is hard to undo, in words
     live: str = ""  # how its file differs from it, in words
     prose: bool = False
+    undone: "Taken" = ""  # how much of what it did last was taken back
 
     def standing(self, *, read: bool, marked: bool) -> Standing:
         """Returns what can be done with it."""
@@ -67,13 +70,21 @@ def read(engine: "Engine", plan_id: str, without: Sequence[str] = ()) -> Reading
     live = engine.plans.difference(record)
     review = engine.readings.review(record)
     sheets, hard = tuple(pages(review, (), live)), tuple(hard_to_undo(review.operations))
-    return Reading(record, review, sheets, None, hard, live, review.prose)
+    undone = undone_of(engine, record)
+    return Reading(record, review, sheets, None, hard, live, review.prose, undone)
 
 
 def decided_since(engine: "Engine", reading: Reading) -> str:
     """Says who decided about a plan since it was read, and what; nothing where nobody did."""
     events = [recorded.event for recorded in engine.plans.since(reading.record)]
-    return decided_words(engine.plans.find(reading.record.plan_id), events)
+    now = engine.plans.find(reading.record.plan_id)
+    if words := decided_words(now, events, engine.plans.reference(now)):
+        return words
+    undone = undone_of(engine, now)
+    if undone == reading.undone or not now.runs:
+        return ""
+    run = now.runs[-1].run
+    return undone_words(run, now.name, UNDONE[undone], engine.past.last_taker(run))
 
 
 def agree(engine: "Engine", reading: Reading, note: str) -> PlanRecord:

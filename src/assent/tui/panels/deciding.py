@@ -180,6 +180,18 @@ class DecidingPanel(AskingPanel[str]):
 
         self.terminal.errands.run("", tried, done, self.failed)
 
+    @property
+    def is_followed(self) -> bool:
+        """Whether it closes when others decide; what it decides itself, it says itself."""
+        return not self.is_over and self.standing.stage not in (Stage.LOADING, Stage.RECORDING)
+
+    def closes(self, words: str) -> None:
+        """Says in the conversation what was done elsewhere: nothing is decided here any more."""
+        self.forget()
+        self.terminal.tell(Line("risk", words))
+        if not self.is_active:
+            self.terminal.hint(words)
+
     def failed(self, error: AssentError) -> None:
         """Says why something could not be done, and goes back to reading, if there is anything."""
         if self.is_attached:

@@ -54,7 +54,9 @@ class PlanList(Picker):
         engine = self.terminal.engine
         record = engine.plans.find(row.key)
         about = plan_row(record, approved=engine.consents.is_approved(record))
-        return [*hinted(plan_lines(about)), BLANK, *foreign(shown(engine.reviews.text(record)))]
+        named, step = engine.plans.reference(record), engine.reviews.next_step(record)
+        lines = hinted(plan_lines(about, step, named))
+        return [*lines, BLANK, *foreign(shown(engine.reviews.text(record)))]
 
     def chosen(self, row: Row) -> None:
         """Makes a plan the current one, and opens its session where none is open."""

@@ -1,5 +1,6 @@
 """Runs: a list of everything that was run here, from which one is chosen to be taken back."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from textual.events import Key
@@ -30,6 +31,7 @@ class RunsPanel(Panel[str]):
     def __init__(self) -> None:
         super().__init__()
         self._names: list[str] = []
+        self._reads = 0  # of the list; only the last of them counts
 
     def body(self) -> list[Widget]:
         paper = Paper(pointing=True, id="runs")
@@ -37,32 +39,48 @@ class RunsPanel(Panel[str]):
         return [paper]
 
     def on_mount(self) -> None:
-        past = self.terminal.engine.past
+        self._read(self._failed)
 
-        def kept() -> "list[Kept]":
-            return [one for one in reversed(past.all()) if not one.given_up]
-
-        self.terminal.errands.run("", kept, self._show, self._failed)
+    def follow(self) -> None:
+        """Reads the list anew in silence, and stays at the run where the person is."""
+        if not self.is_over:
+            self._read(lambda _: None)
 
     def on_key(self, event: Key) -> None:
         paper = self.query_one(Paper)
         if event.key in _STEPS:
             event.stop()
             paper.point(paper.cursor + _STEPS[event.key])
-        elif event.key == "enter" and paper.spot and paper.spot.line < len(self._names):
+        elif event.key == "enter" and paper.spot and paper.spot.key in self._names:
             event.stop()
-            self.dismiss(self._names[paper.spot.line])
+            self.dismiss(paper.spot.key)
 
-    def _show(self, found: "list[Kept]") -> None:
-        self._names = [kept.unit.name for kept in found]
-        self._lay([_row(kept) for kept in found] or [Line("plain", NONE)])
+    def _read(self, failed: Callable[[AssentError], object]) -> None:
+        """Reads the list in a thread; only the last that was asked for is shown."""
+        past = self.terminal.engine.past
+        self._reads += 1
+        read = self._reads
+
+        def kept() -> "list[Kept]":
+            return [one for one in reversed(past.all()) if not one.given_up]
+
+        def show(rows: "list[Kept]") -> None:
+            if read == self._reads:
+                self._show(rows)
+
+        self.terminal.errands.run("", kept, show, failed)
+
+    def _show(self, rows: "list[Kept]") -> None:
+        self._names = [kept.unit.name for kept in rows]
+        none = Sheet("none", (Line("plain", NONE),))
+        self._lay([Sheet(kept.unit.name, (_row(kept),)) for kept in rows] or [none])
 
     def _failed(self, error: AssentError) -> None:
-        self._lay([Line("risk", visible_line(error.message))])
+        self._lay([Sheet("failed", (Line("risk", visible_line(error.message)),))])
 
-    def _lay(self, lines: list[Line]) -> None:
+    def _lay(self, sheets: list[Sheet]) -> None:
         if self.is_attached:
-            self.query_one(Paper).show([Sheet("runs", tuple(lines))])
+            self.query_one(Paper).renew(sheets)
 
 
 _STEPS: Final = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -10, "pagedown": 10}

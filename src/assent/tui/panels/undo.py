@@ -1,11 +1,13 @@
 """Undo and redo: the plan that takes a run back, or does it again, with its own digest."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from assent.core.errors import AssentError
+from assent.tui.acts import UNDONE, undone_words
 from assent.tui.panels.approval_pages import number_of, pages, title_lines
 from assent.tui.panels.approval_state import Act, Stage, Standing
 from assent.tui.panels.approval_verbs import TERMINAL
@@ -33,6 +35,18 @@ class Preview(msgspec.Struct, frozen=True):
     undo: "Undo"
     review: "Review"
     sheets: tuple[Sheet, ...]
+    takers: frozenset[str] = frozenset()  # runs that had taken back any of it by then
+
+
+def taken_since(engine: "Engine", shown: Preview) -> str:
+    """Says who undid, or redid, elsewhere what is shown; nothing where nobody did."""
+    undo = shown.undo
+    new = [one for one in engine.past.takers(undo.target) if one[1].run not in shown.takers]
+    if not new:
+        return ""
+    taken = engine.past.undone(undo.target.runs[0])
+    what = UNDONE["" if undo.extent.again else taken]
+    return undone_words(undo.run, undo.source.name, what, new[-1])
 
 
 def preview(engine: "Engine", reference: str, operation: str, *, again: bool) -> Preview:
@@ -41,7 +55,8 @@ def preview(engine: "Engine", reference: str, operation: str, *, again: bool) ->
     undoing = engine.undoing
     undo = undoing.redo(reference) if again else undoing.preview(reference, operation=operation)
     review = engine.reviews.undo_review(undo)
-    return Preview(undo, review, (*_left_alone(undo), *pages(review)))
+    takers = frozenset(note.run for _, note in engine.past.takers(undo.target))
+    return Preview(undo, review, (*_left_alone(undo), *pages(review)), takers)
 
 
 class UndoPanel(DecidingPanel):
@@ -72,6 +87,22 @@ class UndoPanel(DecidingPanel):
             self.terminal.fail(error)
         else:
             super().failed(error)
+
+    def follow(self) -> None:
+        """Looks whether somebody undid it elsewhere; then there is nothing to decide."""
+        if self._preview is None or not self.is_followed:
+            return
+        act = partial(taken_since, self.terminal.engine, self._preview)
+        self.terminal.errands.run("", act, self._taken_elsewhere, lambda _: None)
+
+    def _taken_elsewhere(self, words: str) -> None:
+        if words and self.is_followed:
+            self._gone(words)
+
+    def _gone(self, words: str) -> None:
+        self.closes(words)
+        self.terminal.refresh_standing()
+        self.dismiss(None)
 
     def titles(self, width: int) -> Sequence[Line]:
         if self._preview is None:
@@ -118,10 +149,14 @@ class UndoPanel(DecidingPanel):
         shown, engine, again = self._preview, self.terminal.engine, self._again
         names = (self._reference or (shown.undo.run if shown else ""), self._operation)
 
-        def act() -> Preview:
-            return preview(engine, *names, again=again)
+        def act() -> Preview | str:
+            gone = taken_since(engine, shown) if shown else ""
+            return gone or preview(engine, *names, again=again)
 
-        def done(found: Preview) -> None:
+        def done(found: Preview | str) -> None:
+            if isinstance(found, str):
+                self._gone(found)
+                return
             if shown is None or found.undo.plan.digest != shown.undo.plan.digest:
                 self._show(found, MOVED)
                 return
@@ -156,7 +191,9 @@ class UndoPanel(DecidingPanel):
         self.terminal.open_panel(RunsPanel(), self._chosen)
 
     def _chosen(self, run: str | None) -> None:
-        if run:
+        if run and self.is_over:  # it was undone elsewhere while another one was chosen
+            self.terminal.open_panel(UndoPanel(run))
+        elif run:
             self._reference, self._operation, self._again = run, "", False
             self.load()
 
