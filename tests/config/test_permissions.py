@@ -235,7 +235,17 @@ def _link(path: Path) -> None:
     path.symlink_to("/etc/hostname")
 
 
-@pytest.mark.parametrize("place", [_link, os.mkfifo, os.mkdir], ids=["link", "pipe", "folder"])
+def _folder(path: Path) -> None:
+    (path / "rules").mkdir(parents=True)
+
+
+def test_an_empty_folder_in_the_place_of_a_file_holds_no_rules_and_is_no_news(desk: Desk) -> None:
+    (desk.root / "opencode.json").mkdir()
+    policy, warnings = desk.policy()
+    assert (policy.layers, tuple(warnings)) == ((), ())
+
+
+@pytest.mark.parametrize("place", [_link, os.mkfifo, _folder], ids=["link", "pipe", "folder"])
 def test_what_is_no_plain_file_of_the_project_is_ignored_with_a_warning(
     desk: Desk, place: Callable[[Path], None]
 ) -> None:
