@@ -66,7 +66,7 @@ def content(
     except FileNotFoundError:
         raise
     except OSError as error:
-        if placeholder and isinstance(error, IsADirectoryError) and not any(os.scandir(path)):
+        if placeholder and isinstance(error, IsADirectoryError) and _is_empty(path):
             raise FileNotFoundError(error.errno, "an empty folder", path) from None
         raise _misplaced(path, _SAID.get(error.errno or 0, str(error.strerror))) from None
     if len(text) > limit:
@@ -102,6 +102,13 @@ def parsed(path: Path, text: bytes) -> dict[str, Any]:
     if is_deep(table):
         raise wrong(path, "it is nested too deeply")
     return table
+
+
+def _is_empty(folder: Path) -> bool:
+    try:
+        return not os.listdir(folder)
+    except OSError:  # who cannot look is warned
+        return False
 
 
 def _misplaced(path: Path, why: str) -> UsageError:
