@@ -136,3 +136,20 @@ def test_law_6_a_session_s_command_that_was_cut_off_can_be_undone(
     digest = world.ok("undo", "--dry-run")["digest"]
     world.ok("undo", "--digest", digest)
     assert (world.root / "f1").read_text("utf-8") == "old\n"
+
+
+def test_a_run_that_is_at_work_is_not_called_interrupted(world: World) -> None:
+    approved(world)
+    with subprocess.Popen(
+        [*PROGRAM, "build"], cwd=world.root, env=world.env, stdout=subprocess.DEVNULL
+    ) as process:
+        number(world)
+        row = world.ok("status")["run"]
+        told = world.run("status").out.decode()
+        process.kill()
+    assert row["outcome"] is None
+    assert row["running"].endswith(f"(process {process.pid})")
+    assert f"Run {row['run']} is at work" in told
+    assert "was interrupted" not in told
+    assert "running" not in world.ok("status")["run"]
+    assert "A run was interrupted" in world.run("status").out.decode()

@@ -100,11 +100,16 @@ def diff(call: Call, live: bool) -> None:
 def status(call: Call) -> None:
     """Show where the current plan and the last run stand."""
     record, run = call.engine.status(call.plan)
+    worker = call.engine.runs.holder() if run and _is_open(run[1]) else ""
+    if not worker:  # a run may have ended between two looks
+        record, run = call.engine.status(call.plan)
     plan = None
     if record is not None:
         call.report_live(record)
         plan = plan_row(record, approved=call.engine.consents.is_approved(record))
     row = None if run is None else _run(call, *run)
+    if row is not None and worker:
+        row["running"] = worker
     changed = () if record is None else call.engine.reviews.drifted(record)
     command = "" if record is None else _command(call, record, changed)
     shell = _shell()
@@ -204,6 +209,10 @@ def _command(call: Call, record: PlanRecord, changed: Sequence[Drifted]) -> str:
     approved = call.engine.consents.is_approved(record)
     denied = call.engine.reviews.denied(record)[1] if approved else ""
     return denied or call.engine.reviews.next_step(record)
+
+
+def _is_open(note: RunNote) -> bool:
+    return note.outcome is None and not note.halted
 
 
 def _run(call: Call, plan_id: str, note: RunNote) -> dict[str, object]:

@@ -120,8 +120,12 @@ def status_lines(
     lost: bool = False,
 ) -> Iterator[Line]:
     """Renders where the current plan and the last run stand, and the one thing to type next."""
-    unfinished = run is not None and run["outcome"] in (None, "needs_you")
-    if run is not None and unfinished:
+    running = "" if run is None else visible_line(str(run.get("running") or ""))
+    unfinished = run is not None and not running and run["outcome"] in (None, "needs_you")
+    if run is not None and running:
+        told = f"Run {_text(run['run'])} is at work: {running}."
+        yield from wrapped("plain", told)
+    elif run is not None and unfinished:
         state = "needs you" if run["outcome"] else "was interrupted"
         yield Line("risk", f"A run {state}: {_text(run['run'])}")
     elif run is not None:
@@ -140,6 +144,8 @@ def status_lines(
     if unfinished or asked or lost:
         waits = "recover" if unfinished or lost else "questions list"
         last = Line("plain", f"Next: assent {waits}")
+    elif running:
+        last = Line("plain", "Next: assent status")
     yield last
 
 

@@ -358,6 +358,10 @@ class Runs:
         last = StoreJournal(self._doors, self.ledger()).read(found[1].run)[-1]
         return isinstance(last, Ran) and not well(last)
 
+    def holder(self) -> str:
+        """Names who is at work in this workspace at this moment; empty if nobody is."""
+        return self._doors.locks.holder(self.ledger().workspace)
+
     def check_decided(self) -> None:
         """Refuses while a run waits for a person: nothing else is built before."""
         found = self.unfinished()
