@@ -135,7 +135,9 @@ def test_the_damaged_journal_of_commands_runs_none_again_unasked(
                 assert sweep.count.read_bytes() == b"ran\n", where
         ends[f"{way} {report.outcome}"] += 1
         engine.close()
-    assert [end for end in ends if end.endswith("needs_you")] == []
+    assert ends["roll_back needs_you"] == ends["accept needs_you"] == 0
+    # An older copy of the whole log shows no fault: then a file of a later segment is a conflict.
+    assert ends["resume needs_you"] == 0 or damage is put_back
     assert ends["resume done"] > 2
     assert ends["roll_back rolled_back"] > 2
 
