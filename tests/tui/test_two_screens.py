@@ -2,12 +2,14 @@
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 from tests.tui.reading import Reader, proposed
 from tests.tui.stage import Seat, Stage
 
 from assent.tui.acts import decided_words
 from assent.tui.panels.approval import ApprovalPanel
+from assent.tui.panels.approval_state import Stage as At
 from assent.tui.panels.feedback import FeedbackPanel
 from assent.tui.panels.plan_list import PlanList
 from assent.tui.panels.run import RunPanel
@@ -73,6 +75,38 @@ def test_an_open_review_closes_and_says_who_decided(
             assert f"approved by {who(stage)} (digest)." in told
 
     stage.show(sit, size=(200, 50))
+
+
+def test_what_is_decided_before_the_screen_first_looked_closes_the_review_too(stage: Stage) -> None:
+    digest = proposed(stage)["digest"]
+
+    async def sit(seat: Seat) -> None:
+        await Reader(seat).open()
+        seat.app.lookout._stamp = ()  # as it is at the start
+        approve(stage, digest)
+        await seat.until(lambda: not seat.app.is_open(ApprovalPanel))
+
+    stage.show(sit)
+
+
+def test_what_is_decided_while_the_review_is_read_closes_it_too(stage: Stage) -> None:
+    digest = proposed(stage)["digest"]
+
+    async def sit(seat: Seat) -> None:
+        reader = Reader(seat)
+        await reader.open()
+        panel = reader.panel
+        shown = panel.standing
+        panel.standing = msgspec.structs.replace(shown, stage=At.LOADING)
+        approve(stage, digest)
+        stamp = seat.app.engine.stamp()
+        await seat.until(lambda: seat.app.lookout._stamp == stamp)
+        await seat.rest()
+        assert not panel.is_over
+        panel.show(panel.paper.sheets, shown)  # what was read before
+        await seat.until(lambda: not seat.app.is_open(ApprovalPanel))
+
+    stage.show(sit)
 
 
 def test_words_that_are_being_written_are_kept_when_the_plan_is_decided_elsewhere(
@@ -191,7 +225,7 @@ def test_a_yes_on_this_screen_names_the_plan_too(stage: Stage) -> None:
         reader = Reader(seat)
         await reader.open()
         await reader.to_the_end()
-        await reader.press("1", "a")
+        await reader.press("1", "o")
         await reader.closed()
         assert "Plan work is approved, and not built yet: /build work" in seat.text()
 

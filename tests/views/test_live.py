@@ -31,6 +31,9 @@ def test_a_draft_has_a_title_and_a_state_and_no_digest() -> None:
 
 def test_a_proposed_plan_has_a_digest_and_says_if_its_file_differs() -> None:
     proposed = plan(State.AWAITING_APPROVAL, "ab" * 32)
+    for undone, words in (("", ""), ("some", ", partly undone"), ("all", ", undone")):
+        told = [line.text for line in plan_about(proposed, TEXT, approved=False, undone=undone)]
+        assert told[1].endswith(f"not approved{words}")
     same = [*plan_about(proposed, TEXT, approved=True)]
     assert same == [
         Line("heading", "Fix it"),

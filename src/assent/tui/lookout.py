@@ -35,7 +35,7 @@ class Lookout:
         """Reads where things stand once anybody has recorded anything, in another terminal too."""
         stamp = self._app.engine.stamp()
         if stamp != self._stamp:
-            self._stamp, self._news = stamp, bool(self._stamp)
+            self._stamp, self._news = stamp, True
             self.look()
 
     def look(self) -> None:

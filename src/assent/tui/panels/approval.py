@@ -109,20 +109,12 @@ class ApprovalPanel(DecidingPanel):
             return
         super().failed(error)
 
-    def follow(self) -> None:
-        """Looks whether somebody decided about the plan elsewhere; then there is nothing to read.
+    def news(self) -> Callable[[], str] | None:
+        reading = self._reading
+        return partial(verbs.decided_since, self._engine, reading) if reading else None
 
-        What this panel itself decides, it says itself.
-        """
-        if self._reading is None or not self.is_followed:
-            return
-        act = partial(verbs.decided_since, self._engine, self._reading)
-        self.terminal.errands.run("", act, self._decided_elsewhere, lambda _: None)
-
-    def _decided_elsewhere(self, words: str) -> None:
-        if words and self.is_followed:
-            self.closes(words)
-            self._end("elsewhere")
+    def gone(self) -> None:
+        self._end("elsewhere")
 
     # What is shown.
 

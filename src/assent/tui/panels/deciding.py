@@ -50,6 +50,7 @@ class DecidingPanel(AskingPanel[str]):
         self.standing = Standing()
         self.told = ""
         self.asks_again = False  # a question stays open under the panel that is about to open
+        self._missed = False  # something was recorded while it was being read
 
     @property
     def paper(self) -> Paper:
@@ -162,6 +163,8 @@ class DecidingPanel(AskingPanel[str]):
         self.standing, self.told = standing, told
         self.paper.show(sheets)
         self.paint(asked=True)
+        if self._missed:
+            self.follow()
 
     def work(self, act: Callable[[], T], then: Callable[[T], None], stage: Stage) -> None:
         """Does something slow in a thread; what fails is said, and nothing else happens."""
@@ -180,6 +183,29 @@ class DecidingPanel(AskingPanel[str]):
 
         self.terminal.errands.run("", tried, done, self.failed)
 
+    def news(self) -> Callable[[], str] | None:
+        """Returns what says, in a thread, what was decided elsewhere; None before it is read."""
+        raise NotImplementedError
+
+    def gone(self) -> None:
+        """Closes it, because it was decided elsewhere."""
+        self.terminal.refresh_standing()
+        self.dismiss(None)
+
+    def follow(self) -> None:
+        """Looks whether it was decided elsewhere; then there is nothing to decide.
+
+        While it is being read, or recorded, that waits for the next time that it is shown.
+        """
+        act = self.news()
+        self._missed = act is None or not self.is_followed
+        if act is not None and self.is_followed:
+            self.terminal.errands.run("", act, self._heard, lambda _: None)
+
+    def _heard(self, words: str) -> None:
+        if words and self.is_followed:
+            self.closes(words)
+
     @property
     def is_followed(self) -> bool:
         """Whether it closes when others decide; what it decides itself, it says itself."""
@@ -191,6 +217,7 @@ class DecidingPanel(AskingPanel[str]):
         self.terminal.tell(Line("risk", words))
         if not self.is_active:
             self.terminal.hint(words)
+        self.gone()
 
     def failed(self, error: AssentError) -> None:
         """Says why something could not be done, and goes back to reading, if there is anything."""

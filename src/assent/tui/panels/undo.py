@@ -88,21 +88,9 @@ class UndoPanel(DecidingPanel):
         else:
             super().failed(error)
 
-    def follow(self) -> None:
-        """Looks whether somebody undid it elsewhere; then there is nothing to decide."""
-        if self._preview is None or not self.is_followed:
-            return
-        act = partial(taken_since, self.terminal.engine, self._preview)
-        self.terminal.errands.run("", act, self._taken_elsewhere, lambda _: None)
-
-    def _taken_elsewhere(self, words: str) -> None:
-        if words and self.is_followed:
-            self._gone(words)
-
-    def _gone(self, words: str) -> None:
-        self.closes(words)
-        self.terminal.refresh_standing()
-        self.dismiss(None)
+    def news(self) -> Callable[[], str] | None:
+        shown = self._preview
+        return partial(taken_since, self.terminal.engine, shown) if shown else None
 
     def titles(self, width: int) -> Sequence[Line]:
         if self._preview is None:
@@ -155,7 +143,7 @@ class UndoPanel(DecidingPanel):
 
         def done(found: Preview | str) -> None:
             if isinstance(found, str):
-                self._gone(found)
+                self.closes(found)
                 return
             if shown is None or found.undo.plan.digest != shown.undo.plan.digest:
                 self._show(found, MOVED)
