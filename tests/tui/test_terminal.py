@@ -145,7 +145,9 @@ def test_a_review_closes_when_the_plan_is_approved_in_another_terminal(
     other.shows(f"approve: {digest[:8]}")
     other.press("Enter")
     other.shows("Next: assent build")
-    screen.shows("In another terminal, plan work was approved by", "(terminal): /build.", OPEN)
+    screen.shows(
+        "In another terminal, plan work was approved by", "(terminal); /build work builds it.", OPEN
+    )
     screen.leave()
 
 
