@@ -251,7 +251,7 @@ def answer(call: Call, report: RunReport, removed: Removed = NOTHING_REMOVED) ->
     )
     if report.onward:
         row, lines = {**row, "next": [report.onward]}, stopped_lines(lines, report.onward)
-    if report.outcome == "rolled_back":
+    if report.outcome == "rolled_back" and not report.permitted:
         lines = next_instead(lines, call.of_plan("assent review"))
     if report.outcome == "done" and all(isinstance(op, RunCommand) for op in report.about):
         with call.engine.runs.housekeeping("How to go back from here could not be read"):
