@@ -4,9 +4,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/stamp
-QUICK := $(wildcard tests/core tests/house)
+TYPED := src tests/core tests/house tools bench demo
+QUICK := $(addprefix tests/,core house gate views config models tools execute)
+CORES = $(shell $(PYTHON) -c 'import os; print(os.cpu_count() or 1)')
 # Most tests wait, for programs and for the disk: with one worker for each processor it is idle most of the time.
-WORKERS = $(shell expr 3 \* $$($(PYTHON) -c 'import os; print(os.cpu_count() or 1)'))
+WORKERS = $(shell expr 3 \* $(CORES))
 
 # Debian packages that Assent and its tests use, as program:package.
 PROGRAMS := bwrap:bubblewrap prlimit:util-linux git:git strace:strace rg:ripgrep fdfind:fd-find \
@@ -20,7 +22,7 @@ MISSING = $(foreach pair,$(PROGRAMS),$(if $(shell command -v $(firstword $(subst
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup system pins fmt lint check test collected bench demo docs
+.PHONY: help setup system pins fmt lint quick test collected bench demo docs
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -56,13 +58,15 @@ fmt: $(STAMP) ## format the code and mend what ruff can mend
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-check: lint ## the quick gate: lint, core and house tests
-	$(BIN)/pytest $(QUICK)
+quick: $(STAMP) ## the quick gate, about two minutes: lint, then everything that only computes
+	@$(MAKE) --no-print-directory lint
+	$(BIN)/pytest -n $(CORES) --dist worksteal --hypothesis-profile=few $(QUICK)
+	@$(BIN)/python tools/advice.py
 
 lint: $(STAMP) ## format, rules, types and floors
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
-	$(BIN)/mypy --strict src $(QUICK) tools bench demo
+	$(BIN)/mypy --strict $(TYPED)
 	$(BIN)/lint-imports --no-logo
 
 test: ## everything: lint, then the whole suite

@@ -35,6 +35,7 @@ settings.register_profile(
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("few", parent=settings.get_profile("steady"), max_examples=10)
 settings.load_profile("steady")
 
 

@@ -3,7 +3,7 @@
 import pytest
 from tests.cli.world import PROGRAM, World
 
-from assent.cli.run import EXITS
+from assent.cli.run_answer import EXITS
 
 # Writes down every program that is started and every connection that is opened.
 WATCHED = """

@@ -26,7 +26,7 @@ from assent.core.operation import DeleteFile, FileOperation, MoveFile, WriteFile
 from assent.core.paths import ancestors
 
 PLAIN = Layout("r")
-STEPWISE = Layout("r", exchange=False)
+STEPWISE = Layout("r", exchanges=False)
 COPIED = Layout("r", beside=((b"m/to", b"m"),), copied=(0,))
 S = b".opencode/assent/stage/r/"
 
@@ -232,7 +232,7 @@ def test_motions_lead_from_start_to_finish_and_back(
     segment: tuple[Tree, list[FileOperation], Tree], exchange: bool, choice: st.DataObject
 ) -> None:
     start, operations, end = segment
-    layout = Layout("r", exchange=exchange)
+    layout = Layout("r", exchanges=exchange)
     renames = motions(operations, layout)
     names = Names(start)
     for fill in fills(operations, motions(operations, layout)):

@@ -46,7 +46,7 @@ class World:
         for node in case.nodes:
             self.blobs.keep([node.content])
         self.blobs.flush()
-        self.hands.sync()
+        self.hands.sync_to_disk()
         self.approved = yes(case.operations)
         self.fuse.count = 0
 
@@ -117,7 +117,7 @@ class Undoing(World):
         slots = displaced(first.operations, entries)
         self.spares = lambda path, state: slots.get((path, state))
         self.approved = yes(case.operations)
-        self.hands.sync()
+        self.hands.sync_to_disk()
         self.fuse.count = 0
 
 

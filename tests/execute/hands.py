@@ -24,7 +24,7 @@ Watcher = Callable[[Call], None]
 
 
 class WatchedHands:
-    """Implements ports.Hands on a disk in memory; `before` and `after` see every call."""
+    """Implements FileWriter on a disk in memory; `before` and `after` see every call."""
 
     def __init__(self, files: dict[bytes, Node], layout: Layout | None = None) -> None:
         self.disk = MemoryHands(files)
@@ -39,63 +39,63 @@ class WatchedHands:
         with self._watched("look", *names):
             return self.disk.look(names)
 
-    def layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
+    def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
         with self._watched("layout"):
             if self._layout is not None:
                 return msgspec.structs.replace(self._layout, run=run)
-            return self.disk.layout(run, operations)
+            return self.disk.choose_layout(run, operations)
 
-    def missing(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
+    def missing_folders(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
         names = tuple(folders)
         with self._watched("missing", *names):
-            return self.disk.missing(names)
+            return self.disk.missing_folders(names)
 
-    def create(self, fill: Fill, content: Iterable[bytes]) -> None:
+    def write_slot(self, fill: Fill, content: Iterable[bytes]) -> None:
         with self._watched("create", fill.slot):
-            self.disk.create(fill, content)
+            self.disk.write_slot(fill, content)
 
-    def bring_back(self, fill: Fill, spare: bytes) -> bool:
+    def restore_displaced(self, fill: Fill, spare: bytes) -> bool:
         with self._watched("bring_back", fill.slot):
-            return self.disk.bring_back(fill, spare)
+            return self.disk.restore_displaced(fill, spare)
 
-    def set_aside(self, run: str, old: Mapping[bytes, FileState]) -> bool:
+    def keep_displaced(self, run: str, old: Mapping[bytes, FileState]) -> bool:
         with self._watched("set_aside"):
-            return self.disk.set_aside(run, old)
+            return self.disk.keep_displaced(run, old)
 
-    def rename(self, source: bytes, target: bytes) -> None:
+    def rename_unless_taken(self, source: bytes, target: bytes) -> None:
         with self._watched("rename", source, target):
-            self.disk.rename(source, target)
+            self.disk.rename_unless_taken(source, target)
 
     def exchange(self, one: bytes, other: bytes) -> None:
         with self._watched("exchange", one, other):
             # An exchange has no direction, also where one of the two is a folder.
             self.disk.exchange(*((other, one) if one in self.disk.folders else (one, other)))
 
-    def make_folder(self, path: bytes) -> bool:
+    def create_folder(self, path: bytes) -> bool:
         with self._watched("make_folder", path):
-            return self.disk.make_folder(path)
+            return self.disk.create_folder(path)
 
-    def remove_folder(self, path: bytes) -> bool:
+    def delete_empty_folder(self, path: bytes) -> bool:
         with self._watched("remove_folder", path):
-            return self.disk.remove_folder(path)
+            return self.disk.delete_empty_folder(path)
 
-    def holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
+    def folder_holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
         with self._watched("holds_files", folder):
             below = [path for path in self.disk.files if inside(path, folder) and path != folder]
             return any(path not in besides for path in below)
 
-    def remove(self, path: bytes) -> None:
+    def delete_path(self, path: bytes) -> None:
         with self._watched("remove", path):
             if path in self.disk.folders:
                 raise IsADirectoryError(errno.EISDIR, "Is a folder")
-            self.disk.remove(path)
+            self.disk.delete_path(path)
 
-    def remove_all(self, paths: Sequence[bytes]) -> list[bytes]:
+    def delete_paths(self, paths: Sequence[bytes]) -> list[bytes]:
         return list(paths)
 
-    def sync(self, *, foreign: bool = False) -> None:
+    def sync_to_disk(self, *, foreign: bool = False) -> None:
         with self._watched("sync"):
-            self.disk.sync(foreign=foreign)
+            self.disk.sync_to_disk(foreign=foreign)
 
     @contextmanager
     def _watched(self, verb: str, *names: bytes) -> Iterator[None]:

@@ -317,10 +317,10 @@ class Unsynced(MemoryHands):
 
     broken = False
 
-    def sync(self, *, foreign: bool = False) -> None:
+    def sync_to_disk(self, *, foreign: bool = False) -> None:
         if foreign and self.broken:
             raise OSError(EIO, "Input/output error")
-        super().sync()
+        super().sync_to_disk()
 
 
 def fill_up(world: CommandWorld) -> None:

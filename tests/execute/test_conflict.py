@@ -21,7 +21,7 @@ PLAIN = [case for case in ONE if case.name not in SWAPS]
 BESIDE = ((b"w/one_a", b"w"), (b"w/one_b", b"w"), (b"w/one_x/y/z", b"w"))
 LAYOUTS = {
     "exchange": Layout(""),
-    "stepwise": Layout("", exchange=False),
+    "stepwise": Layout("", exchanges=False),
     "beside": Layout("", beside=BESIDE),
 }
 
@@ -101,7 +101,7 @@ def tidy_up(world: World, meddler: Meddler) -> None:
     """Takes the other's files away, and their folder if nothing is left in it."""
     disk = world.hands.disk
     disk.files = {path: node for path, node in disk.files.items() if node not in meddler.brought}
-    if not disk.holds_files(meddler.path):
+    if not disk.folder_holds_files(meddler.path):
         delete(disk, meddler.path)
 
 

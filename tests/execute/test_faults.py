@@ -16,7 +16,7 @@ from assent.testing.plans import Case, single_cases, together
 ONE, TWO = single_cases(b"w/one"), single_cases(b"w/two")
 ERRORS = (ENOSPC, EACCES, EROFS, EIO, EMFILE)
 COPIED = Layout("", beside=((b"w/one_a", b"w"), (b"w/one_x/y/z", b"w")), copied=(0,))
-LAYOUTS = [Layout(""), Layout("", exchange=False), COPIED]
+LAYOUTS = [Layout(""), Layout("", exchanges=False), COPIED]
 WAYS: tuple[Way, ...] = ("resume", "roll_back", "accept")
 
 

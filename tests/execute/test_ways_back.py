@@ -90,10 +90,10 @@ class FullHands(MemoryHands):
 
     full = b""
 
-    def create(self, fill: Fill, content: Iterable[bytes]) -> None:
+    def write_slot(self, fill: Fill, content: Iterable[bytes]) -> None:
         if self.full and fill.folder == self.full:
             raise OSError(ENOSPC, "No space left")
-        super().create(fill, content)
+        super().write_slot(fill, content)
 
 
 def test_a_later_segment_that_is_put_back_halts_with_what_was_done() -> None:
@@ -320,9 +320,9 @@ def test_a_back_that_meets_a_change_while_it_is_applied_halts_with_it() -> None:
     world = stopped(WRITE_A, WRITE_B)
 
     class Meddling(MemoryHands):
-        def layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
+        def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
             self.files[b"w/b"] = THEIRS
-            return super().layout(run, operations)
+            return super().choose_layout(run, operations)
 
     hands = Meddling(world.hands.files, world.fuse)
     world.hands = world.commander.hands = hands

@@ -108,7 +108,7 @@ def test_law_5_cut_at_any_moment_it_is_all_or_nothing(case: Case, power: bool) -
     ends = set()
     for moment in itertools.count():
         world = World(case)
-        world.hands.disk.sync()
+        world.hands.disk.sync_to_disk()
         world.hands.disk.fuse.at, world.hands.disk.fuse.count = moment, 0
         try:
             world.apply()

@@ -1,13 +1,17 @@
-"""What the house tests look at: the parsed modules of the package."""
+"""What the house tests look at: the parsed modules of the package, and what they import."""
 
 import ast
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+
+import msgspec
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "assent"
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+Modules = Mapping[str, ast.Module]
 
 
 @cache
@@ -26,3 +30,44 @@ def functions() -> dict[str, Function]:
         for node in ast.walk(tree)
         if isinstance(node, Function)
     }
+
+
+class Import(msgspec.Struct, frozen=True, order=True):
+    """One module imports another; both by their dotted names."""
+
+    importer: str
+    imported: str
+    late: bool  # inside a function
+
+
+def dotted(path: str) -> str:
+    """Returns the dotted name of a module, e.g. `assent.core.plan`."""
+    name = f"assent.{path.removesuffix('.py').replace('/', '.')}"
+    return name.removesuffix(".__init__")
+
+
+def imports(of: Modules) -> Iterator[Import]:
+    """Lists every import in these modules, wherever it stands."""
+    known = {dotted(path) for path in of}
+    for path, tree in of.items():
+        for node, late in _import_statements(tree):
+            names = {_module(node, alias, known) for alias in node.names}
+            yield from (Import(dotted(path), name, late) for name in sorted(names))
+
+
+def _import_statements(
+    node: ast.AST, late: bool = False
+) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child, late
+        else:
+            yield from _import_statements(child, late or isinstance(child, Function))
+
+
+def _module(node: ast.Import | ast.ImportFrom, alias: ast.alias, known: set[str]) -> str:
+    """Returns the module that an alias imports, or imports a name from."""
+    if isinstance(node, ast.Import):
+        return alias.name
+    inner = f"{node.module}.{alias.name}"
+    return inner if inner in known else node.module or ""

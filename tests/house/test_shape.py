@@ -1,23 +1,8 @@
-"""The shape of the code: where imports stand, and how long things are."""
-
-import ast
+"""The shape of the code: how long things are, and that functions say what they return."""
 
 from tests.house.source import ROOT, functions
 
 FOLDERS, FILE_LINES, FUNCTION_LINES = ("src", "bench", "demo", "tools", "tests"), 800, 80
-# They choose what to start, paint before they load, or need few nouns: so they import late.
-CHOOSE_LATE = ("app/", "cli/", "tui/", "engine/engine.py")
-
-
-def test_imports_stand_at_the_top() -> None:
-    late = [
-        place
-        for place, function in functions().items()
-        if not place.startswith(CHOOSE_LATE)
-        for node in ast.walk(function)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-    ]
-    assert late == []
 
 
 def test_files_are_short() -> None:

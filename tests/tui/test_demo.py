@@ -7,8 +7,7 @@ from tests.tui.reading import Reader
 from tests.tui.stage import Seat, Stage
 
 from assent.app.demo import FILES, GOAL, WELCOME
-from assent.cli.demo import DemoHost
-from assent.cli.host import LocalHost
+from assent.cli.host import DemoHost, LocalHost
 from assent.tui.host import Start
 from assent.tui.panels.approval import ApprovalPanel
 from assent.tui.panels.feedback import FeedbackPanel

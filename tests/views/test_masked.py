@@ -23,7 +23,8 @@ from assent.engine.session.copies import exported
 from assent.views.log import event_row, log_lines
 from assent.views.masks import HELD, KEPT, MaskedSpeech, masked_row
 from assent.views.questions import question_lines
-from assent.views.sessions import markdown_lines, said_lines, session_row
+from assent.views.rows import session_row
+from assent.views.sessions import markdown_lines, said_lines
 
 KEY = "AKIA" + "Z7Q4X2M9K1B8W3LP"
 MASK = mask("AWS access key")

@@ -47,13 +47,13 @@ def case(root: Path, run: str, operations: Sequence[FileOperation]) -> object:
         if op.before is not None:
             put(root, op.path, OLD)
     hands = LocalHands(os.fsencode(root))
-    layout = hands.layout(run, operations)
-    hands.make_folder(layout.folder)
+    layout = hands.choose_layout(run, operations)
+    hands.create_folder(layout.folder)
     for fill in fills(operations, motions(operations, layout)):
-        hands.create(fill, [NEW])
-    hands.sync()
+        hands.write_slot(fill, [NEW])
+    hands.sync_to_disk()
     perform(hands, operations, layout)
-    hands.sync()
+    hands.sync_to_disk()
     left = {
         path.decode(): content and content.decode()
         for path, content in tree(root).items()
@@ -61,7 +61,7 @@ def case(root: Path, run: str, operations: Sequence[FileOperation]) -> object:
     }
     clean(root)
     return {
-        "exchange": layout.exchange,
+        "exchange": layout.exchanges,
         "beside": [[path.decode(), folder.decode()] for path, folder in layout.beside],
         "copied": list(layout.copied),
         "left": left,
@@ -75,22 +75,22 @@ def perform(hands: LocalHands, operations: Sequence[FileOperation], layout: Layo
             case Swap():
                 hands.exchange(motion.slot, motion.path)
             case Put():
-                hands.make_folder(motion.path.rpartition(b"/")[0])
-                hands.rename(motion.slot, motion.path)
+                hands.create_folder(motion.path.rpartition(b"/")[0])
+                hands.rename_unless_taken(motion.slot, motion.path)
             case Take() | Clear():
-                hands.rename(motion.path, motion.slot)
+                hands.rename_unless_taken(motion.path, motion.slot)
         slots.append(motion.slot)
     check_and_remove(hands, slots, WAS)
     for folder in prunable(operations):
-        hands.remove_folder(folder)
+        hands.delete_empty_folder(folder)
 
 
 def check_and_remove(hands: LocalHands, slots: Iterable[bytes], expected: FileState) -> None:
     for slot, seen in hands.look(slots).items():
         assert seen in (None, expected, "folder"), (slot, seen)
         if seen == expected:
-            hands.remove(slot)
-        hands.remove_folder(slot)
+            hands.delete_path(slot)
+        hands.delete_empty_folder(slot)
 
 
 def clean(root: Path) -> None:

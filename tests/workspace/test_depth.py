@@ -35,23 +35,23 @@ def root(tmp_path: Path) -> Iterator[bytes]:
 def put_deep(root: bytes) -> LocalHands:
     """Writes the file as a run does."""
     hands = LocalHands(root)
-    hands.create(Fill(0, SLOT, IS, None, None, DEEP), [b"x"])
-    assert hands.make_folder(DEEP) is True
-    hands.rename(SLOT, FILE)
+    hands.write_slot(Fill(0, SLOT, IS, None, None, DEEP), [b"x"])
+    assert hands.create_folder(DEEP) is True
+    hands.rename_unless_taken(SLOT, FILE)
     return hands
 
 
 @pytest.mark.parametrize("there", [0, LEVELS // 2, LEVELS])
 def test_a_run_is_laid_out(root: bytes, there: int) -> None:
-    LocalHands(root).make_folder(b"/".join([b"d"] * there))
+    LocalHands(root).create_folder(b"/".join([b"d"] * there))
     for operation in (WriteFile(FILE, None, IS), DeleteFile(FILE, IS, LEVELS)):
         operations: tuple[FileOperation, ...] = (operation, MoveFile(b"a", DEEP + b"/b", IS))
-        assert LocalHands(root).layout("run", operations) == Layout("run")
+        assert LocalHands(root).choose_layout("run", operations) == Layout("run")
 
 
 def test_missing_folders_are_counted(root: bytes) -> None:
     folders = (*reversed(ancestors(DEEP)), DEEP)
-    assert LocalHands(root).missing(folders) == folders
+    assert LocalHands(root).missing_folders(folders) == folders
 
 
 def test_a_file_is_written_found_and_removed(root: bytes) -> None:
@@ -59,11 +59,11 @@ def test_a_file_is_written_found_and_removed(root: bytes) -> None:
     files = LocalFiles(root, root)
     assert files.look([FILE]) == hands.look([FILE]) == {FILE: IS}
     assert files.below(b"") == files.below(b"d") == [FILE]
-    assert hands.holds_files(b"d") is True
-    assert hands.remove_folder(b"d") is False
-    hands.remove(FILE)
-    assert hands.remove_folder(b"d") is True
-    hands.sync()
+    assert hands.folder_holds_files(b"d") is True
+    assert hands.delete_empty_folder(b"d") is False
+    hands.delete_path(FILE)
+    assert hands.delete_empty_folder(b"d") is True
+    hands.sync_to_disk()
     assert files.names(b"") == [b".opencode"]
 
 
@@ -73,7 +73,7 @@ def test_what_is_typed_is_located(root: bytes) -> None:
         assert [files.locate(typed) for typed in (FILE, b"./" + FILE, DEEP + b"/d/../file")] == (
             3 * [FILE]
         )
-        LocalHands(root).make_folder(DEEP)
+        LocalHands(root).create_folder(DEEP)
 
 
 def test_descriptors_stay_few(root: bytes) -> None:

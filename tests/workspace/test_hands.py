@@ -20,28 +20,30 @@ def hands(tmp_path: Path) -> LocalHands:
 
 
 def test_make_folder_tells_whether_it_was_missing(tmp_path: Path, hands: LocalHands) -> None:
-    assert [hands.make_folder(path) for path in (b"a/b", b"a/b", b"a", b"")] == [True] + 3 * [False]
+    assert [hands.create_folder(path) for path in (b"a/b", b"a/b", b"a", b"")] == [True] + 3 * [
+        False
+    ]
     put(tmp_path, b"file")
     (tmp_path / "link").symlink_to("a")
     with pytest.raises(NotADirectoryError):
-        hands.make_folder(b"file/x")
+        hands.create_folder(b"file/x")
     for path in (b"link", b"link/x"):
         with pytest.raises(OSError, match="symlink"):
-            hands.make_folder(path)
+            hands.create_folder(path)
     assert tree(tmp_path / "a") == {b"b": None}
 
 
 def test_missing_lists_folders_that_are_not_there(tmp_path: Path, hands: LocalHands) -> None:
     put(tmp_path, b"a/file")
     asked = (b"a", b"a/b", b"a/b/c", b"a/file", b"a/file/x", b"new\n\xff")
-    assert hands.missing(asked) == (b"a/b", b"a/b/c", b"a/file", b"a/file/x", b"new\n\xff")
+    assert hands.missing_folders(asked) == (b"a/b", b"a/b/c", b"a/file", b"a/file/x", b"new\n\xff")
 
 
 def test_empty_folders_go_with_the_empty_ones_in_them(tmp_path: Path, hands: LocalHands) -> None:
     for path in ("a/b/c", "a/b/d", "a/e"):
         (tmp_path / path).mkdir(parents=True)
-    assert hands.remove_folder(b"a") is True
-    assert hands.remove_folder(b"a") is False
+    assert hands.delete_empty_folder(b"a") is True
+    assert hands.delete_empty_folder(b"a") is False
     assert tree(tmp_path) == {}
 
 
@@ -59,9 +61,9 @@ def test_a_folder_that_holds_anything_stays_whole(
             thing.symlink_to("x")
         case _:
             os.mkfifo(thing)
-    assert hands.holds_files(b"a") is True
-    assert hands.holds_files(b"a/empty") is False
-    assert hands.remove_folder(b"a") is False
+    assert hands.folder_holds_files(b"a") is True
+    assert hands.folder_holds_files(b"a/empty") is False
+    assert hands.delete_empty_folder(b"a") is False
     assert (tmp_path / "a/empty").is_dir()
 
 
@@ -71,43 +73,45 @@ def test_only_folders_are_removed_as_folders(tmp_path: Path, hands: LocalHands) 
     (tmp_path / "link").symlink_to("folder")
     before = tree(tmp_path)
     paths = (b"file", b"link", b"no", b"file/x", b"")
-    assert [hands.remove_folder(path) for path in paths] == 5 * [False]
+    assert [hands.delete_empty_folder(path) for path in paths] == 5 * [False]
     assert tree(tmp_path) == before
 
 
 def test_a_folder_in_use_stays_and_other_errors_come_out(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     for code in (errno.EBUSY, errno.ENOTEMPTY):
-        assert not LocalHands(os.fsencode(tmp_path), failing("rmdir", code)).remove_folder(b"a")
+        assert not LocalHands(os.fsencode(tmp_path), failing("rmdir", code)).delete_empty_folder(
+            b"a"
+        )
     with pytest.raises(PermissionError):
-        LocalHands(os.fsencode(tmp_path), failing("rmdir", errno.EACCES)).remove_folder(b"a")
+        LocalHands(os.fsencode(tmp_path), failing("rmdir", errno.EACCES)).delete_empty_folder(b"a")
 
 
 def test_a_removed_folder_can_be_made_again(tmp_path: Path, hands: LocalHands) -> None:
-    hands.make_folder(b"a/b")
-    hands.remove_folder(b"a")
-    assert hands.make_folder(b"a/b") is True
+    hands.create_folder(b"a/b")
+    hands.delete_empty_folder(b"a")
+    assert hands.create_folder(b"a/b") is True
     assert tree(tmp_path) == {b"a": None, b"a/b": None}
 
 
 def test_remove_takes_one_name(tmp_path: Path, hands: LocalHands) -> None:
     put(tmp_path, b"a/file")
     (tmp_path / "a/link").symlink_to("file")
-    hands.remove(b"a/link")
+    hands.delete_path(b"a/link")
     assert tree(tmp_path) == {b"a": None, b"a/file": b""}
-    hands.remove(b"a/file")
+    hands.delete_path(b"a/file")
     for path in (b"a/file", b"no/file"):
         with pytest.raises(FileNotFoundError):
-            hands.remove(path)
+            hands.delete_path(path)
     (tmp_path / "away").symlink_to("a")
     with pytest.raises(OSError, match="symlink"):
-        hands.remove(b"away/file")
+        hands.delete_path(b"away/file")
 
 
 def create(hands: LocalHands, *numbers: int) -> None:
     for number in numbers:
         slot = STAGE + b"/%d.new" % number
-        hands.create(Fill(number, slot, file_state(b"x"), None), [b"x"])
+        hands.write_slot(Fill(number, slot, file_state(b"x"), None), [b"x"])
 
 
 def flushes(disk: WatchedDisk) -> tuple[int, int]:
@@ -117,17 +121,17 @@ def flushes(disk: WatchedDisk) -> tuple[int, int]:
 def test_a_few_files_are_flushed_one_by_one(tmp_path: Path) -> None:
     disk = WatchedDisk()
     hands = LocalHands(os.fsencode(tmp_path), disk)
-    hands.make_folder(STAGE)
+    hands.create_folder(STAGE)
     create(hands, 0, 1)
-    hands.sync()
+    hands.sync_to_disk()
     # Two files, their folder, and the four folders that got a new entry with it.
     assert flushes(disk) == (2 + 1 + 4, 0)
     disk.calls.clear()
-    hands.rename(STAGE + b"/0.new", b"a")
-    hands.sync()
+    hands.rename_unless_taken(STAGE + b"/0.new", b"a")
+    hands.sync_to_disk()
     assert flushes(disk) == (2, 0)
     disk.calls.clear()
-    hands.sync()
+    hands.sync_to_disk()
     assert flushes(disk) == (0, 0)
 
 
@@ -135,21 +139,21 @@ def test_many_files_are_flushed_together(tmp_path: Path) -> None:
     disk = WatchedDisk()
     hands = LocalHands(os.fsencode(tmp_path), disk)
     create(hands, *range(FEW))
-    hands.sync()
+    hands.sync_to_disk()
     assert flushes(disk) == (0, 1)
     disk.calls.clear()
     for number in range(FEW):
-        hands.make_folder(b"%d" % number)
-        hands.rename(STAGE + b"/%d.new" % number, b"%d/file" % number)
-    hands.sync()
+        hands.create_folder(b"%d" % number)
+        hands.rename_unless_taken(STAGE + b"/%d.new" % number, b"%d/file" % number)
+    hands.sync_to_disk()
     assert flushes(disk) == (0, 1)
 
 
 def test_a_symlink_is_flushed_with_its_folder(tmp_path: Path) -> None:
     disk = WatchedDisk()
     hands = LocalHands(os.fsencode(tmp_path), disk)
-    hands.create(Fill(0, b".assent-run-0.new", link_state(b"x"), None), [b"x"])
-    hands.sync()
+    hands.write_slot(Fill(0, b".assent-run-0.new", link_state(b"x"), None), [b"x"])
+    hands.sync_to_disk()
     assert flushes(disk) == (1, 0)
 
 
@@ -159,7 +163,7 @@ def test_content_renamed_before_its_flush_is_flushed_all_the_same(tmp_path: Path
     hands = LocalHands(os.fsencode(tmp_path), disk)
     create(hands, 0)
     hands.exchange(STAGE + b"/0.new", b"a")
-    hands.sync()
+    hands.sync_to_disk()
     assert disk.calls["syncfs"] == 1
 
 
@@ -168,7 +172,7 @@ def test_what_cannot_be_flushed_alone_is_flushed_with_all(tmp_path: Path, code: 
     disk = failing("fsync", code)
     hands = LocalHands(os.fsencode(tmp_path), disk)
     create(hands, 0)
-    hands.sync()
+    hands.sync_to_disk()
     assert disk.calls["syncfs"] == 1
 
 
@@ -176,9 +180,9 @@ def test_what_is_removed_needs_no_flush(tmp_path: Path) -> None:
     disk = WatchedDisk()
     hands = LocalHands(os.fsencode(tmp_path), disk)
     create(hands, 0)
-    hands.remove(STAGE + b"/0.new")
-    hands.remove_folder(b".opencode")
-    hands.sync()
+    hands.delete_path(STAGE + b"/0.new")
+    hands.delete_empty_folder(b".opencode")
+    hands.sync_to_disk()
     assert flushes(disk) == (1, 0)
 
 
@@ -187,13 +191,13 @@ def test_a_failed_flush_is_an_error(tmp_path: Path, call: str, count: int) -> No
     hands = LocalHands(os.fsencode(tmp_path), failing(call, errno.EIO))
     create(hands, *range(count))
     with pytest.raises(OSError, match="Input/output error"):
-        hands.sync()
+        hands.sync_to_disk()
 
 
 def test_after_a_sync_folders_are_seen_as_they_are(tmp_path: Path, hands: LocalHands) -> None:
-    hands.make_folder(b"a")
+    hands.create_folder(b"a")
     (tmp_path / "a").rename(tmp_path / "b")
-    hands.sync()
+    hands.sync_to_disk()
     create(hands, 0)
     with pytest.raises(FileNotFoundError):
-        hands.rename(STAGE + b"/0.new", b"a/file")
+        hands.rename_unless_taken(STAGE + b"/0.new", b"a/file")

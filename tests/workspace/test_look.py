@@ -21,7 +21,8 @@ from tests.workspace.doubles import (
 from assent.core.errors import Refused, WorkspaceError
 from assent.core.motion import Fill, Seen
 from assent.core.operation import FileState
-from assent.ports import Files, Hands, Looks
+from assent.ports import Files, Looks
+from assent.ports.file_writer import FileWriter
 from assent.workspace.hands import LocalHands
 from assent.workspace.local import LocalFiles
 from assent.workspace.states import CHUNK, Digests
@@ -29,7 +30,7 @@ from assent.workspace.states import CHUNK, Digests
 SLOT = b".opencode/assent/stage/run/0.new"
 
 
-def hands_on(root: Path, disk: WatchedDisk | None = None) -> Hands:
+def hands_on(root: Path, disk: WatchedDisk | None = None) -> FileWriter:
     return LocalHands(os.fsencode(root), disk)
 
 
@@ -137,8 +138,8 @@ def test_content_is_read_once_and_again_after_a_rename(tmp_path: Path) -> None:
     assert disk.calls["read"] == 1
     made = os.stat(full).st_ctime_ns
     while os.stat(full).st_ctime_ns == made:  # until the system's clock ticks
-        hands.rename(b"a", b"b")
-        hands.rename(b"b", b"a")
+        hands.rename_unless_taken(b"a", b"b")
+        hands.rename_unless_taken(b"b", b"a")
     assert hands.look([b"a"]) == {b"a": file_state(b"text")}
     assert disk.calls["read"] == 2
 
@@ -146,7 +147,7 @@ def test_content_is_read_once_and_again_after_a_rename(tmp_path: Path) -> None:
 def test_an_edit_that_hides_in_its_times_is_seen_after_the_exchange(tmp_path: Path) -> None:
     full = put(tmp_path, b"a", b"old")
     hands = LocalHands(os.fsencode(tmp_path), digests=Digests(an_hour_later))
-    hands.create(Fill(0, SLOT, file_state(b"new"), b"a"), [b"new"])
+    hands.write_slot(Fill(0, SLOT, file_state(b"new"), b"a"), [b"new"])
     before = hands.look([b"a", SLOT])
     edit_unseen(full, b"mad")
     hands.exchange(SLOT, b"a")
@@ -164,7 +165,7 @@ def test_an_edit_that_hides_in_its_times_is_seen_by_whoever_shares_digests(tmp_p
     edit_unseen(full, b"mad")
     assert hands.look([b"a"]) == files.look([b"a"]) == {b"a": file_state(b"mad")}
     edit_unseen(full, b"odd")
-    hands.rename(b"a", b"b")
+    hands.rename_unless_taken(b"a", b"b")
     assert files.look([b"b"]) == hands.look([b"b"]) == {b"b": file_state(b"odd")}
 
 

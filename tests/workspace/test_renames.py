@@ -53,7 +53,7 @@ def test_files_symlinks_and_folders_move(tmp_path: Path, hands: LocalHands) -> N
     (tmp_path / "a" / "link").symlink_to("nowhere")
     (tmp_path / "b").mkdir()
     for name in (b"file", b"folder", b"link"):
-        hands.rename(b"a/" + name, b"b/new\n" + name)
+        hands.rename_unless_taken(b"a/" + name, b"b/new\n" + name)
     assert tree(tmp_path) == {
         b"a": None,
         b"b": None,
@@ -78,7 +78,7 @@ def test_nothing_is_ever_replaced(
     (tmp_path / "taken link").symlink_to("nowhere")
     before = tree(tmp_path)
     with pytest.raises(FileExistsError):
-        hands.rename(source, target)
+        hands.rename_unless_taken(source, target)
     assert tree(tmp_path) == before
 
 
@@ -86,7 +86,7 @@ def test_what_is_not_there_cannot_move(tmp_path: Path, hands: LocalHands) -> Non
     put(tmp_path, b"file")
     for source, target in ((b"no", b"x"), (b"file", b"no/x"), (b"no/file", b"x"), (b"no", SLOT)):
         with pytest.raises(FileNotFoundError):
-            hands.rename(source, target)
+            hands.rename_unless_taken(source, target)
 
 
 @pytest.mark.parametrize("link", ["from", "to"])
@@ -97,16 +97,16 @@ def test_no_symlink_is_followed(tmp_path: Path, hands: LocalHands, link: str) ->
     (tmp_path / "to").symlink_to("other")
     ends = (b"from/file", b"other/file") if link == "from" else (b"real/file", b"to/file")
     with pytest.raises(OSError, match="symlink") as refused:
-        hands.rename(*ends)
+        hands.rename_unless_taken(*ends)
     assert (refused.value.errno, refused.value.filename) == (errno.ELOOP, link.encode())
 
 
 def test_a_folder_is_found_under_its_new_name(tmp_path: Path, hands: LocalHands) -> None:
     put(tmp_path, b"a/b/file", b"text")
     hands.look([b"a/b/file"])
-    hands.rename(b"a", b"c")
+    hands.rename_unless_taken(b"a", b"c")
     put(tmp_path, b"a/b/file", b"other")
-    hands.rename(b"a/b/file", b"moved")
+    hands.rename_unless_taken(b"a/b/file", b"moved")
     assert hands.look([b"a/b/file", b"c/b/file", b"moved"]) == {
         b"a/b/file": None,
         b"c/b/file": file_state(b"text"),
@@ -147,7 +147,9 @@ def test_a_late_file_survives_where_links_serve(tmp_path: Path) -> None:
             super().link(source, source_at, target, target_at)
 
     with pytest.raises(FileExistsError):
-        LocalHands(os.fsencode(tmp_path), LateDisk(errno.EINVAL)).rename(b"new", b"target")
+        LocalHands(os.fsencode(tmp_path), LateDisk(errno.EINVAL)).rename_unless_taken(
+            b"new", b"target"
+        )
     assert tree(tmp_path) == {b"new": b"ours", b"target": b"theirs"}
 
 
@@ -157,8 +159,8 @@ def test_a_slot_is_taken_in_one_step(tmp_path: Path) -> None:
     put(tmp_path, SLOT + b".other")
     disk = PlainDisk(errno.EINVAL)
     hands = LocalHands(os.fsencode(tmp_path), disk)
-    hands.rename(b"file", SLOT)
-    hands.rename(SLOT, b".assent-run-0.old")
+    hands.rename_unless_taken(b"file", SLOT)
+    hands.rename_unless_taken(SLOT, b".assent-run-0.old")
     assert (disk.calls["rename"], disk.calls["link"]) == (2, 0)
 
 
@@ -187,7 +189,7 @@ def test_other_errors_are_not_mistaken_for_a_missing_flag(tmp_path: Path) -> Non
     put(tmp_path, b"a")
     hands = LocalHands(os.fsencode(tmp_path), failing("rename_noreplace", errno.EIO))
     with pytest.raises(OSError, match="Input/output error"):
-        hands.rename(b"a", b"b")
+        hands.rename_unless_taken(b"a", b"b")
     assert tree(tmp_path) == {b"a": b""}
 
 
@@ -196,7 +198,7 @@ def test_a_rename_is_one_call(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     disk = WatchedDisk()
     hands = LocalHands(os.fsencode(tmp_path), disk)
-    hands.rename(b"a/file", b"b/file")
+    hands.rename_unless_taken(b"a/file", b"b/file")
     disk.calls.clear()
-    hands.rename(b"b/file", b"a/file")
+    hands.rename_unless_taken(b"b/file", b"a/file")
     assert disk.calls == {"rename_noreplace": 1}

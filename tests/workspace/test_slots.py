@@ -49,7 +49,7 @@ def fill(
 @pytest.mark.usefixtures("_open_umask")
 @pytest.mark.parametrize("mode", [0o644, 0o666, 0o755, 0o600, 0o444, 0o000, 0o4755, 0o2751, 0o1777])
 def test_content_and_mode_are_exact(tmp_path: Path, hands: LocalHands, mode: int) -> None:
-    hands.create(fill(file_state(b"onetwo", mode)), [b"one", b"", b"two"])
+    hands.write_slot(fill(file_state(b"onetwo", mode)), [b"one", b"", b"two"])
     made = os.fsencode(tmp_path) + b"/" + SLOT
     assert stat.S_IMODE(os.lstat(made).st_mode) == mode
     os.chmod(made, 0o600)
@@ -57,35 +57,35 @@ def test_content_and_mode_are_exact(tmp_path: Path, hands: LocalHands, mode: int
 
 
 def test_an_empty_file(tmp_path: Path, hands: LocalHands) -> None:
-    hands.create(fill(file_state(b"")), [])
+    hands.write_slot(fill(file_state(b"")), [])
     assert hands.look([SLOT]) == {SLOT: file_state(b"")}
 
 
 def test_a_symlink_is_made_of_its_target(tmp_path: Path, hands: LocalHands) -> None:
-    hands.create(fill(link_state(b"a/\xff b")), [b"a/", b"\xff b"])
+    hands.write_slot(fill(link_state(b"a/\xff b")), [b"a/", b"\xff b"])
     assert hands.look([SLOT]) == {SLOT: link_state(b"a/\xff b")}
 
 
 def test_a_slot_beside_needs_its_folder(tmp_path: Path, hands: LocalHands) -> None:
-    hands.create(fill(file_state(b"x"), slot=b".assent-run-0.new"), [b"x"])
+    hands.write_slot(fill(file_state(b"x"), slot=b".assent-run-0.new"), [b"x"])
     assert tree(tmp_path) == {b".assent-run-0.new": b"x"}
     with pytest.raises(FileNotFoundError):
-        hands.create(fill(file_state(b"x"), slot=b"gone/.assent-run-0.new"), [b"x"])
+        hands.write_slot(fill(file_state(b"x"), slot=b"gone/.assent-run-0.new"), [b"x"])
 
 
 @pytest.mark.parametrize("after", [file_state(b"x"), link_state(b"x")])
 def test_a_slot_is_never_written_twice(hands: LocalHands, after: FileState) -> None:
-    hands.create(fill(after), [b"x"])
+    hands.write_slot(fill(after), [b"x"])
     with pytest.raises(FileExistsError):
-        hands.create(fill(after), [b"x"])
+        hands.write_slot(fill(after), [b"x"])
 
 
 def test_a_planted_symlink_is_not_followed(tmp_path: Path, hands: LocalHands) -> None:
     put(tmp_path, b"victim", b"precious")
-    hands.make_folder(b".opencode/assent/stage/run")
+    hands.create_folder(b".opencode/assent/stage/run")
     os.symlink(tmp_path / "victim", os.fsencode(tmp_path) + b"/" + SLOT)
     with pytest.raises(FileExistsError):
-        hands.create(fill(file_state(b"x")), [b"x"])
+        hands.write_slot(fill(file_state(b"x")), [b"x"])
     assert content_of(tmp_path, b"victim") == b"precious"
 
 
@@ -95,7 +95,7 @@ def test_no_slot_behind_a_symlink(tmp_path: Path, hands: LocalHands, link: str) 
     (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / link).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symlink") as refused:
-        hands.create(fill(file_state(b"x")), [b"x"])
+        hands.write_slot(fill(file_state(b"x")), [b"x"])
     assert (refused.value.errno, refused.value.filename) == (errno.ELOOP, link.encode())
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
@@ -103,13 +103,13 @@ def test_no_slot_behind_a_symlink(tmp_path: Path, hands: LocalHands, link: str) 
 @pytest.mark.parametrize("content", [b"short", b"too long for it"])
 def test_content_of_another_size_is_an_error(hands: LocalHands, content: bytes) -> None:
     with pytest.raises(OSError, match="not what the plan says") as wrong:
-        hands.create(fill(file_state(b"expected")), [content])
+        hands.write_slot(fill(file_state(b"expected")), [content])
     assert wrong.value.errno == errno.ESTALE
 
 
 def test_another_target_is_an_error(hands: LocalHands) -> None:
     with pytest.raises(OSError, match="not what the plan says"):
-        hands.create(fill(link_state(b"here")), [b"away"])
+        hands.write_slot(fill(link_state(b"here")), [b"away"])
 
 
 class ShortDisk(Disk):
@@ -121,16 +121,16 @@ class ShortDisk(Disk):
 
 def test_short_writes_are_continued(tmp_path: Path) -> None:
     hands = LocalHands(os.fsencode(tmp_path), ShortDisk())
-    hands.create(fill(file_state(b"0123456789")), [b"01234567", b"89"])
+    hands.write_slot(fill(file_state(b"0123456789")), [b"01234567", b"89"])
     assert content_of(tmp_path, SLOT) == b"0123456789"
 
 
 @pytest.mark.parametrize("call", ["open", "write", "stat", "chmod", "close"])
 def test_every_failure_comes_out(tmp_path: Path, call: str) -> None:
-    LocalHands(os.fsencode(tmp_path)).make_folder(b".opencode/assent/stage/run")
+    LocalHands(os.fsencode(tmp_path)).create_folder(b".opencode/assent/stage/run")
     disk = failing(call, errno.ENOSPC)
     with pytest.raises(OSError, match="No space left"):
-        LocalHands(os.fsencode(tmp_path), disk).create(fill(file_state(b"x", 0o4711)), [b"x"])
+        LocalHands(os.fsencode(tmp_path), disk).write_slot(fill(file_state(b"x", 0o4711)), [b"x"])
     disk.before = lambda name: None
 
 
@@ -138,7 +138,7 @@ def test_a_replacement_takes_over_attributes(tmp_path: Path, hands: LocalHands) 
     old = put(tmp_path, b"old", b"old", 0o640)
     os.setxattr(old, "user.note", b"\x00value")
     os.setxattr(old, "user.empty", b"")
-    hands.create(fill(file_state(b"new", 0o751), like=b"old"), [b"new"])
+    hands.write_slot(fill(file_state(b"new", 0o751), like=b"old"), [b"new"])
     made = os.fsencode(tmp_path) + b"/" + SLOT
     assert {name: os.getxattr(made, name) for name in os.listxattr(made)} == {
         "user.empty": b"",
@@ -155,11 +155,11 @@ def test_a_replacement_takes_over_an_access_list(tmp_path: Path, hands: LocalHan
     access = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
     os.setxattr(old, "system.posix_acl_access", access)
     assert hands.look([b"old"]) == {b"old": file_state(b"old", 0o660)}
-    hands.create(fill(file_state(b"new", 0o660), like=b"old"), [b"new"])
+    hands.write_slot(fill(file_state(b"new", 0o660), like=b"old"), [b"new"])
     made = os.fsencode(tmp_path) + b"/" + SLOT
     assert os.getxattr(made, "system.posix_acl_access") == access
-    hands.remove(SLOT)
-    hands.create(fill(file_state(b"new", 0o640), like=b"old"), [b"new"])
+    hands.delete_path(SLOT)
+    hands.write_slot(fill(file_state(b"new", 0o640), like=b"old"), [b"new"])
     assert hands.look([SLOT]) == {SLOT: file_state(b"new", 0o640)}
 
 
@@ -201,11 +201,11 @@ def test_owner_and_group_go_along_as_far_as_rights_do(tmp_path: Path, after: Fil
     for rights, owner, given in cases:
         disk = OwnedDisk(*owner)
         hands = LocalHands(os.fsencode(tmp_path), disk, rights)
-        hands.create(fill(after, like=b"old"), [b"new"])
+        hands.write_slot(fill(after, like=b"old"), [b"new"])
         assert disk.given == given
         # Changing the owner takes special permissions away, so the mode is set again after it.
         assert disk.modes == ([0o644] if given and after.kind == "file" else [])
-        hands.remove(SLOT)
+        hands.delete_path(SLOT)
 
 
 def test_a_lost_owner_is_never_silent(tmp_path: Path) -> None:
@@ -216,40 +216,40 @@ def test_a_lost_owner_is_never_silent(tmp_path: Path) -> None:
     put(tmp_path, b"old")
     hands = LocalHands(os.fsencode(tmp_path), Stubborn(77, 78), ROOT)
     with pytest.raises(PermissionError):
-        hands.create(fill(file_state(b"x"), like=b"old"), [b"x"])
+        hands.write_slot(fill(file_state(b"x"), like=b"old"), [b"x"])
 
 
 def test_a_copy_carries_content_mode_and_attributes(tmp_path: Path, hands: LocalHands) -> None:
     content = os.urandom((1 << 20) + 7)
     os.setxattr(put(tmp_path, b"a/old", content, 0o750), "user.note", b"value")
-    hands.create(fill(file_state(content, 0o750), b"a/old", b"a/old"), [])
+    hands.write_slot(fill(file_state(content, 0o750), b"a/old", b"a/old"), [])
     assert hands.look([SLOT]) == {SLOT: file_state(content, 0o750)}
     assert os.getxattr(os.fsencode(tmp_path) + b"/" + SLOT, "user.note") == b"value"
 
 
 def test_a_symlink_is_copied_as_one(tmp_path: Path, hands: LocalHands) -> None:
     (tmp_path / "old").symlink_to("target")
-    hands.create(fill(link_state(b"target"), b"old", b"old"), [])
+    hands.write_slot(fill(link_state(b"target"), b"old", b"old"), [])
     assert hands.look([SLOT]) == {SLOT: link_state(b"target")}
-    hands.remove(SLOT)
+    hands.delete_path(SLOT)
     with pytest.raises(OSError, match="not what the plan says"):
-        hands.create(fill(link_state(b"other!"), b"old", b"old"), [])
+        hands.write_slot(fill(link_state(b"other!"), b"old", b"old"), [])
 
 
 def test_a_copy_of_something_else_is_an_error(tmp_path: Path, hands: LocalHands) -> None:
     put(tmp_path, b"old", b"same size")
     with pytest.raises(OSError, match="not what the plan says") as wrong:
-        hands.create(fill(file_state(b"SAME SIZE"), b"old", b"old"), [])
+        hands.write_slot(fill(file_state(b"SAME SIZE"), b"old", b"old"), [])
     assert (wrong.value.errno, wrong.value.filename) == (errno.ESTALE, b"old")
 
 
 def test_a_new_file_costs_four_calls_once_its_folder_is_known(tmp_path: Path) -> None:
     disk = WatchedDisk()
     hands = LocalHands(os.fsencode(tmp_path), disk)
-    hands.make_folder(b".opencode/assent/stage/run")
-    hands.create(Fill(1, b".opencode/assent/stage/run/1.new", file_state(b"y"), None), [b"y"])
+    hands.create_folder(b".opencode/assent/stage/run")
+    hands.write_slot(Fill(1, b".opencode/assent/stage/run/1.new", file_state(b"y"), None), [b"y"])
     disk.calls.clear()
-    hands.create(fill(file_state(b"x", 0o600)), [b"x"])
+    hands.write_slot(fill(file_state(b"x", 0o600)), [b"x"])
     assert disk.calls == {"open": 1, "write": 1, "stat": 1, "close": 1}
 
 
@@ -264,5 +264,5 @@ def test_a_new_file_gets_the_group_that_its_folder_hands_down(
     (tmp_path / "team").chmod(0o2775)
     hands = LocalHands(os.fsencode(tmp_path))
     slot = b".opencode/assent/stage/run/0.new"
-    hands.create(Fill(0, slot, file_state(b"x"), None, None, folder), [b"x"])
+    hands.write_slot(Fill(0, slot, file_state(b"x"), None, None, folder), [b"x"])
     assert (tmp_path / os.fsdecode(slot)).stat().st_gid == group

@@ -48,10 +48,10 @@ class Site:
         """Leaves a content in a slot of a run, and sets that aside."""
         slot = STAGE + b"/" + run.encode() + b"/" + name
         put(self.root, slot, content)
-        self.aside = self.hands.set_aside(run, {slot: file_state(content)})
+        self.aside = self.hands.keep_displaced(run, {slot: file_state(content)})
 
     def bring_back(self, like: bytes | None = PATH) -> bool:
-        return self.hands.bring_back(Fill(0, AGAIN, file_state(OLD), like), SLOT)
+        return self.hands.restore_displaced(Fill(0, AGAIN, file_state(OLD), like), SLOT)
 
     @property
     def left(self) -> list[str]:
@@ -83,7 +83,7 @@ def test_the_very_file_comes_back_and_counts_as_changed_just_now(site: Site) -> 
 def test_a_slot_that_leads_out_of_the_spares_is_none(site: Site) -> None:
     (site.home.parent / "0.new").write_bytes(OLD)
     fill = Fill(0, AGAIN, file_state(OLD), None)
-    assert not site.hands.bring_back(fill, STAGE + b"/first/../../0.new")
+    assert not site.hands.restore_displaced(fill, STAGE + b"/first/../../0.new")
     assert (site.home.parent / "0.new").read_bytes() == OLD
 
 
@@ -138,8 +138,8 @@ def test_a_large_one_is_read_to_its_end(tmp_path: Path) -> None:
     site.displace("first.2", content=large)
     slot = STAGE + b"/first.2/0.new"
     other = Fill(0, AGAIN, file_state(large[:-1] + b"y"), PATH)
-    assert not site.hands.bring_back(other, slot)
-    assert site.hands.bring_back(Fill(0, AGAIN, file_state(large), PATH), slot)
+    assert not site.hands.restore_displaced(other, slot)
+    assert site.hands.restore_displaced(Fill(0, AGAIN, file_state(large), PATH), slot)
 
 
 @pytest.mark.parametrize("call", ["rename_noreplace", "open", "touch", "read", "lstat"])
@@ -161,7 +161,7 @@ def test_more_than_the_limit_is_not_kept(tmp_path: Path) -> None:
 
 
 def test_what_was_set_aside_before_a_crash_keeps_its_list(site: Site) -> None:
-    assert not site.hands.set_aside("first", {SLOT: file_state(OLD)})
+    assert not site.hands.keep_displaced("first", {SLOT: file_state(OLD)})
     assert site.spares.drop(["first"]) == []
     assert os.listdir(site.home) == []
 
@@ -214,7 +214,7 @@ def test_what_somebody_wrote_to_a_displaced_file_is_never_removed(site: Site) ->
 def test_what_was_written_before_the_list_was_is_never_removed(site: Site) -> None:
     slot = STAGE + b"/second/0.new"
     put(site.root, slot, OLD + b"a line after it was displaced")
-    site.hands.set_aside("second", {slot: file_state(OLD)})
+    site.hands.keep_displaced("second", {slot: file_state(OLD)})
     (late,) = site.spares.drop(["second"])
     assert (Path(late) / "0.new").read_bytes() == OLD + b"a line after it was displaced"
 
@@ -223,7 +223,7 @@ def test_what_is_written_through_a_memory_map_is_never_removed(site: Site) -> No
     put(site.root, AGAIN, OLD)
     with (site.root / os.fsdecode(AGAIN)).open("r+b") as held, mmap(held.fileno(), 0) as shared:
         shared[0] = shared[0]  # from now on the system notices no change of the page
-        site.hands.set_aside("second", {AGAIN: file_state(OLD)})
+        site.hands.keep_displaced("second", {AGAIN: file_state(OLD)})
         shared[0:4] = b"mine"
         (late,) = site.spares.drop(["second"])
     assert (Path(late) / "0.new").read_bytes() == b"mine" + OLD[4:]
@@ -233,12 +233,12 @@ def test_late_work_is_known_as_such_after_an_undo_took_its_neighbour(site: Site)
     slots = [STAGE + b"/second/%d.new" % number for number in range(2)]
     for slot in slots:
         put(site.root, slot, OLD)
-    site.hands.set_aside("second", dict.fromkeys(slots, file_state(OLD)))
+    site.hands.keep_displaced("second", dict.fromkeys(slots, file_state(OLD)))
     with (site.home / f"second+{2 * BLOCK}" / "0.new").open("ab") as held:
         held.write(b"a late line")
     fill = Fill(0, STAGE + b"/third/0.new", file_state(OLD), PATH)
-    assert site.hands.bring_back(fill, slots[1])
-    assert not site.hands.bring_back(fill, slots[0])
+    assert site.hands.restore_displaced(fill, slots[1])
+    assert not site.hands.restore_displaced(fill, slots[0])
     (late,) = site.spares.drop(["second"])
     assert (Path(late) / "0.new").read_bytes() == OLD + b"a late line"
 
@@ -296,7 +296,7 @@ def test_links_to_folders_and_folders_that_are_read_only_go_as_well(site: Site) 
     put(site.root, STAGE + b"/second/0.whole/sub/file", OLD)
     os.symlink(b"/usr", os.fsencode(site.root) + b"/" + STAGE + b"/second/0.old")
     (site.root / os.fsdecode(STAGE) / "second/0.whole/sub").chmod(0o555)
-    assert site.hands.set_aside("second", slots)
+    assert site.hands.keep_displaced("second", slots)
     assert site.spares.drop(["second"]) == []
     assert site.left == [f"first+{BLOCK}"]
 
@@ -312,7 +312,7 @@ def test_a_symlink_on_the_way_to_a_spare_is_not_followed(site: Site) -> None:
     slot, inner = STAGE + b"/second/0.whole/a/file", site.home / f"second+{BLOCK}" / "0.whole"
     (inner / "a").rename(site.root / "outside")
     (inner / "a").symlink_to(site.root / "outside")
-    assert not site.hands.bring_back(Fill(0, AGAIN, file_state(OLD), None), slot)
+    assert not site.hands.restore_displaced(Fill(0, AGAIN, file_state(OLD), None), slot)
     assert (site.root / "outside" / "file").exists()
 
 
@@ -359,7 +359,7 @@ def test_no_descriptor_stays_open(tmp_path: Path) -> None:
     site.bring_back()
     site.displace("second")
     site.spares.trim(0)
-    site.hands.sync()
+    site.hands.sync_to_disk()
     assert len(os.listdir("/proc/self/fd")) <= before + 3, "but for those kept for the next call"
     del site.hands, site.spares
     assert len(os.listdir("/proc/self/fd")) <= before

@@ -27,12 +27,12 @@ def hands(tmp_path: Path) -> LocalHands:
 
 
 def test_new_and_emptied_folders_go_as_a_whole(hands: LocalHands) -> None:
-    assert hands.layout("run", [*COMES, *GOES]).whole == (b"n", b"o")
+    assert hands.choose_layout("run", [*COMES, *GOES]).whole == (b"n", b"o")
 
 
 def test_a_folder_with_more_in_it_does_not(tmp_path: Path, hands: LocalHands) -> None:
     (tmp_path / "o" / "in" / "link").symlink_to("nowhere")
-    assert hands.layout("run", GOES).whole == ()
+    assert hands.choose_layout("run", GOES).whole == ()
 
 
 def test_where_a_folder_hands_its_group_down_files_come_one_by_one(
@@ -41,9 +41,9 @@ def test_where_a_folder_hands_its_group_down_files_come_one_by_one(
     (tmp_path / "s").mkdir()
     (tmp_path / "s").chmod(0o2755)
     operations = [WriteFile(b"s/n/" + name, None, NEW) for name in (b"a", b"b")]
-    assert hands.layout("run", operations).whole == ()
+    assert hands.choose_layout("run", operations).whole == ()
     (tmp_path / "s").chmod(0o755)
-    assert hands.layout("run", operations).whole == (b"s/n",)
+    assert hands.choose_layout("run", operations).whole == (b"s/n",)
 
 
 def test_where_the_stage_hands_its_group_down_files_come_one_by_one(
@@ -51,7 +51,7 @@ def test_where_the_stage_hands_its_group_down_files_come_one_by_one(
 ) -> None:
     (tmp_path / os.fsdecode(STAGE)).mkdir(parents=True)
     (tmp_path / os.fsdecode(STAGE)).chmod(0o2700)
-    assert hands.layout("run", [*COMES, *GOES]).whole == (b"o",)
+    assert hands.choose_layout("run", [*COMES, *GOES]).whole == (b"o",)
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
@@ -60,13 +60,13 @@ def test_a_folder_that_came_is_as_one_that_was_made_there(
 ) -> None:
     before = os.umask(umask)
     try:
-        layout = hands.layout("run", COMES)
+        layout = hands.choose_layout("run", COMES)
         for fill in fills(COMES, motions(COMES, layout)):
-            hands.create(fill, [b"new"])
+            hands.write_slot(fill, [b"new"])
         (tmp_path / "like").mkdir()
     finally:
         os.umask(before)
-    hands.rename(layout.whole_slots[0], b"n")
+    hands.rename_unless_taken(layout.whole_slots[0], b"n")
     wanted = (tmp_path / "like").stat().st_mode
     assert [(tmp_path / name).stat().st_mode for name in ("n", "n/in")] == [wanted, wanted]
     assert hands.look([b"n/a", b"n/in/b"]) == {b"n/a": NEW, b"n/in/b": NEW}
@@ -74,8 +74,8 @@ def test_a_folder_that_came_is_as_one_that_was_made_there(
 
 
 def test_what_else_lies_below_is_told(tmp_path: Path, hands: LocalHands) -> None:
-    assert not hands.holds_files(b"o", besides={b"o/a", b"o/in/b"})
-    assert hands.holds_files(b"o", besides={b"o/a"})
+    assert not hands.folder_holds_files(b"o", besides={b"o/a", b"o/in/b"})
+    assert hands.folder_holds_files(b"o", besides={b"o/a"})
 
 
 def test_very_many_files_are_removed_side_by_side(tmp_path: Path) -> None:
@@ -84,18 +84,18 @@ def test_very_many_files_are_removed_side_by_side(tmp_path: Path) -> None:
     beside = [b"f%d/.assent-run-%d.new" % (n % 70, n) for n in range(300)] + [b".assent-run-x.new"]
     for path in (*slots, *beside):
         if path.startswith(STAGE):
-            hands.create(Fill(0, path, file_state(b"x"), None), [b"x"])
+            hands.write_slot(Fill(0, path, file_state(b"x"), None), [b"x"])
         else:
             put(tmp_path, path, b"x")
     gone = slots[7]
-    hands.remove(gone)
+    hands.delete_path(gone)
     (tmp_path / "kept").mkdir()
-    left = hands.remove_all([*slots, *beside, b"no/folder", b"kept"])
+    left = hands.delete_paths([*slots, *beside, b"no/folder", b"kept"])
     assert sorted(left) == sorted([b"no/folder", gone, b"kept"])
     assert not [path for path, content in tree(tmp_path).items() if content is not None]
     assert (tmp_path / "kept").is_dir()
 
 
 def test_few_files_are_left_to_be_removed_one_by_one(tmp_path: Path, hands: LocalHands) -> None:
-    assert hands.remove_all([b"o/a"]) == [b"o/a"]
+    assert hands.delete_paths([b"o/a"]) == [b"o/a"]
     assert (tmp_path / "o" / "a").exists()

@@ -1,9 +1,11 @@
 """`assent propose`, `approve`, `reject`: the step between a draft and a run."""
 
 from collections.abc import Iterable
+from shlex import quote
 from typing import Any
 
 import click
+import msgspec
 
 from assent.cli.asking import TERMINAL, Manner, consent
 from assent.cli.call import Call, examples, streams, takes_call
@@ -16,9 +18,11 @@ from assent.core.feedback import Feedback
 from assent.core.lifecycle import Moment, advance
 from assent.core.record import PlanRecord
 from assent.engine.plan.notes import check_note
+from assent.engine.plan.partials import Partial
 from assent.views.comments import sent_lines
+from assent.views.declined import declined_lines, declined_rows
 from assent.views.lines import Line
-from assent.views.review import of_plan
+from assent.views.review import of_plan, review_json, review_lines
 from assent.views.rows import Row, plan_row
 from assent.views.status import plan_lines
 
@@ -31,6 +35,17 @@ FORM = {
     "priorities": "What matters most? (empty: no word on it) ",
     "notes": "What else should be different? (empty: nothing) ",
 }
+
+
+class Part(msgspec.Struct, frozen=True):
+    """What a person wants: which operations to leave out, and how to say yes to the rest."""
+
+    without: tuple[str, ...]
+    digest: str
+    note: str
+    expires: int | None = None
+    dry_run: bool = False
+    then_build: bool = False
 
 
 @click.command(
@@ -92,10 +107,8 @@ def approve(
     if then_build:
         call.engine.runs.check_decided()  # else the yes would be given, and nothing built
     if rest["without"] or rest["dry_run"]:
-        from assent.cli.partial import Part, approve_part
-
         wanted = Part(rest["without"], digest, words, expires, rest["dry_run"], then_build)
-        return approve_part(call, record, wanted, builder)
+        return _approve_part(call, record, wanted, builder)
     if any(builder.values()):
         _check_builder(call, record, then_build=then_build)
     advance(record.state, Moment.APPROVE)
@@ -204,3 +217,48 @@ def _to_the_model(call: Call, record: PlanRecord) -> str:
         return ""
     last = call.engine.sessions.last().session == session.session
     return "assent -c" if last else f"assent -r {session.slug}"
+
+
+def _approve_part(
+    call: Call, record: PlanRecord, part: Part, builder: dict[str, str]
+) -> int | None:
+    """Shows the smaller plan, asks for a yes to it, and records both the yes and the no."""
+    _check_part(part, builder)
+    advance(record.state, Moment.APPROVE)
+    call.engine.plans.check_live(record)
+    preview = call.engine.partials.preview(record, part.without)
+    wanted, command = preview.plan.digest, _command(call, part)
+    if part.dry_run:
+        found = call.engine.readings.partial(preview, f"{command} --digest {wanted}")
+        call.output.answer(review_json(found), review_lines(found))
+        return None
+    call.engine.consents.check_independent(record)
+    manner = Manner(command, f"{command} --dry-run")
+    shown = call.engine.readings.partial
+    channel = consent(call, wanted, part.digest, lambda: shown(preview, ""), manner)
+    approved = call.engine.partials.approve(preview, part.note, channel, part.expires)
+    if channel != "digest":
+        call.engine.readings.record(approved)
+    if part.then_build:
+        return build_and_answer(call, approved)
+    _answer_part(call, approved, preview)
+    return None
+
+
+def _check_part(part: Part, builder: dict[str, str]) -> None:
+    if not part.without:
+        raise UsageError("--dry-run goes with --without OP.", "assent review")
+    if part.dry_run and (part.then_build or part.digest):
+        raise UsageError("--dry-run only shows; leave --digest and --build out.", "assent review")
+    if any(builder.values()):
+        raise UsageError("A plan with operations is applied without a model.", "assent approve")
+
+
+def _command(call: Call, part: Part) -> str:
+    plan = f" --plan {quote(call.plan)}" if call.plan else ""
+    return f"{call.command}{plan} --without {quote(','.join(part.without))}"
+
+
+def _answer_part(call: Call, approved: PlanRecord, preview: Partial) -> None:
+    lines = declined_lines(preview.left_out, unsure=bool(preview.smaller.unsure))
+    answer_approved(call, approved, declined_rows(preview.left_out), lines)

@@ -1,28 +1,13 @@
 """`assent demo`: the whole program on a scratch project, with a model that is a script."""
 
-from contextlib import ExitStack
-
 import click
 
-from assent.app.demo import demo_place
-from assent.cli import no_screen
 from assent.cli.call import Call, examples, takes_call
 from assent.cli.host import LocalHost
+from assent.cli.tty import no_screen
 from assent.core.errors import UsageError
 
 NO_TERMINAL = "The demo is a screen, and there is no terminal to show it on."
-
-
-class DemoHost(LocalHost):
-    """Implements tui.Host for a place of its own, which is gone when it is closed."""
-
-    def __init__(self) -> None:
-        self._place = ExitStack()
-        super().__init__(self._place.enter_context(demo_place()))
-
-    def close(self) -> None:
-        super().close()
-        self._place.close()
 
 
 @click.command(epilog=examples("assent demo"))

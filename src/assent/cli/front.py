@@ -8,11 +8,11 @@ from contextlib import redirect_stderr
 from itertools import pairwise
 from shlex import join
 
-from assent.cli import no_screen
 from assent.cli.failing import EXPECTED, told
 from assent.cli.goal import Goal, of_folder, read_goal
 from assent.cli.output import Output
 from assent.cli.terminal import fill_closed, tell
+from assent.cli.tty import no_screen
 from assent.core.errors import UsageError
 
 MACHINE = frozenset({"--json", "--output-format=json", "--output-format=stream-json"})

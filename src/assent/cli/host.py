@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -158,8 +159,6 @@ class LocalHost:
         return self._settings.notify.after_s
 
     def demo(self) -> Host:
-        from assent.cli.demo import DemoHost
-
         return DemoHost()
 
     def close(self) -> None:
@@ -171,3 +170,17 @@ class LocalHost:
             if self._engine is not None:
                 self._engine.close()
                 self._engine = None
+
+
+class DemoHost(LocalHost):
+    """Implements tui.Host for a place of its own, which is gone when it is closed."""
+
+    def __init__(self) -> None:
+        from assent.app.demo import demo_place
+
+        self._place = ExitStack()
+        super().__init__(self._place.enter_context(demo_place()))
+
+    def close(self) -> None:
+        super().close()
+        self._place.close()

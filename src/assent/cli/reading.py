@@ -30,8 +30,7 @@ from assent.views.review import (
     review_lines,
     review_texts,
 )
-from assent.views.rows import Row, plan_row
-from assent.views.sessions import session_row
+from assent.views.rows import Row, plan_row, session_row
 from assent.views.shell import standing_lines
 from assent.views.status import open_lines, open_row, status_lines
 
@@ -133,7 +132,7 @@ def status(call: Call) -> None:
 
 def _session(call: Call) -> Row | None:
     """Returns the newest session and its mode; says so where its own mode is gone."""
-    sessions = call.engine.sessions
+    sessions = call.engine.session_list
     own = [record for record in sessions.all() if not record.parent]
     if not own:
         return None
@@ -158,7 +157,7 @@ def log(call: Call, after: int, decisions: bool, verify: bool) -> int:
         raise UsageError("--verify looks at the whole log and goes alone.", "assent log --verify")
     if verify:
         return _verify(call)
-    ids = {record.slug: record.session for record in call.engine.sessions.all()}
+    ids = {record.slug: record.session for record in call.engine.session_list.all()}
     slugs = call.engine.plans.sessions()
     sessions = {plan: ids.get(slug, slug) for plan, slug in slugs.items()}
     if decisions:

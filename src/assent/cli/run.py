@@ -12,25 +12,18 @@ from assent.cli.asking import consent
 from assent.cli.call import Call, examples, streams, takes_call
 from assent.cli.failing import cut_short, not_begun, told
 from assent.cli.interrupts import INTERRUPTED, interruptible
+from assent.cli.run_answer import EXITS, answer, answer_undo, set_todos_back
 from assent.cli.travelling import or_file
 from assent.core.errors import Interrupted, Unsettled, UsageError
-from assent.core.journal import Doing, Ending, Live, Way
-from assent.core.masking import masked
-from assent.core.operation import RunCommand
+from assent.core.journal import Doing, Live, Way
 from assent.core.orphan import Orphan
 from assent.core.record import PlanRecord, RunNote
 from assent.engine.run.runs import RunReport
 from assent.views.orphans import cleared_lines, cleared_row, waiting_lines, waiting_row
 from assent.views.removed import NOTHING_REMOVED, Removed, removed_lines, with_removed
-from assent.views.rows import left_running, run_row, warning_rows
 from assent.views.spoken import doing_brief
-from assent.views.status import next_instead, run_lines, stopped_lines
 
 R = TypeVar("R")
-
-EXITS: dict[Ending, int] = {
-    "done": 0, "nothing": 0, "partial": 1, "rolled_back": 1, "needs_you": 6,
-}  # fmt: skip
 
 
 @click.command(
@@ -215,8 +208,6 @@ def _end_undo(call: Call, plan_id: str, note: RunNote) -> None:
         record = ledger.load(plan_id)
         if not record.undoes or record.unfinished:
             return
-        from assent.cli.undo import set_todos_back
-
         found = call.engine.undoing.recalled(runs.report(ledger, note.run, ledger.plan(note)))
         if found is not None:
             set_todos_back(call, *found)
@@ -233,33 +224,6 @@ def _cut_short(call: Call, interrupt: KeyboardInterrupt) -> Interrupted | None:
     return cut_short(interrupt, left[1].run, doing_brief(due) if due else "")
 
 
-def answer(call: Call, report: RunReport, removed: Removed = NOTHING_REMOVED) -> int:
-    """Says how a run went, and returns the exit code that says it."""
-    notes = tuple(map(masked, report.notes))
-    row = run_row(report.run, report.outcome, report.operations, report.exits, notes)
-    row |= left_running(report.running) | warning_rows(report.warnings)
-    results = [
-        (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
-    ]
-    lines = run_lines(
-        report.run,
-        report.outcome,
-        results,
-        notes,
-        report.exits,
-        permitted=report.permitted,
-    )
-    if report.onward:
-        row, lines = {**row, "next": [report.onward]}, stopped_lines(lines, report.onward)
-    if report.outcome == "rolled_back" and not report.permitted:
-        lines = next_instead(lines, call.of_plan("assent review"))
-    if report.outcome == "done" and all(isinstance(op, RunCommand) for op in report.about):
-        with call.engine.runs.housekeeping("How to go back from here could not be read"):
-            lines = next_instead(lines, call.engine.undoing.standing(report.run)[1])
-    call.output.answer(*with_removed(row, lines, removed))
-    return EXITS[report.outcome]
-
-
 def answer_recovered(call: Call, report: RunReport, removed: Removed = NOTHING_REMOVED) -> int:
     """Says how a run went that was taken up again; of an undo, as the undo itself would have."""
     found = None
@@ -269,8 +233,6 @@ def answer_recovered(call: Call, report: RunReport, removed: Removed = NOTHING_R
         return answer(call, report, removed)
     for line in removed_lines(removed):
         call.engine.warn(line.text)
-    from assent.cli.undo import answer_undo
-
     return answer_undo(call, *found)
 
 

@@ -11,7 +11,7 @@ from assent.cli.source import text
 from assent.core.errors import IllegalStep
 from assent.core.session import SessionRecord
 from assent.views.lines import Line
-from assent.views.rows import Row
+from assent.views.rows import Row, session_row
 from assent.views.sessions import (
     halted_line,
     in_families,
@@ -21,7 +21,6 @@ from assent.views.sessions import (
     said_lines,
     session_lines,
     session_list_lines,
-    session_row,
     spoken_lines,
     spoken_rows,
 )

@@ -1,24 +1,20 @@
 """`assent undo` and `assent redo`: taking back, by a plan that is shown and agreed to."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
 
 import click
 
 from assent.cli.asking import consent
 from assent.cli.call import Call, examples, named, streams, takes_call
-from assent.cli.failing import LOOK
-from assent.cli.run import EXITS, answered, settled
+from assent.cli.run import answered, settled
+from assent.cli.run_answer import answer_undo, restore_todos, undo_row
 from assent.core.errors import Declined, Drift, Refused, StoreError, UsageError
-from assent.core.journal import DONE, Ending
-from assent.core.masking import masked
-from assent.core.undo import MISSED
+from assent.core.journal import DONE
 from assent.engine.run.runs import RunReport
 from assent.engine.run.undoing import Undo
 from assent.views.lines import Line
-from assent.views.rows import left_running, operation_row, run_row
-from assent.views.status import next_instead, run_lines, stopped_lines
-from assent.views.undo import end_lines, preview_row, undo_lines
+from assent.views.undo import undo_lines
 from assent.views.visible import visible_line
 
 
@@ -102,18 +98,6 @@ def _meant(
     return found if fits and any(name.startswith(run) for name in names) else None
 
 
-def set_todos_back(call: Call, undo: Undo, report: RunReport) -> None:
-    """Sets the todos of a session back with an undo that was taken up, if all of it was done."""
-    missed = not MISSED.isdisjoint(result for _, result in report.operations)
-    _set_todos_back(call, undo, whole=report.outcome in DONE and not missed)
-
-
-def _set_todos_back(call: Call, undo: Undo, *, whole: bool) -> None:
-    """Sets the todos of a session back with a whole run of its plan (F128)."""
-    if whole and undo.source.plan_id and not undo.target.only and not undo.extent.again:
-        call.engine.sessions.restore_todos(undo.source, undo.target.runs[0])
-
-
 def _with_todos(call: Call, undo: Undo, tell: Callable[[], int], *, whole: bool) -> int:
     """Sets the todos back, and then answers.
 
@@ -121,7 +105,7 @@ def _with_todos(call: Call, undo: Undo, tell: Callable[[], int], *, whole: bool)
     """
     try:
         with call.engine.runs.housekeeping("The todos were not set back"):
-            _set_todos_back(call, undo, whole=whole)
+            restore_todos(call, undo, whole=whole)
     finally:
         code = tell()
     return code
@@ -150,59 +134,6 @@ def _carried_out(
     return answered(call, call.engine.undoing.apply(preview, channel), tell)
 
 
-def answer_undo(call: Call, preview: Undo, report: RunReport) -> int:
-    """Says what was restored, what was left alone, and what is not covered."""
-    notes = tuple(map(masked, report.notes))
-    results = [
-        (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
-    ]
-    good = "done" if preview.extent.again else "undone"
-    found = [result for result, _ in results]
-    some = report.outcome not in DONE or good in found
-    outcome: Ending = report.outcome if some else "nothing"
-    row = run_row(report.run, outcome, report.operations, report.exits, notes)
-    row |= left_running(report.running)
-    names = [name for name, _ in report.operations]
-    told = _row(preview)
-    more = {
-        "restored": [
-            operation_row(name, op)
-            for name, (result, op) in zip(names, results, strict=True)
-            if result == good
-        ],
-        "conflicts": told["conflicts"],
-        "denied": told["denied"],
-        "not_covered": told["not_covered"],
-        "notes": row.get("notes", []),
-    }
-    lines = run_lines(report.run, report.outcome, results, notes, report.exits)
-    if report.outcome in DONE:
-        lines = end_lines(lines, found, notes, preview.extent)
-        lines = next_instead(lines, _way_back(call, preview, report))
-    elif report.outcome == "rolled_back":
-        lines = _not_done(lines, preview, _way_back(call, preview, report))
-    elif report.onward:
-        row, lines = {**row, "next": [report.onward]}, stopped_lines(lines, report.onward)
-    call.output.answer({**row, **more}, lines)
-    return EXITS[outcome]
-
-
-def _way_back(call: Call, preview: Undo, report: RunReport) -> str:
-    """Returns what to type next; where the log cannot be read, what shows where things stand."""
-    with call.engine.runs.housekeeping("How to go on from here could not be read"):
-        return call.engine.undoing.way_back(preview, report)
-    return LOOK
-
-
-def _not_done(lines: Iterable[Line], undo: Undo, onward: str) -> Iterator[Line]:
-    """Passes lines on, and says what stands: every file is as it was, but before the undo."""
-    *before, _ = lines
-    yield from before
-    verb = "redone" if undo.extent.again else "undone"
-    yield Line("plain", f"Not {verb}: run {visible_line(undo.run)}")
-    yield Line("plain", f"Next: {visible_line(onward)}")
-
-
 def _diffs(call: Call, preview: Undo) -> list[str | None]:
     """Returns the diff of each operation; none where a stored content is damaged.
 
@@ -221,7 +152,7 @@ def _answer_preview(call: Call, preview: Undo, *, default: bool, dry_run: bool) 
     """
     inversion = preview.inversion
     diffs = _diffs(call, preview) if dry_run else []
-    content = _row(preview, diffs)
+    content = undo_row(preview, diffs)
     if not dry_run:
         left = inversion.results.items()
         rows = [{"id": preview.ids[index], "result": result} for index, result in left]
@@ -243,8 +174,3 @@ def _instead(call: Call, preview: Undo, *, default: bool) -> str:
     earlier = call.engine.undoing.earlier(preview, plan_id) if default else ""
     why = f"assent runs show {preview.target.runs[0]}" if preview.inversion.left_alone else ""
     return earlier or why
-
-
-def _row(preview: Undo, diffs: Sequence[str | None] = ()) -> dict[str, object]:
-    undone = (preview.ids, preview.originals)
-    return preview_row(preview.run, preview.plan, undone, preview.inversion, preview.extent, diffs)

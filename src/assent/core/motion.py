@@ -29,7 +29,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True):
     """How this run uses the disk, decided once before it starts and kept in the journal."""
 
     run: str
-    exchange: bool = True
+    exchanges: bool = msgspec.field(default=True, name="exchange")
     beside: tuple[tuple[bytes, bytes], ...] = ()  # touched path → folder on its file system
     copied: tuple[int, ...] = ()  # moves between two file systems
     whole: tuple[bytes, ...] = ()  # folders that come, or go, in one rename each
@@ -200,7 +200,7 @@ def _motions_of(index: int, op: FileOperation, layout: Layout) -> tuple[Motion, 
             slot, top = layout.place(index, "new", path)
             if before is None:
                 return (Put(index, path, slot, op.after, None, top),)
-            if layout.exchange and path not in layout.elsewhere:
+            if layout.exchanges and path not in layout.elsewhere:
                 return (Swap(index, path, slot, before, op.after),)
             old = layout.slot(index, "old", path)
             return Take(index, path, old, before), Put(index, path, slot, op.after)

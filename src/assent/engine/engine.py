@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from assent.engine.session.facts import Facts
     from assent.engine.session.grants import Grants
     from assent.engine.session.questions import Questions
+    from assent.engine.session.session_list import SessionList
     from assent.engine.session.sessions import Sessions
     from assent.engine.session.summary import Summary
     from assent.engine.session.surroundings import Surroundings
@@ -204,6 +205,13 @@ class Engine:
         from assent.engine.session.sessions import Sessions
 
         return Sessions(self._desk)
+
+    @noun
+    def session_list(self) -> "SessionList":
+        """Conversations with a model, for looking at them."""
+        from assent.engine.session.session_list import SessionList
+
+        return SessionList(self._doors, self._workspaces, self._place.modes)
 
     @noun
     def building(self) -> "Building":

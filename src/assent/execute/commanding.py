@@ -12,7 +12,8 @@ from assent.core.errors import AssentError, Refused
 from assent.core.journal import Conflict, Doing, Halted, Ran, Running, Said
 from assent.core.operation import RunCommand
 from assent.core.process import Chunk, Ended, signal_of
-from assent.ports import Blobs, Commander, Hands, Journal
+from assent.ports import Blobs, Commander, Journal
+from assent.ports.file_writer import FileWriter
 
 EDGE: Final = 512 << 10  # bytes of output that are kept from its beginning, and from its end
 Parts: TypeAlias = Generator[Chunk | Ended, None, None]
@@ -71,7 +72,9 @@ class NoCommands:
 class Commanding:
     """Runs one command after its intent is durable (law 5), and tells what came of it."""
 
-    def __init__(self, commander: Commander, hands: Hands, blobs: Blobs, journal: Journal) -> None:
+    def __init__(
+        self, commander: Commander, hands: FileWriter, blobs: Blobs, journal: Journal
+    ) -> None:
         self._commander = commander
         self._hands = hands
         self._blobs = blobs
@@ -126,7 +129,9 @@ class Commanding:
         """Keeps what a command changed and said; what cannot be kept makes it a failed one."""
         cut, changes, output = ended.cut, "", ""
         try:
-            self._hands.sync(foreign=True)  # what is said to be done must outlive a power cut
+            self._hands.sync_to_disk(
+                foreign=True
+            )  # what is said to be done must outlive a power cut
             changes, _ = self._blobs.keep([encoded(self._commander.changes(before))])
             output = self._blobs.keep(said.kept())[0] if said.size else ""
             self._blobs.flush()

@@ -21,7 +21,7 @@ from assent.core.operation import (
     footprint,
 )
 from assent.execute.prepare import Contents
-from assent.ports import Hands
+from assent.ports.file_writer import FileWriter
 
 Ends: TypeAlias = tuple[int, FileState | None, FileState | None]
 
@@ -34,7 +34,7 @@ MOVED_AWAY = "the log does not say that it was moved away, and it is in a slot"
 
 
 def contradictions(
-    hands: Hands, operations: Sequence[FileOperation], outcome: Outcome
+    hands: FileWriter, operations: Sequence[FileOperation], outcome: Outcome
 ) -> list[Conflict]:
     """Returns every path that shows the opposite of an outcome: done, or rolled back."""
     ends = _ends(operations)
@@ -49,7 +49,7 @@ def contradictions(
 
 
 def not_as_begun(
-    hands: Hands, operations: Sequence[Operation], found: Sequence[Conflict]
+    hands: FileWriter, operations: Sequence[Operation], found: Sequence[Conflict]
 ) -> list[Conflict]:
     """Leaves out paths that stand as before the whole run: a later operation may restore that."""
     begun: dict[bytes, FileState | None] = {}
@@ -61,7 +61,7 @@ def not_as_begun(
 
 
 def moved(
-    hands: Hands, operations: Sequence[FileOperation], renames: Sequence[Motion]
+    hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[Motion]
 ) -> list[Conflict]:
     """Returns what shows that renames were made, of a run that says it made none."""
     found = {
@@ -83,7 +83,7 @@ def moved(
 
 
 def standing(
-    hands: Hands, operations: Sequence[FileOperation], renames: Sequence[Motion]
+    hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[Motion]
 ) -> frozenset[int]:
     """Returns the operations whose work is done, as far as the disk shows it.
 
@@ -112,7 +112,7 @@ def _is_ours(motion: Motion, seen: Seen | str) -> bool:
 
 
 def refill_new(
-    hands: Hands,
+    hands: FileWriter,
     contents: Contents,
     operations: Sequence[FileOperation],
     renames: Sequence[Motion],
@@ -129,12 +129,12 @@ def refill_new(
         if at_slot is not None:
             if at_slot == before:
                 continue  # it was exchanged, and the new one is gone from its name
-            hands.rename(fill.slot, _free(hands, fill.slot))
-        hands.create(fill, contents.of(fill))
+            hands.rename_unless_taken(fill.slot, _free(hands, fill.slot))
+        hands.write_slot(fill, contents.of(fill))
 
 
 def refill_old(
-    hands: Hands,
+    hands: FileWriter,
     contents: Contents,
     operations: Sequence[FileOperation],
     renames: Sequence[Motion],
@@ -151,18 +151,18 @@ def refill_old(
         lost = lost and seen[path] in (None, "folder", after)
         if lost and contents.has(fill.after.digest):
             like = path if isinstance(seen[path], FileState) else None
-            hands.create(msgspec.structs.replace(fill, like=like), contents.of(fill))
+            hands.write_slot(msgspec.structs.replace(fill, like=like), contents.of(fill))
 
 
 def torn(
-    hands: Hands, operations: Sequence[FileOperation], renames: Sequence[Motion]
+    hands: FileWriter, operations: Sequence[FileOperation], renames: Sequence[Motion]
 ) -> list[bytes]:
     """Returns the slots that were moved aside because their content is no operation's."""
     names = [name for fill in fills(operations, renames) for name in _aside(fill.slot)]
     return [name for name, seen in look(hands, names).items() if seen is not None]
 
 
-def _free(hands: Hands, slot: bytes) -> bytes:
+def _free(hands: FileWriter, slot: bytes) -> bytes:
     """Returns a name for what is in a slot and has to make room."""
     seen = look(hands, _aside(slot))
     return next((name for name in seen if seen[name] is None), slot + TORN)
@@ -172,7 +172,7 @@ def _aside(slot: bytes) -> list[bytes]:
     return [slot + TORN, *[slot + TORN + b"%d" % more for more in range(2, 5)]]
 
 
-def look(hands: Hands, paths: Iterable[bytes]) -> Mapping[bytes, Seen | str]:
+def look(hands: FileWriter, paths: Iterable[bytes]) -> Mapping[bytes, Seen | str]:
     """Looks at names; one that cannot be looked at is odd, and like nothing else."""
     asked = list(dict.fromkeys(paths))
     try:
@@ -199,7 +199,7 @@ def _ends(operations: Sequence[FileOperation]) -> dict[bytes, Ends]:
     return found
 
 
-def _one(hands: Hands, path: bytes) -> Seen | str:
+def _one(hands: FileWriter, path: bytes) -> Seen | str:
     try:
         return hands.look((path,))[path]
     except OSError:

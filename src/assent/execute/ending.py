@@ -12,7 +12,7 @@ from assent.core.quoting import shell_line
 from assent.execute.commanding import in_words
 from assent.execute.files import plan_index, result_on_disk
 from assent.execute.turning import History
-from assent.ports import Hands
+from assent.ports.file_writer import FileWriter
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -24,7 +24,7 @@ class Place(msgspec.Struct, frozen=True):
     course: Course
 
 
-def results_at_the_end(place: Place, hands: Hands) -> tuple[Result, ...]:
+def results_at_the_end(place: Place, hands: FileWriter) -> tuple[Result, ...]:
     """Says what became of each operation; where the journal cannot tell, the disk does."""
     found = list(place.history.results)
     for index in _doubtful(place, found):

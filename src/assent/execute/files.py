@@ -34,7 +34,8 @@ from assent.execute.finish import finish
 from assent.execute.prepare import Contents, prepare
 from assent.execute.reverse import reverse
 from assent.execute.sweep import Slots, sweep
-from assent.ports import Blobs, Hands
+from assent.ports import Blobs
+from assent.ports.file_writer import FileWriter
 
 
 class Segment:
@@ -42,7 +43,7 @@ class Segment:
 
     def __init__(
         self,
-        hands: Hands,
+        hands: FileWriter,
         blobs: Blobs,
         course: Course,
         spares: Spares = no_spares,
@@ -175,7 +176,7 @@ class Segment:
             # An emptied slot, or a folder, must not come back among the person's files. If it does
             # after all, it holds nothing that is not elsewhere: the segment is settled and on disk.
             with suppress(OSError):
-                self._hands.sync()
+                self._hands.sync_to_disk()
         return emptied.kept
 
     def _is_decided(self) -> bool:
@@ -193,7 +194,7 @@ def _unfilled(error: OSError | StoreError) -> Halted:
     return Halted((Conflict(0, b"", b"", f"a slot could not be filled again ({why})"),))
 
 
-def enter(hands: Hands, blobs: Blobs, course: Course, name: str) -> Entered | Halted:
+def enter(hands: FileWriter, blobs: Blobs, course: Course, name: str) -> Entered | Halted:
     """Checks the files of the segment that is due, as they are now, and lays out its slots.
 
     `name` is of these slots alone: what a power cut brings back must not be in anybody's way.
@@ -214,12 +215,12 @@ def enter(hands: Hands, blobs: Blobs, course: Course, name: str) -> Entered | Ha
 
 
 def laid_out(
-    hands: Hands, name: str, operations: Sequence[FileOperation]
+    hands: FileWriter, name: str, operations: Sequence[FileOperation]
 ) -> tuple[Layout, tuple[bytes, ...]]:
     """Decides where slots lie, and which folders are missing; changes nothing of the person's."""
     try:
-        layout = hands.layout(name, operations)
-        return layout, hands.missing(needed_folders(operations))
+        layout = hands.choose_layout(name, operations)
+        return layout, hands.missing_folders(needed_folders(operations))
     except OSError as error:
         # Two names that are one file stay so, however often it is tried.
         next = "assent stage list" if error.errno == EEXIST else "assent build"
@@ -235,7 +236,7 @@ def plan_index(course: Course, index: int) -> int:
     return about[0] if about else 0
 
 
-def result_on_disk(hands: Hands, op: FileOperation) -> Result:
+def result_on_disk(hands: FileWriter, op: FileOperation) -> Result:
     """Says what became of an operation in a run that a person accepted as it stands."""
     try:
         seen = hands.look([path for path, *_ in footprint(op)])

@@ -5,7 +5,7 @@ from collections.abc import Container, Generator, Mapping, Sequence
 from assent.core.journal import Aborted, Entered, Settled, Started
 from assent.core.motion import Clear, Motion, Put, Seen, Status, Swap, Take, forward, places
 from assent.core.paths import ancestors, parent
-from assent.ports import Hands
+from assent.ports.file_writer import FileWriter
 
 PACE = 64  # motions between two reports of progress
 
@@ -15,7 +15,7 @@ class Changed(Exception):
 
 
 def finish(
-    hands: Hands,
+    hands: FileWriter,
     motions: Sequence[Motion],
     first: Started | Entered,
     *,
@@ -39,13 +39,15 @@ def finish(
                 displaced.check(motion)
             index, path = motion.index, motion.path
             if made is None and isinstance(motion, Put):
-                made = [f for f in first.folders if whole.brings(f) or hands.make_folder(f) or look]
+                made = [
+                    f for f in first.folders if whole.brings(f) or hands.create_folder(f) or look
+                ]
             if motion.index in standing:
                 continue
             if not whole.perform(motion) and (not look or _is_to_do(hands, motion)):
                 _perform(hands, motion, displaced)
         displaced.check()
-        hands.sync()
+        hands.sync_to_disk()
     except Changed as changed:
         return Aborted(at, *(displaced.at or (index, path)), str(changed), "conflict")
     except OSError as error:
@@ -61,7 +63,7 @@ class _Whole:
     does so file by file.
     """
 
-    def __init__(self, hands: Hands, motions: Sequence[Motion]) -> None:
+    def __init__(self, hands: FileWriter, motions: Sequence[Motion]) -> None:
         self._hands = hands
         self._slots: dict[bytes, dict[bytes, Seen]] = {}  # what is taken, or was, by folder
         self._brought: set[bytes] = set()
@@ -99,7 +101,7 @@ class _Whole:
         _rename(self._hands, motion.whole, motion.whole_slot)
         if self._hands.look((motion.whole_slot,))[motion.whole_slot] != "folder":
             raise Changed("its folder was replaced")
-        if self._hands.holds_files(motion.whole_slot, besides=slots):
+        if self._hands.folder_holds_files(motion.whole_slot, besides=slots):
             raise Changed("a file appeared beside it")
         slots |= self._hands.look(slots)
 
@@ -110,7 +112,7 @@ class _Displaced:
     They are looked at some at a time, which costs less, but before the next kind of motions.
     """
 
-    def __init__(self, hands: Hands) -> None:
+    def __init__(self, hands: FileWriter) -> None:
         self._hands = hands
         self.some: list[Swap | Take] = []  # that wait to be looked at
         self.at: tuple[int, bytes] | None = None  # operation and path that a check is at
@@ -135,7 +137,7 @@ class _Displaced:
             return {}  # one by one it shows which it is
 
 
-def _is_to_do(hands: Hands, motion: Motion) -> bool:
+def _is_to_do(hands: FileWriter, motion: Motion) -> bool:
     match forward(motion, hands.look(places(motion))):
         case Status.TODO:
             return True
@@ -145,7 +147,7 @@ def _is_to_do(hands: Hands, motion: Motion) -> bool:
             raise Changed("it changed while the run was interrupted")
 
 
-def _perform(hands: Hands, motion: Motion, displaced: _Displaced) -> None:
+def _perform(hands: FileWriter, motion: Motion, displaced: _Displaced) -> None:
     match motion:
         case Swap():
             _rename(hands, motion.slot, motion.path, exchange=True)
@@ -154,7 +156,7 @@ def _perform(hands: Hands, motion: Motion, displaced: _Displaced) -> None:
             _rename(hands, motion.slot, motion.path)
         case Take():
             if motion.whole:
-                hands.make_folder(parent(motion.slot))
+                hands.create_folder(parent(motion.slot))
             _rename(hands, motion.path, motion.slot)
             displaced.some.append(motion)
         case Clear():
@@ -162,17 +164,17 @@ def _perform(hands: Hands, motion: Motion, displaced: _Displaced) -> None:
             _check_cleared(hands, motion)
 
 
-def _rename(hands: Hands, source: bytes, target: bytes, *, exchange: bool = False) -> None:
+def _rename(hands: FileWriter, source: bytes, target: bytes, *, exchange: bool = False) -> None:
     try:
-        (hands.exchange if exchange else hands.rename)(source, target)
+        (hands.exchange if exchange else hands.rename_unless_taken)(source, target)
     except FileExistsError:
         raise Changed("something was put there meanwhile") from None
     except FileNotFoundError:
         raise Changed("it is gone") from None
 
 
-def _check_cleared(hands: Hands, motion: Clear) -> None:
+def _check_cleared(hands: FileWriter, motion: Clear) -> None:
     if hands.look((motion.slot,))[motion.slot] != "folder":
         raise Changed("a file was put in the place of this folder")
-    if hands.holds_files(motion.slot):
+    if hands.folder_holds_files(motion.slot):
         raise Changed("a file appeared in this folder")

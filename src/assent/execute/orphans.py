@@ -7,10 +7,10 @@ from assent.core.motion import Seen
 from assent.core.operation import FileState
 from assent.core.orphan import KEPT, LOST, PROBES, Cleared, Orphan, Way
 from assent.core.paths import STAGE, inside, parent
-from assent.ports import Hands
+from assent.ports.file_writer import FileWriter
 
 
-def clear(hands: Hands, orphans: Sequence[Orphan], way: Way) -> Cleared:
+def clear(hands: FileWriter, orphans: Sequence[Orphan], way: Way) -> Cleared:
     """Clears the slots; what does not go back to its place is moved to a folder of its own.
 
     Each step is one rename that replaces nothing. After a crash the same word goes on: a name is
@@ -29,49 +29,49 @@ def clear(hands: Hands, orphans: Sequence[Orphan], way: Way) -> Cleared:
                 failed.append((orphan.path, error.strerror or str(error)))
     kept = list(_set_aside(hands, orphans, failed))
     with suppress(OSError):
-        hands.sync()
+        hands.sync_to_disk()
     return Cleared(tuple(back), tuple(kept), tuple(taken), tuple(failed))
 
 
-def remove_probes(hands: Hands) -> list[bytes]:
+def remove_probes(hands: FileWriter) -> list[bytes]:
     """Removes the empty files with which a start asks what the disk can; returns those it did."""
     gone = []
     for probe in PROBES:
         with suppress(OSError):
             seen = hands.look((probe,))[probe]
             if isinstance(seen, FileState) and seen.kind == "file" and not seen.size:
-                hands.remove(probe)
+                hands.delete_path(probe)
                 gone.append(probe)
     return gone
 
 
-def _is_back(hands: Hands, orphan: Orphan, path: bytes) -> bool:
+def _is_back(hands: FileWriter, orphan: Orphan, path: bytes) -> bool:
     """Puts old content back; over new content only if that is what took its place, and is kept."""
     seen = hands.look((path,))[path]
     if seen is None:
         if parent(path):
-            hands.make_folder(parent(path))
+            hands.create_folder(parent(path))
     elif orphan.after and isinstance(seen, FileState) and seen.digest == orphan.after:
-        hands.rename(path, orphan.slot + b".replaced")
+        hands.rename_unless_taken(path, orphan.slot + b".replaced")
     else:
         return False
-    hands.rename(orphan.slot, path)
+    hands.rename_unless_taken(orphan.slot, path)
     return True
 
 
 def _set_aside(
-    hands: Hands, orphans: Sequence[Orphan], failed: list[tuple[bytes, str]]
+    hands: FileWriter, orphans: Sequence[Orphan], failed: list[tuple[bytes, str]]
 ) -> Iterator[tuple[bytes, bytes]]:
     """Moves what is left in slots out of the way of later runs, and says where it is now."""
     folders = dict.fromkeys(_folder(orphan.slot) for orphan in orphans if _is_staged(orphan.slot))
     for folder in folders:
         target = LOST + folder[len(STAGE) :]
         try:
-            if hands.remove_folder(folder) or hands.look((folder,))[folder] is None:
+            if hands.delete_empty_folder(folder) or hands.look((folder,))[folder] is None:
                 continue
-            hands.make_folder(LOST)
+            hands.create_folder(LOST)
             free = _free(hands, target)
-            hands.rename(folder, free)
+            hands.rename_unless_taken(folder, free)
             yield folder, free
         except OSError as error:
             failed.append((folder, error.strerror or str(error)))
@@ -82,7 +82,7 @@ def _set_aside(
             try:
                 if hands.look((slot,))[slot] is not None:
                     free = _free(hands, slot + KEPT)
-                    hands.rename(slot, free)
+                    hands.rename_unless_taken(slot, free)
                     yield slot, free
             except OSError as error:
                 failed.append((slot, error.strerror or str(error)))
@@ -96,7 +96,7 @@ def _folder(slot: bytes) -> bytes:
     return STAGE + b"/" + slot[len(STAGE) + 1 :].partition(b"/")[0]
 
 
-def _free(hands: Hands, wanted: bytes) -> bytes:
+def _free(hands: FileWriter, wanted: bytes) -> bytes:
     """Returns a name that nothing has: the one that is wanted, or it with a number."""
     path, number = wanted, 1
     seen: Seen = hands.look((path,))[path]

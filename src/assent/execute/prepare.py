@@ -7,7 +7,8 @@ from assent.core.errors import StoreError
 from assent.core.journal import Aborted, Committed
 from assent.core.motion import Fill
 from assent.core.operation import FileOperation, WriteFile
-from assent.ports import WHOLE, Blobs, Hands
+from assent.ports import WHOLE, Blobs
+from assent.ports.file_writer import FileWriter
 
 PACE = 64  # files between two reports of progress
 
@@ -45,20 +46,20 @@ class Contents:
 
 
 def prepare(
-    hands: Hands, contents: Contents, folder: bytes, slots: Sequence[Fill]
+    hands: FileWriter, contents: Contents, folder: bytes, slots: Sequence[Fill]
 ) -> Generator[int, None, Committed | Aborted]:
     """Fills the slots and syncs once. Nothing visible has changed if it fails."""
     index, path, spares = 0, folder, contents.has_spares
     try:
-        hands.make_folder(folder)
+        hands.create_folder(folder)
         for at, fill in enumerate(slots):
             index, path = fill.index, fill.slot
             spare = spares and contents.spare(index)
-            if not spare or not hands.bring_back(fill, spare):
-                hands.create(fill, contents.of(fill))
+            if not spare or not hands.restore_displaced(fill, spare):
+                hands.write_slot(fill, contents.of(fill))
             if at % PACE == 0:
                 yield at
-        hands.sync()
+        hands.sync_to_disk()
     except OSError as error:
         return Aborted(0, index, path, error.strerror or str(error), "failed")
     except StoreError as error:

@@ -7,12 +7,14 @@ from assent.core.journal import Conflict, Halted, Settled
 from assent.core.motion import Clear, Motion, Put, Status, Swap, Take, backward, places
 from assent.core.operation import FileState
 from assent.core.paths import parent
-from assent.ports import Hands
+from assent.ports.file_writer import FileWriter
 
 Came: TypeAlias = Literal["whole", "none", "each"]  # as it went; it had not gone; file by file
 
 
-def reverse(hands: Hands, motions: Sequence[Motion], folders: Sequence[bytes]) -> Settled | Halted:
+def reverse(
+    hands: FileWriter, motions: Sequence[Motion], folders: Sequence[bytes]
+) -> Settled | Halted:
     """Puts everything back; what somebody else changed since stays, and is named."""
     conflicts = []
     undone: dict[int, None] = {}
@@ -31,14 +33,14 @@ def reverse(hands: Hands, motions: Sequence[Motion], folders: Sequence[bytes]) -
     if conflicts:
         return Halted(tuple(conflicts), tuple(undone))
     try:
-        hands.sync()
+        hands.sync_to_disk()
     except OSError as error:
         unsynced = f"what was put back is not safely on disk ({error.strerror})"
         return Halted((Conflict(0, b"", b"", unsynced),), tuple(undone))
     return Settled("rolled_back", undone=tuple(undone))
 
 
-def _came_back(hands: Hands, take: Take) -> Came:
+def _came_back(hands: FileWriter, take: Take) -> Came:
     """Gives back a folder that was taken as a whole, and with it whatever others put there."""
     try:
         seen = hands.look((take.whole, take.whole_slot))
@@ -46,14 +48,14 @@ def _came_back(hands: Hands, take: Take) -> Came:
             return "none"
         if seen[take.whole] is not None:
             return "each"
-        hands.make_folder(parent(take.whole))
-        hands.rename(take.whole_slot, take.whole)
+        hands.create_folder(parent(take.whole))
+        hands.rename_unless_taken(take.whole_slot, take.whole)
     except OSError:
         return "each"  # one by one its files may go back, or say why not
     return "whole" if seen[take.whole_slot] == "folder" else "none"
 
 
-def _go_back(hands: Hands, motion: Motion, wholes: dict[bytes, Came]) -> str | None:
+def _go_back(hands: FileWriter, motion: Motion, wholes: dict[bytes, Came]) -> str | None:
     """Reverses one motion, or with the first one of a folder all that went with it."""
     if isinstance(motion, Take) and motion.whole:
         came = wholes.get(motion.whole) or _came_back(hands, motion)
@@ -63,7 +65,7 @@ def _go_back(hands: Hands, motion: Motion, wholes: dict[bytes, Came]) -> str | N
     return _take_back(hands, motion)
 
 
-def _take_back(hands: Hands, motion: Motion) -> str | None:
+def _take_back(hands: FileWriter, motion: Motion) -> str | None:
     """Reverses one motion if the disk says that it happened.
 
     Returns None if it did, an empty text if there was nothing to do, or why it was not possible.
@@ -86,28 +88,28 @@ def _take_back(hands: Hands, motion: Motion) -> str | None:
         return error.strerror or str(error)
 
 
-def _never_left(hands: Hands, put: Put) -> bool:
+def _never_left(hands: FileWriter, put: Put) -> bool:
     """Tells whether a file still waits to be brought; then its name need not even be a folder's."""
     found = hands.look((put.slot,))[put.slot]
     return isinstance(found, FileState) and found.digest == put.after.digest
 
 
-def _give_back(hands: Hands, motion: Motion) -> None:
-    hands.make_folder(parent(motion.path))
-    hands.rename(motion.slot, motion.path)
+def _give_back(hands: FileWriter, motion: Motion) -> None:
+    hands.create_folder(parent(motion.path))
+    hands.rename_unless_taken(motion.slot, motion.path)
 
 
-def _undo_rename(hands: Hands, motion: Motion) -> str | None:
+def _undo_rename(hands: FileWriter, motion: Motion) -> str | None:
     match motion:
         case Take() | Clear():
             _give_back(hands, motion)
             return None
         case Put():
-            hands.make_folder(parent(motion.slot))  # it went where the file came from, if whole
-            hands.rename(motion.path, motion.slot)
+            hands.create_folder(parent(motion.slot))  # it went where the file came from, if whole
+            hands.rename_unless_taken(motion.path, motion.slot)
             if hands.look((motion.slot,))[motion.slot] == motion.after:
                 return None
-            hands.rename(motion.slot, motion.path)
+            hands.rename_unless_taken(motion.slot, motion.path)
         case Swap():
             hands.exchange(motion.slot, motion.path)
             if hands.look((motion.slot,))[motion.slot] == motion.after:
@@ -116,7 +118,7 @@ def _undo_rename(hands: Hands, motion: Motion) -> str | None:
     return "it changed a moment before it was put back"
 
 
-def _kept(hands: Hands, slot: bytes) -> bytes:
+def _kept(hands: FileWriter, slot: bytes) -> bytes:
     """Returns the slot if it holds something, so that nobody is sent to an empty place."""
     try:
         return slot if hands.look((slot,))[slot] is not None else b""
@@ -124,10 +126,10 @@ def _kept(hands: Hands, slot: bytes) -> bytes:
         return slot
 
 
-def _remove(hands: Hands, folders: list[bytes]) -> None:
+def _remove(hands: FileWriter, folders: list[bytes]) -> None:
     """Removes the folders that the run made; one that somebody uses by now stays."""
     while folders:
         try:
-            hands.remove_folder(folders.pop(0))
+            hands.delete_empty_folder(folders.pop(0))
         except OSError:
             continue  # an empty folder too many is no reason to stop giving files back

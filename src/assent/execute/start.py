@@ -5,11 +5,12 @@ from assent.core.course import spans
 from assent.core.operation import FileOperation, RunCommand
 from assent.core.plan import Plan
 from assent.execute.check import check_blobs, check_disk, first_files
-from assent.ports import Blobs, Commander, Hands
+from assent.ports import Blobs, Commander
+from assent.ports.file_writer import FileWriter
 
 
 def check_start(
-    plan: Plan, hands: Hands, blobs: Blobs, commander: Commander
+    plan: Plan, hands: FileWriter, blobs: Blobs, commander: Commander
 ) -> tuple[FileOperation, ...]:
     """Refuses a plan that could not be carried out; returns the files that it begins with.
 

@@ -10,7 +10,7 @@ from assent.core.journal import Settled
 from assent.core.motion import Clear, Layout, Motion, fills, prunable
 from assent.core.operation import FileOperation, FileState, MoveFile, footprint
 from assent.execute.compare import torn
-from assent.ports import Hands
+from assent.ports.file_writer import FileWriter
 
 
 class Slots(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class Emptied(msgspec.Struct, frozen=True):
     pruned: bool
 
 
-def sweep(hands: Hands, settled: Settled, slots: Slots, *, careful: bool = False) -> Emptied:
+def sweep(hands: FileWriter, settled: Settled, slots: Slots, *, careful: bool = False) -> Emptied:
     """Removes filled slots and folders that the plan leaves empty.
 
     `careful`: more may be in the slots than such an end leaves there.
@@ -44,7 +44,7 @@ def sweep(hands: Hands, settled: Settled, slots: Slots, *, careful: bool = False
     only = _only_copies(hands, slots) if settled.accepted or careful else frozenset()
     kept = [slot for slot in filled if slot in only]
     kept += torn(hands, operations, renames) if careful else []
-    left = hands.remove_all([slot for slot in filled if slot not in only])
+    left = hands.delete_paths([slot for slot in filled if slot not in only])
     kept += [slot for slot in left if not _gone(hands, slot)]
     folders = () if aside else (*_cleared(renames), *layout.whole_slots)
     kept += [slot for slot in folders if _is_used(hands, slot)]
@@ -74,17 +74,17 @@ def _beside(slots: Slots) -> list[bytes]:
     return [m.slot for m in found if is_displaced(m) and not m.slot.startswith(within)]
 
 
-def _are_set_aside(hands: Hands, slots: Slots) -> bool:
+def _are_set_aside(hands: FileWriter, slots: Slots) -> bool:
     """Leaves what was displaced as spares, unless a folder among it holds somebody's late file."""
     old = {m.slot: m.before for m in slots.renames if is_displaced(m)}
     folders = (*_cleared(slots.renames), *slots.layout.whole_slots) if old else ()
     try:
-        if any(hands.holds_files(folder, besides=old) for folder in folders):
+        if any(hands.folder_holds_files(folder, besides=old) for folder in folders):
             return False
         within = slots.layout.folder + b"/"
         if slots.layout.beside:
             old = {slot: state for slot, state in old.items() if slot.startswith(within)}
-        return bool(old) and hands.set_aside(slots.layout.run, old)
+        return bool(old) and hands.keep_displaced(slots.layout.run, old)
     except OSError:
         return False
 
@@ -93,7 +93,7 @@ def _cleared(renames: Sequence[Motion]) -> list[bytes]:
     return [m.slot for m in renames if type(m) is Clear]
 
 
-def _only_copies(hands: Hands, slots: Slots) -> frozenset[bytes]:
+def _only_copies(hands: FileWriter, slots: Slots) -> frozenset[bytes]:
     """Returns the slots whose content is neither a blob nor under a name of its own operation."""
     operations = slots.operations
     blobs = {
@@ -109,7 +109,9 @@ def _only_copies(hands: Hands, slots: Slots) -> frozenset[bytes]:
     )
 
 
-def _is_only(hands: Hands, motion: Motion, op: FileOperation, blobs: set[FileState | None]) -> bool:
+def _is_only(
+    hands: FileWriter, motion: Motion, op: FileOperation, blobs: set[FileState | None]
+) -> bool:
     try:
         found = hands.look((motion.slot,))[motion.slot]
         if found is None or found in blobs:
@@ -119,9 +121,9 @@ def _is_only(hands: Hands, motion: Motion, op: FileOperation, blobs: set[FileSta
         return True
 
 
-def _gone(hands: Hands, slot: bytes) -> bool:
+def _gone(hands: FileWriter, slot: bytes) -> bool:
     try:
-        hands.remove(slot)
+        hands.delete_path(slot)
     except (FileNotFoundError, NotADirectoryError):
         return True
     except OSError as error:
@@ -129,17 +131,17 @@ def _gone(hands: Hands, slot: bytes) -> bool:
     return True
 
 
-def _is_removed(hands: Hands, folder: bytes) -> bool:
+def _is_removed(hands: FileWriter, folder: bytes) -> bool:
     """Removes a folder that nobody uses; tells whether it was there, and is gone now."""
     try:
-        return hands.remove_folder(folder)
+        return hands.delete_empty_folder(folder)
     except OSError:
         return False  # an empty folder that is left harms nobody
 
 
-def _is_used(hands: Hands, folder: bytes) -> bool:
+def _is_used(hands: FileWriter, folder: bytes) -> bool:
     """Removes a folder; tells whether it holds somebody's late file and therefore stays."""
     try:
-        return not hands.remove_folder(folder) and hands.look((folder,))[folder] is not None
+        return not hands.delete_empty_folder(folder) and hands.look((folder,))[folder] is not None
     except OSError:
         return False

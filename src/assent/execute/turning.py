@@ -20,7 +20,8 @@ from assent.core.operation import (
 from assent.core.paths import ancestors
 from assent.core.results import made_folders, run_results
 from assent.core.undo import ODD, is_as
-from assent.ports import Blobs, Hands
+from assent.ports import Blobs
+from assent.ports.file_writer import FileWriter
 
 _decode = msgspec.json.Decoder(Back).decode
 
@@ -86,7 +87,7 @@ class History(msgspec.Struct, frozen=True):
         return found
 
 
-def turned(history: History, hands: Hands, blobs: Blobs, *, lossy: bool = False) -> Turned:
+def turned(history: History, hands: FileWriter, blobs: Blobs, *, lossy: bool = False) -> Turned:
     """Works out what is still to be taken back, as things stand now, and keeps it.
 
     Where records were lost, the disk tells what else was done.
@@ -111,7 +112,7 @@ def read_changes(blobs: Blobs) -> Callable[[Ran], Changes]:
     return read
 
 
-def _back(history: History, hands: Hands, blobs: Blobs, *, lossy: bool) -> Back:
+def _back(history: History, hands: FileWriter, blobs: Blobs, *, lossy: bool) -> Back:
     """Undo commands come first: only then can be told which files are left to put back."""
     own = history.compensated()
     already = history.compensated_already()
@@ -133,7 +134,7 @@ def _back(history: History, hands: Hands, blobs: Blobs, *, lossy: bool) -> Back:
     return msgspec.structs.replace(back, rest=rest)
 
 
-def _untold(history: History, hands: Hands) -> Iterator[Trace]:
+def _untold(history: History, hands: FileWriter) -> Iterator[Trace]:
     """Yields what the run did to files as far as only the disk shows it."""
     known: dict[bytes, list[FileState | None]] = {}  # how a path stood at first, and was left
     steps: dict[bytes, list[tuple[FileState | None, Trace]]] = {}
@@ -151,7 +152,7 @@ def _untold(history: History, hands: Hands) -> Iterator[Trace]:
             yield from (trace for _, trace in taken[: shown[-1]])
 
 
-def _seen(traces: Sequence[Trace], hands: Hands) -> dict[bytes, Seen]:
+def _seen(traces: Sequence[Trace], hands: FileWriter) -> dict[bytes, Seen]:
     """Looks at every path and at the folders above; what cannot be looked at has changed."""
     paths = {path for trace in traces for path, *_ in footprint(trace.operation)}
     paths |= {above for path in paths for above in ancestors(path)}
@@ -161,7 +162,7 @@ def _seen(traces: Sequence[Trace], hands: Hands) -> dict[bytes, Seen]:
         return {path: _one(path, hands) for path in paths}
 
 
-def _one(path: bytes, hands: Hands) -> Seen:
+def _one(path: bytes, hands: FileWriter) -> Seen:
     try:
         return hands.look((path,))[path]
     except OSError:

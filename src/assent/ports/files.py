@@ -1,13 +1,12 @@
-"""Doors to the workspace: the person's files, the hands that change them, and our own."""
+"""Doors to the workspace: the person's files, for reading, and Assent's own among them."""
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import BinaryIO, Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
 from assent.core.journal import Entry
-from assent.core.motion import Fill, Layout, Seen
-from assent.core.operation import FileOperation, FileState
+from assent.core.motion import Seen
 
 Sort: TypeAlias = Literal["file", "link", "folder", "other"]
 
@@ -94,54 +93,6 @@ class Checkout(Looks, Protocol):
 
     def open(self, path: bytes) -> BinaryIO:
         """Opens a file's content; of a symlink, its target."""
-
-
-class Hands(Looks, Protocol):
-    """The one pair of hands (law 1): what the executor does to the person's files.
-
-    Every call raises OSError on failure. None follows a symlink in a parent folder: a look finds
-    nothing behind one, as nothing is behind a file.
-    """
-
-    def layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
-        """Decides where the slots of a run lie and which kernel calls serve there."""
-
-    def missing(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
-        """Returns those folders that do not exist."""
-
-    def create(self, fill: Fill, content: Iterable[bytes]) -> None:
-        """Writes a slot that must not exist, with mode, owner and attributes."""
-
-    def bring_back(self, fill: Fill, spare: bytes) -> bool:
-        """Fills a slot with a spare, named by the slot it was once in; False if it does not fit."""
-
-    def set_aside(self, run: str, old: Mapping[bytes, FileState]) -> bool:
-        """Keeps what is in the slots of a run as spares for an undo: these files, and no others.
-
-        False: nothing was done, and the slots are to be emptied.
-        """
-
-    def rename(self, source: bytes, target: bytes) -> None:
-        """Renames without ever replacing: FileExistsError if the target is taken."""
-
-    def exchange(self, one: bytes, other: bytes) -> None: ...
-
-    def make_folder(self, path: bytes) -> bool:
-        """Makes a folder and those above it; tells whether it was missing."""
-
-    def remove_folder(self, path: bytes) -> bool:
-        """Removes a folder, and empty folders in it, if it holds no file; tells whether it went."""
-
-    def holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
-        """Tells whether anything lies below but folders and these files."""
-
-    def remove(self, path: bytes) -> None: ...
-
-    def remove_all(self, paths: Sequence[bytes]) -> list[bytes]:
-        """Removes files, in any order; returns those that could not be, for another try."""
-
-    def sync(self, *, foreign: bool = False) -> None:
-        """Returns when everything done so far is on disk; with `foreign`, by whoever it was."""
 
 
 class Spares(Protocol):

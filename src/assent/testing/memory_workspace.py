@@ -27,7 +27,7 @@ class Node(msgspec.Struct, frozen=True):
 
 
 class MemoryHands:
-    """Implements ports.Hands on dictionaries. Each change is one moment of the fuse."""
+    """Implements FileWriter on dictionaries. Each change is one moment of the fuse."""
 
     def __init__(self, files: dict[bytes, Node], fuse: Fuse | None = None) -> None:
         self.files = dict(files)
@@ -54,15 +54,15 @@ class MemoryHands:
     def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         return {path: self._seen(path) for path in paths}
 
-    def layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
-        missing = self.missing(needed_folders(operations))
+    def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
+        missing = self.missing_folders(needed_folders(operations))
         whole = (*brought(operations, missing), *taken(operations, self._below))
-        return Layout(run, exchange=self.exchanges, whole=whole)
+        return Layout(run, exchanges=self.exchanges, whole=whole)
 
-    def missing(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
+    def missing_folders(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
         return tuple(folder for folder in folders if folder not in self.folders)
 
-    def create(self, fill: Fill, content: Iterable[bytes]) -> None:
+    def write_slot(self, fill: Fill, content: Iterable[bytes]) -> None:
         self.fuse.burn()
         whole = b"".join(content)
         if fill.source is not None:
@@ -74,7 +74,7 @@ class MemoryHands:
         self.fuse.burn()
         self.files[fill.slot] = Node(whole, fill.after.mode, fill.after.kind)
 
-    def bring_back(self, fill: Fill, spare: bytes) -> bool:
+    def restore_displaced(self, fill: Fill, spare: bytes) -> bool:
         node = self.spares.get(spare)
         if node is None or node.state != fill.after:
             return False
@@ -84,7 +84,7 @@ class MemoryHands:
         self.files[fill.slot] = self.spares.pop(spare)
         return True
 
-    def set_aside(self, run: str, old: Mapping[bytes, FileState]) -> bool:
+    def keep_displaced(self, run: str, old: Mapping[bytes, FileState]) -> bool:
         folder = Layout(run).folder
         below = self._below(folder)
         if not below or not self.keeps_spares:
@@ -94,7 +94,7 @@ class MemoryHands:
         self.folders = {path for path in self.folders if not inside(path, folder)}
         return True
 
-    def rename(self, source: bytes, target: bytes) -> None:
+    def rename_unless_taken(self, source: bytes, target: bytes) -> None:
         self.fuse.burn()
         self._free(target)
         if parent(target) and parent(target) not in self.folders:
@@ -117,7 +117,7 @@ class MemoryHands:
             raise FileNotFoundError(errno.ENOENT, "No such file")
         self.files[one], self.files[other] = self.files[other], self.files[one]
 
-    def make_folder(self, path: bytes) -> bool:
+    def create_folder(self, path: bytes) -> bool:
         missing = bool(path) and path not in self.folders
         for folder in [*reversed(ancestors(path)), path] if missing else []:
             if folder in self.files:
@@ -127,26 +127,26 @@ class MemoryHands:
                 self.folders.add(folder)
         return missing
 
-    def remove_folder(self, path: bytes) -> bool:
-        if path not in self.folders or self.holds_files(path):
+    def delete_empty_folder(self, path: bytes) -> bool:
+        if path not in self.folders or self.folder_holds_files(path):
             return False
         self.fuse.burn()
         self.folders = {folder for folder in self.folders if not inside(folder, path)}
         return True
 
-    def holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
+    def folder_holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
         return any(path not in besides for path in self._below(folder))
 
-    def remove(self, path: bytes) -> None:
+    def delete_path(self, path: bytes) -> None:
         if path not in self.files:
             raise FileNotFoundError(errno.ENOENT, "No such file")
         self.fuse.burn()
         del self.files[path]
 
-    def remove_all(self, paths: Sequence[bytes]) -> list[bytes]:
+    def delete_paths(self, paths: Sequence[bytes]) -> list[bytes]:
         return list(paths)  # one by one, so that each is a moment of the fuse
 
-    def sync(self, *, foreign: bool = False) -> None:
+    def sync_to_disk(self, *, foreign: bool = False) -> None:
         self.fuse.burn()
         late = set() if foreign else self.foreign
         kept = {path: node for path, node in self._synced[0].items() if path in late}

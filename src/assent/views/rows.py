@@ -4,10 +4,13 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeAlias
 
+import msgspec
+
 from assent.core.journal import Ending, Result
 from assent.core.operation import MoveFile, Operation, RunCommand
 from assent.core.paths import shown
 from assent.core.record import PlanRecord
+from assent.core.session import SessionRecord
 from assent.views.masks import masked_row
 from assent.views.visible import visible_path
 
@@ -130,3 +133,48 @@ def row_path(row: Row, field: str) -> str:
 def kind(op: Operation) -> str:
     """Returns the word for what an operation does: write, delete, move or run."""
     return str(op.__struct_config__.tag)
+
+
+# What a session whose last turn did not come to its own end is called.
+_STATES = {each: each for each in ("failed", "interrupted", "paused", "cancelled", "declined")}
+
+
+def session_row(record: SessionRecord, failure: str = "", missing: str = "") -> Row:
+    """Returns a session as JSON shows it; `failure` says why its last turn failed, if it did.
+
+    `missing`: the mode of one's own that it was in, and that nobody knows any more.
+    """
+    row: Row = {
+        "session": record.session,
+        "slug": record.slug,
+        "title": record.title or record.goal,
+        "mode": record.mode,
+        "custom_mode": record.custom or None,
+        "missing_mode": missing or None,
+        "agent": record.agent or None,
+        "model": record.model or None,
+        "plan_id": record.plan_id or None,
+        "created_at": record.created_at,
+        "updated_at": record.updated_at,
+        "messages": record.messages,
+        "turns": record.turns,
+        "steps": record.steps,
+        "todos": msgspec.to_builtins(record.todos),
+        "usage": msgspec.to_builtins(record.usage),
+        "cost": record.cost,
+        "parent": record.parent or None,
+        "fork": record.fork or None,
+        "children": record.children,
+        "state": session_state(record),
+        "failure": failure or None,
+    }
+    return masked_row(row)
+
+
+def session_state(record: SessionRecord) -> str:
+    """Returns the word for where a session stands."""
+    if record.questions:
+        return "waiting"
+    if record.working:
+        return "working"
+    return record.halt or _STATES.get(record.ended, "idle")

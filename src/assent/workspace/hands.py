@@ -31,7 +31,7 @@ _PROBE = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class LocalHands:
-    """Implements ports.Hands for one folder."""
+    """Implements FileWriter for one folder."""
 
     def __init__(
         self,
@@ -62,20 +62,20 @@ class LocalHands:
         except Symlinked:
             return {path: self._unless_behind(path) for path in asked}
 
-    def layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
+    def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
         """Decides where the slots of a run lie and which kernel calls serve there."""
         self._folders.forget()
         self._slots.forget()
-        self.make_folder(STAGE)  # what is wrong with it shows before the run starts
+        self.create_folder(STAGE)  # what is wrong with it shows before the run starts
         refuse_twins(self._disk, self._folders, operations)
         mounts = mounts_below(self._disk, self._root)
         layout = lay_out(self._folders, mounts, run, operations)
         whole = without(layout, whole_folders(self._disk, self._folders, mounts, operations))
         replaces = any(isinstance(op, WriteFile) and op.before for op in operations)
-        exchange = self._can_exchange() if replaces else layout.exchange
-        return msgspec.structs.replace(layout, exchange=exchange, whole=whole)
+        exchange = self._can_exchange() if replaces else layout.exchanges
+        return msgspec.structs.replace(layout, exchanges=exchange, whole=whole)
 
-    def missing(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
+    def missing_folders(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
         """Returns those folders that do not exist; a file in the place of one is no folder."""
         gone: dict[bytes, None] = {}
         for folder in folders:
@@ -83,7 +83,7 @@ class LocalHands:
                 gone[folder] = None
         return tuple(gone)
 
-    def create(self, fill: Fill, content: Iterable[bytes]) -> None:
+    def write_slot(self, fill: Fill, content: Iterable[bytes]) -> None:
         """Writes a slot that must not exist, with mode, owner and attributes."""
         folder, _, name = fill.slot.rpartition(b"/")
         self._slots.create(fill, name, self._slot_folder(folder), content)
@@ -92,7 +92,7 @@ class LocalHands:
         else:
             self._unsynced.changed(folder)
 
-    def bring_back(self, fill: Fill, spare: bytes) -> bool:
+    def restore_displaced(self, fill: Fill, spare: bytes) -> bool:
         """Fills a slot with a spare, named by the slot it was once in; False if it does not fit."""
         if self._spares is None or fill.after.kind != "file":
             return False
@@ -105,7 +105,7 @@ class LocalHands:
         self._unsynced.arrived(fill.slot, folder)
         return True
 
-    def set_aside(self, run: str, old: Mapping[bytes, FileState]) -> bool:
+    def keep_displaced(self, run: str, old: Mapping[bytes, FileState]) -> bool:
         """Keeps what is in the slots of a run as spares; False: the slots are to be emptied."""
         if self._spares is None or not self._spares.take(run, old, self._folders.open(STAGE)):
             return False
@@ -113,7 +113,7 @@ class LocalHands:
         self._folders.forget()
         return True
 
-    def rename(self, source: bytes, target: bytes) -> None:
+    def rename_unless_taken(self, source: bytes, target: bytes) -> None:
         """Renames without ever replacing: FileExistsError if the target is taken."""
         from_folder, _, from_name = source.rpartition(b"/")
         to_folder, _, to_name = target.rpartition(b"/")
@@ -138,14 +138,14 @@ class LocalHands:
         self._folders.moved(other)
         self._unsynced.exchanged(one, one_folder, other, other_folder)
 
-    def make_folder(self, path: bytes) -> bool:
+    def create_folder(self, path: bytes) -> bool:
         """Makes a folder and those above it; tells whether it was missing."""
         made = self._folders.make(path)
         for folder in made:
             self._unsynced.changed(parent(folder))
         return bool(made)
 
-    def remove_folder(self, path: bytes) -> bool:
+    def delete_empty_folder(self, path: bytes) -> bool:
         """Removes a folder, and empty folders in it, if it holds no file; tells whether it went."""
         found = list(self._folders.below(path))
         if not path or any(kind != "folder" for _, kind in found):
@@ -165,17 +165,17 @@ class LocalHands:
             self._folders.forget()
         return True
 
-    def holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
+    def folder_holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
         """Tells whether anything lies below but folders and these files."""
         return self._folders.holds_files(folder, besides)
 
-    def remove(self, path: bytes) -> None:
+    def delete_path(self, path: bytes) -> None:
         """Removes a file or symlink."""
         folder, _, name = path.rpartition(b"/")
         self._disk.unlink(name, self._folders.open(folder))
         self._unsynced.removed(path, folder)
 
-    def remove_all(self, paths: Sequence[bytes]) -> list[bytes]:
+    def delete_paths(self, paths: Sequence[bytes]) -> list[bytes]:
         """Removes files, in any order; returns those that could not be, for another try."""
         if len(paths) < SIDE_BY_SIDE:
             return list(paths)
@@ -183,7 +183,7 @@ class LocalHands:
             self._unsynced.removed(path, parent(path))
         return remove_side_by_side(self._disk, self._folders, paths)
 
-    def sync(self, *, foreign: bool = False) -> None:
+    def sync_to_disk(self, *, foreign: bool = False) -> None:
         """Returns when everything done so far is on disk; with `foreign`, by whoever it was."""
         self._unsynced.sync(foreign=foreign)
         self._folders.forget()  # a look after this sees the folders as they are by then
@@ -195,7 +195,7 @@ class LocalHands:
         except FileNotFoundError:
             if not inside(folder, STAGE):
                 raise
-            self.make_folder(folder)
+            self.create_folder(folder)
             return self._folders.open(folder)
 
     def _unless_behind(self, path: bytes) -> Seen:

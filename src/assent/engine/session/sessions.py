@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal
 
-from msgspec.structs import replace
-
 from assent.core.errors import AssentError, Interrupted, NotFound, UsageError
 from assent.core.event import Recorded
 from assent.core.ids import plan_name_of, slug
@@ -13,7 +11,7 @@ from assent.core.interruption import interrupted
 from assent.core.journal import finished
 from assent.core.masking import masked
 from assent.core.message import Image, Text
-from assent.core.mode import Modes, agent_of, in_force, missing_mode, resolved
+from assent.core.mode import agent_of, in_force, resolved
 from assent.core.model import Delta
 from assent.core.record import PlanRecord
 from assent.core.rewind import Spoken, chosen, reachable, standing
@@ -38,6 +36,7 @@ from assent.engine.session.hooking import prompted
 from assent.engine.session.reins import Reins
 from assent.engine.session.reminders import Now, Switch, fork_words, mode_events, reminder
 from assent.engine.session.rewinding import Since, check_rewind, rewound, since
+from assent.engine.session.session_list import SessionList
 from assent.engine.session.tooling import Tooling
 from assent.engine.session.turns import SessionTurn
 from assent.engine.session.watching import Watch
@@ -48,18 +47,14 @@ AIM_LENGTH = 2000  # of a goal, where it stands in a plan's text
 _USUAL = ("", "plan", "build")  # agents that follow the mode
 
 
-class Sessions:
+class Sessions(SessionList):
     """The verbs about sessions. `start` says the goal as the first message; `say` adds more."""
 
     def __init__(self, desk: Desk) -> None:
+        super().__init__(desk.doors, desk.workspaces, desk.place.modes)
         self._desk = desk
         self._clock = desk.doors.clock
         self._reins = Reins()
-
-    @property
-    def modes(self) -> Modes:
-        """The modes of people's own that a session can be in here, by id."""
-        return self._desk.place.modes
 
     def start(
         self, goal: str, name: str, agent: str = "", model: str = "", images: Sequence[Image] = ()
@@ -106,52 +101,9 @@ class Sessions:
         switch = Switch(mode, reason, staging=place.staging, custom=custom, modes=place.modes)
         return self._append(record, *mode_events(record, switch, self._clock.new_id()))
 
-    def last(self) -> SessionRecord:
-        """Returns the session in which something happened last."""
-        own = [record for record in self.all() if not record.parent]
-        if not own:
-            raise NotFound("There is no session here yet.", 'assent -p "what should be done"')
-        return max(own, key=lambda record: record.updated_at)
-
-    def find(self, reference: str) -> SessionRecord:
-        """Returns a session by id, start of an id, or slug."""
-        records = self.all()
-        exact = [r for r in records if reference in (r.session, r.slug)]
-        found = exact or [r for r in records if reference and r.session.startswith(reference)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            choices = ", ".join(record.slug for record in found[:5])
-            raise NotFound(f"{reference!a} could be any of {choices}.", "assent sessions list")
-        raise NotFound(f"There is no session {reference!a}.", "assent sessions list")
-
     def load(self, session: str) -> SessionRecord:
         """Returns a session by its whole id, as it is now."""
         return self.diary().load(session)
-
-    def now(self, record: SessionRecord) -> SessionRecord:
-        """Returns a session as people see it: in the mode that holds, and at work if anybody is.
-
-        A process that died could not say that it ended; nobody holds its lock.
-        """
-        record = in_its_mode(record, self.modes)
-        if not record.working or self.is_at_work(record):
-            return record
-        return replace(record, working=False, ended="interrupted")
-
-    def missing_mode(self, record: SessionRecord) -> str:
-        """Returns the name of the session's own mode if nobody knows that any more."""
-        return missing_mode(record.custom, self.modes)
-
-    def all(self) -> list[SessionRecord]:
-        """Returns the sessions that were not deleted, newest first."""
-        return [record for record in self.diary().all() if not record.deleted]
-
-    def of_plan(self, plan: PlanRecord) -> SessionRecord | None:
-        """Returns the session that works on a plan, or in whose folder the plan lies."""
-        records = [record for record in self.all() if not record.parent]
-        linked = [record for record in records if record.plan_id == plan.plan_id]
-        return next(iter(linked or [r for r in records if r.slug == plan.session]), None)
 
     def todos_of(self, plan: PlanRecord) -> tuple[Todo, ...]:
         """Returns what the session that works on a plan has to do."""
@@ -293,10 +245,6 @@ class Sessions:
         """
         return self._reins.pull(record.session, interrupted(record.mode))
 
-    def is_at_work(self, record: SessionRecord) -> bool:
-        """Tells whether some process works in a session at this moment."""
-        return self._desk.doors.locks.is_held(f"session-{record.session}")
-
     def held(self, record: SessionRecord, owner: str) -> AbstractContextManager[None]:
         """Keeps everybody else from working in a session."""
         return self._desk.doors.locks.hold(f"session-{record.session}", owner)
@@ -344,11 +292,6 @@ class Sessions:
             self._desk.questions.lapse(record, id, f"{self._desk.questions.user} (cancelled)")
         for child in [each for each in self.all() if each.parent == record.session]:
             self._hang_up(child)
-
-    def diary(self) -> Diary:
-        """Returns the sessions of this workspace: none, in a folder that is no workspace yet."""
-        home = self._desk.workspaces.find()
-        return Diary(self._desk.doors, home.workspace if home else "")
 
     def _append(self, record: SessionRecord, *events: SessionEvent) -> SessionRecord:
         diary = Diary(self._desk.doors, record.workspace)

@@ -10,7 +10,8 @@ from assent.tui.panels.picker import Picker, Row
 from assent.tui.panels.words import WordsPanel
 from assent.views.lines import BLANK, Line
 from assent.views.masks import masked_row
-from assent.views.sessions import in_families, said_lines, session_lines, session_row, session_state
+from assent.views.rows import session_row, session_state
+from assent.views.sessions import in_families, said_lines, session_lines
 from assent.views.times import moment
 from assent.views.visible import visible_line
 

@@ -1,0 +1,120 @@
+"""What `build`, `recover`, `undo` and `redo` answer when a run is over."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from assent.cli.call import Call
+from assent.cli.failing import LOOK
+from assent.core.journal import DONE, Ending
+from assent.core.masking import masked
+from assent.core.operation import RunCommand
+from assent.core.undo import MISSED
+from assent.engine.run.runs import RunReport
+from assent.engine.run.undoing import Undo
+from assent.views.lines import Line
+from assent.views.removed import NOTHING_REMOVED, Removed, with_removed
+from assent.views.rows import left_running, operation_row, run_row, warning_rows
+from assent.views.status import next_instead, run_lines, stopped_lines
+from assent.views.undo import end_lines, preview_row
+from assent.views.visible import visible_line
+
+EXITS: dict[Ending, int] = {
+    "done": 0, "nothing": 0, "partial": 1, "rolled_back": 1, "needs_you": 6,
+}  # fmt: skip
+
+
+def answer(call: Call, report: RunReport, removed: Removed = NOTHING_REMOVED) -> int:
+    """Says how a run went, and returns the exit code that says it."""
+    notes = tuple(map(masked, report.notes))
+    row = run_row(report.run, report.outcome, report.operations, report.exits, notes)
+    row |= left_running(report.running) | warning_rows(report.warnings)
+    results = [
+        (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
+    ]
+    lines = run_lines(
+        report.run,
+        report.outcome,
+        results,
+        notes,
+        report.exits,
+        permitted=report.permitted,
+    )
+    if report.onward:
+        row, lines = {**row, "next": [report.onward]}, stopped_lines(lines, report.onward)
+    if report.outcome == "rolled_back" and not report.permitted:
+        lines = next_instead(lines, call.of_plan("assent review"))
+    if report.outcome == "done" and all(isinstance(op, RunCommand) for op in report.about):
+        with call.engine.runs.housekeeping("How to go back from here could not be read"):
+            lines = next_instead(lines, call.engine.undoing.standing(report.run)[1])
+    call.output.answer(*with_removed(row, lines, removed))
+    return EXITS[report.outcome]
+
+
+def answer_undo(call: Call, preview: Undo, report: RunReport) -> int:
+    """Says what was restored, what was left alone, and what is not covered."""
+    notes = tuple(map(masked, report.notes))
+    results = [
+        (result, op) for (_, result), op in zip(report.operations, report.about, strict=True)
+    ]
+    good = "done" if preview.extent.again else "undone"
+    found = [result for result, _ in results]
+    some = report.outcome not in DONE or good in found
+    outcome: Ending = report.outcome if some else "nothing"
+    row = run_row(report.run, outcome, report.operations, report.exits, notes)
+    row |= left_running(report.running)
+    names = [name for name, _ in report.operations]
+    told = undo_row(preview)
+    more = {
+        "restored": [
+            operation_row(name, op)
+            for name, (result, op) in zip(names, results, strict=True)
+            if result == good
+        ],
+        "conflicts": told["conflicts"],
+        "denied": told["denied"],
+        "not_covered": told["not_covered"],
+        "notes": row.get("notes", []),
+    }
+    lines = run_lines(report.run, report.outcome, results, notes, report.exits)
+    if report.outcome in DONE:
+        lines = end_lines(lines, found, notes, preview.extent)
+        lines = next_instead(lines, _way_back(call, preview, report))
+    elif report.outcome == "rolled_back":
+        lines = _not_done(lines, preview, _way_back(call, preview, report))
+    elif report.onward:
+        row, lines = {**row, "next": [report.onward]}, stopped_lines(lines, report.onward)
+    call.output.answer({**row, **more}, lines)
+    return EXITS[outcome]
+
+
+def _way_back(call: Call, preview: Undo, report: RunReport) -> str:
+    """Returns what to type next; where the log cannot be read, what shows where things stand."""
+    with call.engine.runs.housekeeping("How to go on from here could not be read"):
+        return call.engine.undoing.way_back(preview, report)
+    return LOOK
+
+
+def _not_done(lines: Iterable[Line], undo: Undo, onward: str) -> Iterator[Line]:
+    """Passes lines on, and says what stands: every file is as it was, but before the undo."""
+    *before, _ = lines
+    yield from before
+    verb = "redone" if undo.extent.again else "undone"
+    yield Line("plain", f"Not {verb}: run {visible_line(undo.run)}")
+    yield Line("plain", f"Next: {visible_line(onward)}")
+
+
+def set_todos_back(call: Call, undo: Undo, report: RunReport) -> None:
+    """Sets the todos of a session back with an undo that was taken up, if all of it was done."""
+    missed = not MISSED.isdisjoint(result for _, result in report.operations)
+    restore_todos(call, undo, whole=report.outcome in DONE and not missed)
+
+
+def restore_todos(call: Call, undo: Undo, *, whole: bool) -> None:
+    """Sets the todos of a session back with a whole run of its plan (F128)."""
+    if whole and undo.source.plan_id and not undo.target.only and not undo.extent.again:
+        call.engine.sessions.restore_todos(undo.source, undo.target.runs[0])
+
+
+def undo_row(preview: Undo, diffs: Sequence[str | None] = ()) -> dict[str, object]:
+    """Returns what an undo would do, or did, as JSON."""
+    undone = (preview.ids, preview.originals)
+    return preview_row(preview.run, preview.plan, undone, preview.inversion, preview.extent, diffs)

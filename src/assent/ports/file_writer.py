@@ -1,0 +1,60 @@
+"""The one door through which the person's files change.
+
+Only the executor, the composition root and the doubles for tests may import this module, and the
+names of its methods occur nowhere else, so that a call of one in another place is found.
+"""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from assent.core.motion import Fill, Layout
+from assent.core.operation import FileOperation, FileState
+from assent.ports.files import Looks
+
+
+class FileWriter(Looks, Protocol):
+    """Everything that can be done to the person's files; only the executor calls it (law 1).
+
+    Every call raises OSError on failure. None follows a symlink in a parent folder: a look finds
+    nothing behind one, as nothing is behind a file.
+    """
+
+    def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
+        """Decides where the slots of a run lie and which kernel calls serve there."""
+
+    def missing_folders(self, folders: Iterable[bytes]) -> tuple[bytes, ...]:
+        """Returns those folders that do not exist."""
+
+    def write_slot(self, fill: Fill, content: Iterable[bytes]) -> None:
+        """Writes a slot that must not exist, with mode, owner and attributes."""
+
+    def restore_displaced(self, fill: Fill, spare: bytes) -> bool:
+        """Fills a slot with a spare, named by the slot it was once in; False if it does not fit."""
+
+    def keep_displaced(self, run: str, old: Mapping[bytes, FileState]) -> bool:
+        """Keeps what is in the slots of a run as spares for an undo: these files, and no others.
+
+        False: nothing was done, and the slots are to be emptied.
+        """
+
+    def rename_unless_taken(self, source: bytes, target: bytes) -> None:
+        """Renames without ever replacing: FileExistsError if the target is taken."""
+
+    def exchange(self, one: bytes, other: bytes) -> None: ...
+
+    def create_folder(self, path: bytes) -> bool:
+        """Makes a folder and those above it; tells whether it was missing."""
+
+    def delete_empty_folder(self, path: bytes) -> bool:
+        """Removes a folder, and empty folders in it, if it holds no file; tells whether it went."""
+
+    def folder_holds_files(self, folder: bytes, besides: Container[bytes] = ()) -> bool:
+        """Tells whether anything lies below but folders and these files."""
+
+    def delete_path(self, path: bytes) -> None: ...
+
+    def delete_paths(self, paths: Sequence[bytes]) -> list[bytes]:
+        """Removes files, in any order; returns those that could not be, for another try."""
+
+    def sync_to_disk(self, *, foreign: bool = False) -> None:
+        """Returns when everything done so far is on disk; with `foreign`, by whoever it was."""
