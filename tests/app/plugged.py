@@ -2,7 +2,7 @@
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -46,8 +46,12 @@ class Site:
         folder.mkdir()
 
     def install(self, package: str, source: str, **points: str) -> None:
-        """Installs a package of one module; points name objects in it."""
-        (self.folder / f"{package}.py").write_text(HEAD + source, encoding="utf-8")
+        """Installs a package of one module that begins like all here; points name objects in it."""
+        self.put(package, HEAD + source, points)
+
+    def put(self, package: str, source: str, points: Mapping[str, str]) -> None:
+        """Installs a package of one module with exactly this source."""
+        (self.folder / f"{package}.py").write_text(source, encoding="utf-8")
         known = self.folder / f"{package}-1.0.dist-info"
         known.mkdir()
         about = f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n"

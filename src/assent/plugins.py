@@ -1,0 +1,46 @@
+"""What a plugin is made of: the public names for Python packages that give a model more tools.
+
+Import from here and from nowhere else: inner modules may be renamed, these names stay. A tool has
+a frozen struct for its arguments, a function that says what a call accesses, and one that runs it:
+
+    import msgspec
+    from assent.plugins import Action, ResourceAccess, Tool, ToolContext, ToolOutcome
+
+    class Arguments(msgspec.Struct, frozen=True):
+        city: str
+
+    def accesses(arguments: Arguments, context: ToolContext) -> list[ResourceAccess]:
+        return [ResourceAccess(Action.READ, arguments.city)]
+
+    def run(arguments: Arguments, context: ToolContext) -> ToolOutcome:
+        return ToolOutcome(f"Sunny in {arguments.city}.")
+
+    FORECAST = Tool("forecast", Arguments, accesses, run, Action.READ, text="Tells the weather.")
+
+`docs/hooks.md` says how such a package is found and enabled, and what its tools may do.
+"""
+
+from assent.core.errors import AssentError
+from assent.core.operation import DeleteFile, FileState, MoveFile, WriteFile
+from assent.core.tool import Action
+from assent.core.tool import Edit as EditEffect
+from assent.core.tool import Outcome as ToolOutcome
+from assent.core.tool import Request as ResourceAccess
+from assent.tools.tool import Around as ToolContext
+from assent.tools.tool import Free as RawArguments
+from assent.tools.tool import Tool
+
+__all__ = [
+    "Action",
+    "AssentError",
+    "DeleteFile",
+    "EditEffect",
+    "FileState",
+    "MoveFile",
+    "RawArguments",
+    "ResourceAccess",
+    "Tool",
+    "ToolContext",
+    "ToolOutcome",
+    "WriteFile",
+]
