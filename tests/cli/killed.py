@@ -14,6 +14,7 @@ from pathlib import Path
 from tests.cli.world import World
 
 from assent.app.held import LateRules
+from assent.app.machine import THIS, Machine
 from assent.config.places import places
 from assent.engine.doors import Doors, Place
 from assent.engine.engine import Engine
@@ -78,22 +79,23 @@ def dies(world: World, module: str, *words: str) -> None:
     assert done.returncode == -signal.SIGKILL, done
 
 
-def engine(root: bytes, disk: Disk) -> Engine:
+def engine(root: bytes, disk: Disk, machine: Machine = THIS) -> Engine:
     """Opens the engine as the program does, with hands that use another disk."""
     here = places(os.environ, Path.home())
+    known_as, inode = machine.identity(root)
     blobs = FileBlobs(here.state / "blobs")
     doors = Doors(
         store=SqliteStore(here.state / "log.db"),
         blobs=blobs,
         signer=FileSigner(here.state / "key"),
         locks=FileLocks(here.state / "locks"),
-        clock=SystemClock(),
+        clock=SystemClock(machine.nanoseconds),
         files=LocalFiles(root, root),
         projection=LocalProjection(root, PLANS),
         executor=partial(Executor, LocalHands(root, disk), blobs),
         rules=LateRules(root, here),
     )
-    return Engine(doors, Place(root, os.stat(root).st_ino, PLANS, "tester"))
+    return Engine(doors, Place(root, inode, PLANS, "tester", known_as=known_as))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,13 @@
 """Opens an engine: chooses every concrete class that it works with."""
 
-import getpass
 import hashlib
 import os
-import pwd
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 from assent.app.held import LateRules
+from assent.app.machine import MACHINE
 from assent.app.settings import load_settings, located, places_here
 from assent.config.places import Places, private_paths
 from assent.config.settings import Settings
@@ -70,7 +69,7 @@ def engine_of(cwd: bytes, root: bytes, here: Places, settings: Settings) -> Engi
         blobs=blobs,
         signer=LateSigner(here.state / "key"),
         locks=FileLocks(here.state / "locks"),
-        clock=SystemClock(),
+        clock=SystemClock(MACHINE.get().nanoseconds),
         files=files,
         projection=LocalProjection(root, plan_dir),
         executor=partial(Executor, hands, blobs, commander=commander),
@@ -109,12 +108,13 @@ def _swept(root: bytes, here: Places) -> tuple[bytes, ...]:
 
 
 def _place(root: bytes, plan_dir: bytes, here: Places, settings: Settings) -> Place:
-    undo = settings.undo
+    undo, machine = settings.undo, MACHINE.get()
+    known_as, inode = machine.identity(root)
     return Place(
         root=root,
-        inode=os.stat(root).st_ino,
+        inode=inode,
         plan_dir=plan_dir,
-        user=_user(),
+        user=machine.user(),
         expires_s=settings.approve.expires_s,
         private=private_paths(here, root, Path.home() / ".config" / "opencode"),
         export=os.fsencode(settings.plan.export),
@@ -125,7 +125,8 @@ def _place(root: bytes, plan_dir: bytes, here: Places, settings: Settings) -> Pl
         modes=settings.modes,
         retention=Retention(undo.keep_days, undo.keep_mb << 20, undo.spare_mb << 20),
         independent=_independent(root, here, settings),
-        account=_account(),
+        account=machine.account(),
+        known_as=known_as,
     )
 
 
@@ -160,10 +161,12 @@ def _hooks(root: bytes, here: Places, settings: Settings) -> Hooks:
     """Returns hooks that are loaded with the first thing to hear, and where there are any."""
     from assent.app.late import LateHooks
 
+    user = MACHINE.get().user  # as of now: the first thing to hear may happen in another thread
+
     def make() -> Hooks:
         from assent.app.hooks import open_hooks
 
-        return open_hooks(root, here, settings, _user())
+        return open_hooks(root, here, settings, user())
 
     return LateHooks(make)
 
@@ -230,18 +233,3 @@ class LateSigner:
 
             self._signer = FileSigner(self._path)
         return self._signer
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return str(os.getuid())
-
-
-def _account() -> str:
-    """Returns whose process this is; variables that anybody can set do not count."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())

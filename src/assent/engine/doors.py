@@ -129,3 +129,9 @@ class Place(msgspec.Struct, frozen=True):
     retention: Retention = Retention()  # undo.keep_days, undo.keep_mb
     independent: bool | tuple[str, ...] = False  # approve.independent
     account: str = ""  # whose process it is, whatever name they go by
+    known_as: bytes = b""  # the path that the log knows the folder by; empty: the root
+
+    @property
+    def recorded_root(self) -> bytes:
+        """The workspace's path as it is recorded."""
+        return self.known_as or self.root

@@ -81,7 +81,7 @@ class Workspaces:
             return first
         homes = [home for home in self._all() if home.inode == place.inode]
         for home in homes:
-            if home.root == place.root:
+            if home.root == place.recorded_root:
                 return home
         try:
             marker = self._doors.projection.marker()
@@ -90,14 +90,14 @@ class Workspaces:
             return None
         for home in homes:
             if home.workspace == marker:
-                return self._append(home, WorkspaceMoved(place.root))
+                return self._append(home, WorkspaceMoved(place.recorded_root))
         return None
 
     def _marked(self) -> Home | None:
         """Tries the one that the folder's own tree names first; path and inode decide as ever."""
         with suppress(Refused):
             home = self._home(f"workspace/{self._doors.projection.marker()}")
-            here = self._place.root, self._place.inode
+            here = self._place.recorded_root, self._place.inode
             return home if home and (home.root, home.inode) == here else None
         return None
 
@@ -140,7 +140,8 @@ class Workspaces:
 
     def _minted(self, before: int) -> Home:
         """Mints an id, unless anybody has minted one since that many were."""
-        minted = WorkspaceMinted(self._doors.clock.new_id(), self._place.root, self._place.inode)
+        place = self._place
+        minted = WorkspaceMinted(self._doors.clock.new_id(), place.recorded_root, place.inode)
         new = Home(minted.workspace, minted.root, minted.inode)
         home = _folded(new, minted)
         own = self._batch(new, home, minted)

@@ -18,5 +18,5 @@ def cautions(doors: Doors, place: Place, record: PlanRecord) -> tuple[str, ...]:
     return (
         *under_way(here),
         *other_branch(record.branch_of(approval), here.branch),
-        *(moved(record.root, place.root) if awaited else ()),
+        *(moved(record.root, place.recorded_root) if awaited else ()),
     )

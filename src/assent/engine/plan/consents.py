@@ -131,12 +131,12 @@ class Consents:
     def proposal(self, plan: Plan) -> PlanProposed:
         """Keeps the plan as a blob and returns the event that names it."""
         frozen = self._plans.ledger().keep_plan(plan)
-        root = self._place.root
+        root = self._place.recorded_root
         return PlanProposed(plan.digest, plan.content_hash, plan.operations_hash, frozen, root)
 
     def approval(self, signed: Approval) -> PlanApproved:
         """Returns the event of a yes that was given in this workspace, with where it stands."""
-        return PlanApproved(signed, self._doors.repository().branch, self._place.root)
+        return PlanApproved(signed, self._doors.repository().branch, self._place.recorded_root)
 
     def cautions(self, record: PlanRecord) -> tuple[str, ...]:
         """Says what a person should know of the place where a plan would be built now."""

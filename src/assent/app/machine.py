@@ -1,0 +1,47 @@
+"""The machine: what the records take from it, which is a folder's identity, the person, the time.
+
+Nobody can set this from outside the process. A test that opens a recorded state directory says with
+it where, when and for whom that state was written.
+"""
+
+import getpass
+import os
+import pwd
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+
+import msgspec
+
+
+def _identity(root: bytes) -> tuple[bytes, int]:
+    """Returns the path and the inode by which the log knows the folder of a workspace."""
+    return root, os.stat(root).st_ino
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return str(os.getuid())
+
+
+def _account() -> str:
+    """Returns whose process this is; variables that anybody can set do not count."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """What the machine says when it is asked; unless somebody says otherwise, the one this is."""
+
+    identity: Callable[[bytes], tuple[bytes, int]] = _identity
+    user: Callable[[], str] = _user
+    account: Callable[[], str] = _account
+    nanoseconds: Callable[[], int] = time.time_ns
+
+
+THIS = Machine()
+MACHINE: ContextVar[Machine] = ContextVar("machine", default=THIS)
