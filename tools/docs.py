@@ -27,6 +27,7 @@ from assent.core.event import (
 from assent.core.journal import Entry
 from assent.core.lifecycle import LIFE, Moment, State
 from assent.core.protected import EXECUTED_LATER, PROTECTED
+from assent.core.risk_codes import RISKS
 from assent.core.session_event import SessionEvent
 from assent.doctor.report import ENGINE
 from assent.doctor.shell import ROWS
@@ -40,7 +41,6 @@ from assent.sandbox.trial.boundaries import CHECKS
 from assent.tools.calling.aliases import ALIASES
 from assent.tools.calling.schema import offer
 from assent.tools.table import TOOLS
-from assent.views.risks import RISKS
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"

@@ -6,13 +6,12 @@ from tests.views.values import delete, link, move, state, write
 from assent.core.operation import FileState, Operation, RunCommand, WriteFile
 from assent.core.plan import Scope
 from assent.core.protected import EXECUTED_LATER, PROTECTED, executed_later, leads_away, protected
+from assent.core.risk_codes import BY_A_MODEL, RISKS
 from assent.ports import Facts
 from assent.views.diff import operation_diff
 from assent.views.lookalike import skeletons
 from assent.views.risks import (
     _RULES,
-    BY_A_MODEL,
-    RISKS,
     RiskInput,
     risks,
     scope_risks,

@@ -1,10 +1,10 @@
 """Operations on a line each, one in full, and todos."""
 
 from assent.core.operation import DeleteFile, FileState, MoveFile, RunCommand, WriteFile
+from assent.core.risk_codes import RISKS
 from assent.core.session_event import Todo
 from assent.views.lines import BLANK, Line
 from assent.views.review import OperationReview
-from assent.views.risks import RISKS
 from assent.views.staged import (
     NONE,
     UNSHOWN,

@@ -24,6 +24,7 @@ from assent.core.operation import (
 )
 from assent.core.paths import ancestors, shown
 from assent.core.plan import ReliedOn, Scope
+from assent.core.risk_codes import BY_A_MODEL, RISKS
 from assent.views.changes import NEVER, Since, since_lines, since_row
 from assent.views.commands import brief, command_lines
 from assent.views.comments import comment_rows, count_lines, gone_lines, with_comments
@@ -32,7 +33,6 @@ from assent.views.drifted import Drifted, drifted_lines, drifted_rows
 from assent.views.lines import BLANK, Line, foreign, table, wrapped
 from assent.views.noted import Noted, missing_lines, noted_lines, noted_rows
 from assent.views.patch import diff_lines, diff_text
-from assent.views.risks import BY_A_MODEL, RISKS
 from assent.views.rows import Row, kind, operation_row, path_fields, warning_rows
 from assent.views.surroundings import warning_lines
 from assent.views.visible import visible_line, visible_path

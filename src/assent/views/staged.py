@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from assent.core.operation import RunCommand
+from assent.core.risk_codes import RISKS
 from assent.views.commands import brief, command_lines, subject
 from assent.views.lines import BLANK, Line, wrapped
 from assent.views.patch import diff_lines
 from assent.views.review import OperationReview, not_covered_lines
-from assent.views.risks import RISKS
 from assent.views.rows import kind
 
 RISKY: Final = "!"

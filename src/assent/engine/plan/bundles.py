@@ -40,6 +40,7 @@ from assent.core.operation import MoveFile
 from assent.core.paths import shown
 from assent.core.plan import Plan
 from assent.core.record import Consent, PlanRecord
+from assent.core.risk_codes import RISKS
 from assent.engine.doors import Doors, Place
 from assent.engine.plan.admission import Admission
 from assent.engine.plan.consents import Consents
@@ -56,7 +57,6 @@ from assent.engine.run.journal import USED_HERE, spent_stream
 from assent.engine.workspaces import Workspaces
 from assent.ports import Batch
 from assent.views.review import OperationReview, Review
-from assent.views.risks import RISKS
 
 
 class Bundles:
