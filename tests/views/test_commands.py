@@ -1,4 +1,4 @@
-"""A command in a review: how it is confined, what undo covers; and what it says while it runs."""
+"""A command in a review: how it is confined, what undo leaves; and what it says while it runs."""
 
 import pytest
 
@@ -10,10 +10,8 @@ from assent.views.commands import (
     command_lines,
     confinement,
     not_covered,
-    remarks,
     subject,
 )
-from assent.views.foreseen import Foreseen
 from assent.views.spoken import Spoken
 
 MAKE = RunCommand((b"make",))
@@ -43,70 +41,6 @@ KEY = "AKIA" + "IOSFODNN7EXAMPLZ"
 def test_how_a_command_is_confined_is_said_in_words(op: RunCommand, words: str) -> None:
     assert confinement(op) == words
     assert words in "\n".join(ansi(command_lines(op), color=False))
-
-
-COVERED = (
-    "Undo puts back contents and modes of the files, and the links, that it changed in the "
-    "workspace."
-)
-MASKED = "the sandbox masks files with secrets."
-OWN = "Undo runs its undo command, and leaves to that whatever this one changed."
-
-
-@pytest.mark.parametrize(
-    ("op", "told", "words"),
-    [
-        (MAKE, Foreseen(), (COVERED,)),
-        (RunCommand((b"make",), undo=(b"x",)), Foreseen(), (OWN,)),
-        (
-            RunCommand((b"make",), network=True),
-            Foreseen(network=True),
-            (COVERED, "What it does over the network cannot be taken back."),
-        ),
-        (
-            RunCommand((b"make",), profile="unconfined"),
-            Foreseen(network=True, outside=True),
-            (COVERED, "What it does outside the workspace is neither recorded nor put back."),
-        ),
-        (
-            RunCommand((b"git",), profile="commit"),
-            Foreseen(),
-            ("Undo leaves the commit that it makes.",),
-        ),
-        (
-            MAKE,
-            Foreseen(touches=(b".env", b"AGENTS.md", b"~/.ssh/id_rsa", b"a/server.pem")),
-            (
-                COVERED,
-                f"It will not see what is in .env, ~/.ssh/id_rsa: {MASKED}",
-                f"It may not see what is in a/server.pem: {MASKED}",
-            ),
-        ),
-        (
-            RunCommand((b"make",), profile="unconfined"),
-            Foreseen(touches=(b".env",)),
-            (COVERED, "What it does outside the workspace is neither recorded nor put back."),
-        ),
-        (
-            MAKE,
-            Foreseen(network=True, outside=True),
-            (
-                COVERED,
-                "It seems to need the network, which it does not get: it may fail.",
-                "It seems to write outside the workspace: in the sandbox that fails or is lost.",
-            ),
-        ),
-        (
-            MAKE,
-            Foreseen(danger="It is bad."),
-            ("No model gets to run this, whoever says yes: It is bad.", COVERED),
-        ),
-    ],
-)
-def test_what_undo_covers_is_said_before_the_yes(
-    op: RunCommand, told: Foreseen, words: tuple[str, ...]
-) -> None:
-    assert remarks(op, told) == words
 
 
 FILES = ("files that git ignores", "files over 16 MB")

@@ -31,12 +31,13 @@ from assent.engine.plan.drifting import drifted, drifted_if_cheap
 from assent.engine.plan.expiry import usable
 from assent.engine.plan.held import RULES, denied, held_to
 from assent.engine.plan.plans import Plans
+from assent.engine.plan.remarks import remarks
 from assent.engine.run.onward import standing
 from assent.engine.run.recording import Recorder
 from assent.engine.run.takeback import Takeback
 from assent.engine.run.undoing import Undo
 from assent.ports import Facts, Rules
-from assent.views.commands import brief, not_covered, remarks
+from assent.views.commands import brief, not_covered
 from assent.views.coverage import uncovered
 from assent.views.diff import LIMIT, operation_diff
 from assent.views.drifted import REBASE, Drifted

@@ -1,0 +1,77 @@
+"""What is said of a command before the yes."""
+
+import pytest
+
+from assent.core.operation import RunCommand
+from assent.engine.plan.remarks import remarks
+from assent.views.foreseen import Foreseen
+
+MAKE = RunCommand((b"make",))
+UNTOLD = "Its text does not tell what it changes: there may be risks that are not listed."
+COVERED = (
+    "Undo puts back contents and modes of the files, and the links, that it changed in the "
+    "workspace."
+)
+MASKED = "the sandbox masks files with secrets."
+OWN = "Undo runs its undo command, and leaves to that whatever this one changed."
+
+
+@pytest.mark.parametrize(
+    ("op", "told", "words"),
+    [
+        (MAKE, Foreseen(), (COVERED,)),
+        (RunCommand((b"make",), undo=(b"x",)), Foreseen(), (OWN,)),
+        (
+            RunCommand((b"make",), network=True),
+            Foreseen(network=True),
+            (COVERED, "What it does over the network cannot be taken back."),
+        ),
+        (
+            RunCommand((b"make",), profile="unconfined"),
+            Foreseen(network=True, outside=True),
+            (COVERED, "What it does outside the workspace is neither recorded nor put back."),
+        ),
+        (
+            RunCommand((b"git",), profile="commit"),
+            Foreseen(),
+            ("Undo leaves the commit that it makes.",),
+        ),
+        (
+            MAKE,
+            Foreseen(touches=(b".env", b"AGENTS.md", b"~/.ssh/id_rsa", b"a/server.pem")),
+            (
+                COVERED,
+                f"It will not see what is in .env, ~/.ssh/id_rsa: {MASKED}",
+                f"It may not see what is in a/server.pem: {MASKED}",
+            ),
+        ),
+        (
+            RunCommand((b"make",), profile="unconfined"),
+            Foreseen(touches=(b".env",)),
+            (COVERED, "What it does outside the workspace is neither recorded nor put back."),
+        ),
+        (
+            MAKE,
+            Foreseen(network=True, outside=True),
+            (
+                COVERED,
+                "It seems to need the network, which it does not get: it may fail.",
+                "It seems to write outside the workspace: in the sandbox that fails or is lost.",
+            ),
+        ),
+        (
+            MAKE,
+            Foreseen(danger="It is bad."),
+            ("No model gets to run this, whoever says yes: It is bad.", COVERED),
+        ),
+    ],
+)
+def test_what_undo_covers_is_said_before_the_yes(
+    op: RunCommand, told: Foreseen, words: tuple[str, ...]
+) -> None:
+    assert remarks(op, told) == words
+
+
+@pytest.mark.parametrize("unclear", [True, False])
+def test_what_nobody_can_foresee_is_said(unclear: bool) -> None:
+    assert (UNTOLD in remarks(MAKE, Foreseen(unclear=unclear))) == unclear
