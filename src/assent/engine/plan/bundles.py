@@ -49,11 +49,10 @@ from assent.engine.plan.drafts import TRIES
 from assent.engine.plan.expiry import latest, note_expired, outdated
 from assent.engine.plan.held import refuse_denied
 from assent.engine.plan.independence import check_independent
-from assent.engine.plan.ledger import Ledger
+from assent.engine.plan.ledger import USED_HERE, Ledger, spent_stream
 from assent.engine.plan.packed import PackedBlobs, PackedFiles
 from assent.engine.plan.plans import Plans
 from assent.engine.plan.reviews import Reviews
-from assent.engine.run.journal import USED_HERE, spent_stream
 from assent.engine.workspaces import Workspaces
 from assent.ports import Batch
 from assent.views.review import OperationReview, Review

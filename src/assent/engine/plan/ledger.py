@@ -1,6 +1,7 @@
 """The ledger: loads plans as folds of their streams and appends what happens to them."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 
@@ -13,6 +14,8 @@ from assent.core.record import PlanRecord, RunNote, fold, fold_all
 from assent.engine.doors import Doors
 from assent.engine.heads import readable
 from assent.ports import Batch
+
+USED_HERE: Final = "The approval was used on this machine."
 
 _decode = msgspec.json.Decoder(PlanRecord).decode
 _decode_book = msgspec.json.Decoder(PermitBook).decode
@@ -143,3 +146,8 @@ class Ledger:
         kept = self._doors.store.head(stream)
         record = readable(kept, _decode)
         return fold_all(record, self._doors.store.read(stream, record.seq if record else 0))
+
+
+def spent_stream(approval: str) -> str:
+    """Returns the stream that exists once an approval from elsewhere was used here (law 3)."""
+    return f"spent/{approval}"

@@ -27,10 +27,9 @@ from assent.core.lifecycle import State
 from assent.core.permit_book import PermitBook
 from assent.core.record import PlanRecord
 from assent.engine.doors import Doors
-from assent.engine.plan.ledger import Ledger
+from assent.engine.plan.ledger import USED_HERE, Ledger, spent_stream
 from assent.ports import Batch
 
-USED_HERE: Final = "The approval was used on this machine."
 LOST: Final = "Record {} of the run is missing from the log, or is not what was written there."
 
 
@@ -160,11 +159,6 @@ class StoreJournal:
 
     def _stream(self, run: str) -> str:
         return f"run/{self._ledger.workspace}/{run}"
-
-
-def spent_stream(approval: str) -> str:
-    """Returns the stream that exists once an approval from elsewhere was used here (law 3)."""
-    return f"spent/{approval}"
 
 
 def _plan_events(run: str, entry: Entry, record: PlanRecord) -> list[Event]:
