@@ -16,8 +16,10 @@ from assent.engine.plan.consents import Consents
 from assent.engine.plan.drafts import Drafts
 from assent.engine.plan.plans import Plans
 from assent.engine.projections import Projections
+from assent.engine.run.onward import standing
 from assent.engine.run.orphans import Orphans
 from assent.engine.run.runs import Runs
+from assent.engine.run.takeback import Takeback
 from assent.engine.run.undoing import Undoing
 from assent.engine.workspaces import Workspaces
 
@@ -70,6 +72,7 @@ class Engine:
         self.drafts = Drafts(doors, place, self.plans, self._projections)
         self.consents = Consents(doors, place, self.plans, self._projections)
         self.consents.reviewed = lambda record: self.reviews.review(record)
+        self.consents.next_after_run = self._next_after_run
         self.orphans = Orphans(doors, place, self._workspaces)
         self.runs = Runs(doors, self.plans, self.consents, self._projections, self.orphans)
         self.undoing = Undoing(doors, self.runs, self.consents)
@@ -93,7 +96,7 @@ class Engine:
         """What a person reads before they decide."""
         from assent.engine.plan.reviews import Reviews
 
-        return Reviews(self._doors, self.plans, self._place)
+        return Reviews(self._doors, self.plans, self._place, self._next_after_run)
 
     @noun
     def partials(self) -> "Partials":
@@ -305,6 +308,10 @@ class Engine:
     def waiting(self) -> "tuple[Waits, ...]":
         """Returns everything that waits for a person, over all sessions."""
         return self._waiting.all()
+
+    def _next_after_run(self, run: str) -> str:
+        """Returns what to type once a run is over; the verbs about plans know no runs."""
+        return standing(Takeback(self._doors, self.plans.ledger()), run)[1]
 
     def log(self, after: int = 0) -> list[Recorded]:
         """Returns the workspace's events in the order in which they happened."""

@@ -36,8 +36,6 @@ from assent.engine.plan.notes import check_note
 from assent.engine.plan.plans import WRITE, Plans
 from assent.engine.plan.spelling import refuse_twins
 from assent.engine.projections import Projections
-from assent.engine.run.onward import standing
-from assent.engine.run.takeback import Takeback
 from assent.execute.check import check_disk, first_files
 from assent.ports import Batch
 
@@ -76,6 +74,7 @@ class Consents:
         self._projections = projections
         self._exports = Exports(doors, place)
         self.reviewed: Callable[[PlanRecord], Review] = _unread
+        self.next_after_run: Callable[[str], str] = lambda run: ""  # what to type, once it is over
 
     def propose(
         self, record: PlanRecord, session: SessionRecord | None = None, *, portable: bool = False
@@ -236,8 +235,7 @@ class Consents:
             )
         again = f"assent approve --digest {record.digest}"
         if record.state is State.COMPLETED:
-            back = Takeback(self._doors, self._plans.ledger())
-            _, again = standing(back, record.runs[-1].run)
+            again = self.next_after_run(record.runs[-1].run)
         if fitting[-1].run:
             raise Spent(f"The approval was used by run {fitting[-1].run}.", again)
         raise Expired(outdated(fitting[-1].approval, self._doors.clock.now()), again)

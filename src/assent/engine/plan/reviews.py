@@ -1,6 +1,6 @@
 """Reviews: gathers everything a person has to see before a yes, from exactly the bytes hashed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Literal, TypeGuard
 
@@ -32,9 +32,7 @@ from assent.engine.plan.expiry import usable
 from assent.engine.plan.held import RULES, denied, held_to
 from assent.engine.plan.plans import Plans
 from assent.engine.plan.remarks import remarks
-from assent.engine.run.onward import standing
 from assent.engine.run.recording import Recorder
-from assent.engine.run.takeback import Takeback
 from assent.engine.run.undoing import Undo
 from assent.ports import Facts, Rules
 from assent.views.commands import brief, not_covered
@@ -56,10 +54,18 @@ PLAIN = Facts()
 class Reviews:
     """The verbs that read a plan for a person. They change nothing."""
 
-    def __init__(self, doors: Doors, plans: Plans, place: Place) -> None:
+    def __init__(
+        self,
+        doors: Doors,
+        plans: Plans,
+        place: Place,
+        next_after_run: Callable[[str], str] = lambda run: "",
+    ) -> None:
+        """`next_after_run` returns what to type once a run is over, by the run's id."""
         self._doors = doors
         self._plans = plans
         self._place = place
+        self._next_after_run = next_after_run
 
     def review(self, record: PlanRecord) -> Review:
         """Returns the frozen plan as it will be approved, or the draft as it stands."""
@@ -195,8 +201,7 @@ class Reviews:
             return f"assent build --plan {record.plan_id}"
         if record.state is not State.COMPLETED or not record.runs:
             return ""
-        back = Takeback(self._doors, self._plans.ledger())
-        return standing(back, record.runs[-1].run)[1]
+        return self._next_after_run(record.runs[-1].run)
 
 
 class _Around:
