@@ -109,7 +109,7 @@ def test_law_7_folders_and_symlinks_are_taken_back(
         met = laid(there.root)
         engine = there.opened()
         preview = engine.undoing.preview()
-        engine.reviews.undo_review(preview)
+        engine.reviews.undo_review(preview.source, preview.plan, again=preview.extent.again)
         report = finished(engine.undoing.apply(preview, "test"))
         end = laid(there.root)
         spared = [preview.originals[index] for index, _ in preview.inversion.conflicts]

@@ -169,8 +169,9 @@ def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
         return msgspec.structs.replace(report, notes=notes)
     if report.operations:
         preview = call.engine.undoing.preview(report.run, exempt=True)
-        wanted = preview.plan.digest
-        channel = consent(call, wanted, digest, lambda: call.engine.reviews.undo_review(preview))
+        undo, again = preview.plan, preview.extent.again
+        shown = partial(call.engine.reviews.undo_review, preview.source, undo, again=again)
+        channel = consent(call, undo.digest, digest, shown)
         watched(call, call.engine.undoing.apply(preview, channel, exempt=True))
     building.finish(plan, "rolled_back")
     return report

@@ -14,6 +14,7 @@ from assent.core.journal import DONE
 from assent.engine.run.runs import RunReport
 from assent.engine.run.undoing import Undo
 from assent.views.lines import Line
+from assent.views.review import Review
 from assent.views.undo import undo_lines
 from assent.views.visible import visible_line
 
@@ -121,7 +122,7 @@ def _carried_out(
         return _with_todos(call, preview, shown, whole=back)
     wanted = preview.plan.digest
     try:
-        channel = consent(call, wanted, digest, lambda: call.engine.reviews.undo_review(preview))
+        channel = consent(call, wanted, digest, lambda: _review(call, preview))
     except Declined as no:
         raise Declined(no.message, f"{preview.command} --digest {wanted}") from None
 
@@ -134,13 +135,18 @@ def _carried_out(
     return answered(call, call.engine.undoing.apply(preview, channel), tell)
 
 
+def _review(call: Call, preview: Undo) -> Review:
+    reviews, again = call.engine.reviews, preview.extent.again
+    return reviews.undo_review(preview.source, preview.plan, again=again)
+
+
 def _diffs(call: Call, preview: Undo) -> list[str | None]:
     """Returns the diff of each operation; none where a stored content is damaged.
 
     What the undo would do stands without them, and to apply it reads the contents again.
     """
     try:
-        return [one.diff for one in call.engine.reviews.undo_review(preview).operations]
+        return [one.diff for one in _review(call, preview).operations]
     except StoreError:
         return [None for _ in preview.plan.operations]
 

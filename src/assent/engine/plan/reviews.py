@@ -33,7 +33,6 @@ from assent.engine.plan.held import RULES, denied, held_to
 from assent.engine.plan.plans import Plans
 from assent.engine.plan.remarks import remarks
 from assent.engine.run.recording import Recorder
-from assent.engine.run.undoing import Undo
 from assent.ports import Facts, Rules
 from assent.views.commands import brief, not_covered
 from assent.views.coverage import uncovered
@@ -77,10 +76,10 @@ class Reviews:
         """Returns a plan as it will be approved, whether it is in the log here or not."""
         return self._review(record, plan, plan.digest)
 
-    def undo_review(self, undo: Undo) -> Review:
-        """Returns an undo plan as it will be approved."""
-        review = self._review(undo.source, undo.plan, undo.plan.digest)
-        state, verb = State.AWAITING_APPROVAL, "redo" if undo.extent.again else "undo"
+    def undo_review(self, source: PlanRecord, plan: Plan, *, again: bool) -> Review:
+        """Returns the plan of an undo, or of a redo (`again`), as it will be approved."""
+        review = self._review(source, plan, plan.digest)
+        state, verb = State.AWAITING_APPROVAL, "redo" if again else "undo"
         name = f"{verb} of {review.name}"
         return msgspec.structs.replace(review, name=name, state=state, path=b"", next="", of="")
 

@@ -54,7 +54,7 @@ def preview(engine: "Engine", reference: str, operation: str, *, again: bool) ->
     engine.runs.reckon()
     undoing = engine.undoing
     undo = undoing.redo(reference) if again else undoing.preview(reference, operation=operation)
-    review = engine.reviews.undo_review(undo)
+    review = engine.reviews.undo_review(undo.source, undo.plan, again=undo.extent.again)
     takers = frozenset(note.run for _, note in engine.past.takers(undo.target))
     return Preview(undo, review, (*_left_alone(undo), *pages(review)), takers)
 
