@@ -5,12 +5,6 @@ the modules are many and small.
 """
 
 CYCLES = (
-    "assent.app.engine",
-    "assent.app.held",
-    "assent.app.hooks",
-    "assent.app.late",
-    "assent.app.rules",
-    "assent.app.shell",
     "assent.tui.app",
     "assent.tui.commands",
     "assent.tui.commands.answering",
@@ -63,14 +57,15 @@ LATE = {
         "assent.tools.looking.overlay",
     ),
     "assent.app.commands": ("assent.tools.looking.commands",),
-    "assent.app.engine": (
-        "assent.app.commander",
-        "assent.app.hooks",
+    "assent.app.doors": (
         "assent.app.keyring",
-        "assent.app.late",
         "assent.app.standing",
-        "assent.engine.run.commanding",
         "assent.gate.shell.lines",
+    ),
+    "assent.app.engine": (
+        "assent.app.hooks",
+        "assent.app.late",
+        "assent.engine.run.commanding",
     ),
     "assent.app.held": (
         "assent.app.late",

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from assent.app.engine import MOUNT_POINTS, folder_name, open_engine_at
+from assent.app.doors import MOUNT_POINTS, folder_name, open_doors
 from assent.app.settings import load_settings, located, places_here
 from assent.config.places import Places
+from assent.engine.engine import Engine
 from assent.engine.shell import Shell
 from assent.sandbox.process import LocalProcess
 from assent.sandbox.running.mountpoints import MountPoints
@@ -73,7 +74,7 @@ def standings_at(state: Path) -> Standings:
 def bait(ground: Ground) -> Bait:
     """Proposes a plan in a scratch workspace where its digest alone would approve it."""
     here = Places(ground.state, ground.config)
-    engine, _ = open_engine_at(str(ground.root), here)
+    engine = _bare_engine(str(ground.root), here)
     record = engine.plans.new("bait", "self-test", "Nobody has approved this")
     record = engine.drafts.write(record, b"approved.txt", [b"approved\n"], None).record
     record = engine.consents.propose(record)
@@ -82,7 +83,7 @@ def bait(ground: Ground) -> Bait:
     engine.close()
 
     def approved() -> bool:
-        engine, _ = open_engine_at(str(ground.root), here)
+        engine = _bare_engine(str(ground.root), here)
         try:
             return engine.consents.is_approved(engine.plans.find(record.plan_id))
         finally:
@@ -95,3 +96,10 @@ def bait(ground: Ground) -> Bait:
         "XDG_CONFIG_HOME": str(ground.config.parent),
     }
     return Bait(record.digest, variables, approved)
+
+
+def _bare_engine(folder: str, here: Places) -> Engine:
+    """Opens an engine that runs no command and hears no rule: it only asks for a yes."""
+    cwd, root = located(folder)
+    settings = load_settings(root, here, lenient=False).settings
+    return Engine(*open_doors(cwd, root, here, settings))

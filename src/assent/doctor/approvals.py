@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from assent.app.engine import LateSigner
+from assent.app.doors import LateSigner
 from assent.core.approval import Approval, ApprovedPlan, Approver, approved, signed_bytes
 from assent.core.errors import (
     Drift,

@@ -105,8 +105,9 @@ def session_of(recorded: Recorded, sessions: Mapping[str, str]) -> str:
 
 def _fields(value: msgspec.Struct) -> Row:
     found: Row = {}
-    for field in value.__struct_fields__:
-        content = getattr(value, field)
+    stored = value.__struct_encode_fields__
+    for field, attribute in zip(stored, value.__struct_fields__, strict=True):
+        content = getattr(value, attribute)
         if isinstance(content, bytes):
             found.update(masked_row(path_fields(field, content)))
         else:
