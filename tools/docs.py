@@ -17,18 +17,11 @@ import msgspec
 from assent.config.settings import MEANINGS, NAMED, Settings
 from assent.core import errors
 from assent.core.errors import AssentError
-from assent.core.event import (
-    CommentEvent,
-    JournalWritten,
-    PermitGiven,
-    PlanEvent,
-    WorkspaceEvent,
-)
+from assent.core.event import Event
 from assent.core.journal import Entry
 from assent.core.lifecycle import LIFE, Moment, State
 from assent.core.protected import EXECUTED_LATER, PROTECTED
 from assent.core.risk_codes import RISKS
-from assent.core.session_event import SessionEvent
 from assent.doctor.report import ENGINE
 from assent.doctor.shell import ROWS
 from assent.gate.readonly.registry import TABLES
@@ -126,16 +119,8 @@ def lifecycle() -> str:
 
 
 def events() -> str:
-    """A row per durable event."""
-    found = [
-        *get_args(WorkspaceEvent),
-        *get_args(SessionEvent),
-        *get_args(PlanEvent),
-        *get_args(CommentEvent),
-        PermitGiven,
-        JournalWritten,
-    ]
-    return _table(("Event", "Fields", "Meaning"), map(_struct_row, found))
+    """A row per durable event, in the order of the union."""
+    return _table(("Event", "Fields", "Meaning"), map(_struct_row, get_args(Event)))
 
 
 def journal() -> str:
