@@ -1,8 +1,9 @@
 """In CI nothing is skipped but for a privilege: what can be installed is a failure that says so.
 
-Here, too: in which order several workers share the tests, that interrupts arrive, and that no
-property is judged by the time that it took."""
+Here, too: in which order several workers share the tests, that interrupts arrive, that no property
+is judged by the time that it took, and that garbage is not looked for all the time."""
 
+import gc
 import os
 import signal
 from collections.abc import Generator
@@ -23,6 +24,7 @@ LONG = (
     "tests/demo/",
 )  # what takes long, the longest first
 LONG_S = 900  # seconds for each of these; the others have those of pyproject.toml
+MANY = 20_000  # values made before the garbage collector looks at them; the usual number is 700
 
 
 # Many workers share few processors: how long an example takes says nothing about the property.
@@ -44,6 +46,19 @@ def pytest_configure() -> None:
     for one in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(one) is signal.SIG_IGN:
             signal.signal(one, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Has the garbage collector never look at what is kept for all tests, and that is much."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(MANY)
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
