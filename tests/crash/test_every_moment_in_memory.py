@@ -1,10 +1,10 @@
 """Laws 5 and 6: apply, undo and recovery are cut at every moment; all or nothing remains."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from copy import copy
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import pytest
 
@@ -81,6 +81,14 @@ class World:
             self.fuse.at, self.fuse.count = None, 0
         return False
 
+    def left(self) -> "Left":
+        """Returns all that whatever comes next can find."""
+        hands = self.hands
+        now = (hands.files, hands.folders, hands.spares)
+        disk = [frozenset(_items(part)) for part in (*now, *hands.synced, hands.foreign)]
+        runs = [(run, tuple(entries)) for run, entries in self.journal.runs.items()]
+        return Left(tuple(disk), tuple(runs))
+
     @property
     def outcome(self) -> str:
         entries = self.journal.read(self.run)
@@ -102,6 +110,17 @@ class World:
         assert power or files == self.hands.files
         slots = STAGE + b"/" + self.run.encode()
         assert power or not any(inside(folder, slots) for folder in self.hands.folders)
+
+
+class Left(NamedTuple):
+    """A disk and a journal at one moment. Who finds the same does the same."""
+
+    disk: tuple[frozenset[object], ...]
+    runs: tuple[tuple[str, tuple[object, ...]], ...]
+
+
+def _items(part: Collection[bytes] | dict[bytes, Node]) -> Iterable[object]:
+    return part.items() if isinstance(part, dict) else part
 
 
 class Undoing(World):
@@ -134,26 +153,37 @@ def moments(case: Case, fresh: World) -> int:
 
 
 def sweep(case: Case, make: Make = World, *, twice: bool) -> int:
-    """Cuts a run at every moment, by a crash and by a power cut; counts what was tried."""
+    """Cuts a run at every moment, by a crash and by a power cut; counts what was tried.
+
+    Many moments leave the same: from there, everything is tried once.
+    """
     tried, fresh = 0, make(case)
+    known: dict[tuple[Left, bool], int] = {}
+    ended: set[tuple[Left, bool, bool]] = set()
     for moment, power in itertools.product(range(moments(case, fresh)), (False, True)):
         world = fresh.twin()
         assert world.cut(world.apply, moment, power=power), "the fault did not fire"
-        if twice:
-            tried += _sweep_recovery(case, world, power=power)
-        world.recover()
-        world.check(case, power=power)
-        tried += 1
+        left = (world.left(), power)
+        if left not in known:
+            known[left] = _sweep_recovery(case, world, ended, power=power) if twice else 0
+            world.recover()
+            world.check(case, power=power)
+        tried += known[left] + 1
     return tried
 
 
-def _sweep_recovery(case: Case, left: World, *, power: bool) -> int:
+def _sweep_recovery(
+    case: Case, left: World, ended: set[tuple[Left, bool, bool]], *, power: bool
+) -> int:
     for again in itertools.count():
         world = left.twin()
         fired = world.cut(world.recover, again, power=power)
-        if fired:
-            world.recover()
-        world.check(case, power=power)
+        found = (world.left(), power, fired)
+        if found not in ended:
+            ended.add(found)
+            if fired:
+                world.recover()
+            world.check(case, power=power)
         if not fired:
             return again
     raise AssertionError("unreachable")

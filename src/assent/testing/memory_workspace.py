@@ -37,7 +37,7 @@ class MemoryHands:
         self.keeps_spares = True
         self.spares: dict[bytes, Node] = {}  # by the slots that they were in
         self.foreign: set[bytes] = set()  # paths that others wrote, and that are not on disk yet
-        self._synced = (dict(self.files), set(self.folders), dict(self.spares))
+        self.synced = (dict(self.files), set(self.folders), dict(self.spares))
 
     def twin(self, fuse: Fuse) -> "MemoryHands":
         """Returns a workspace of its own that is as this one is now."""
@@ -48,7 +48,7 @@ class MemoryHands:
 
     def lose_power(self) -> None:
         """Forgets everything since the last sync."""
-        files, folders, spares = self._synced
+        files, folders, spares = self.synced
         self.files, self.folders, self.spares = dict(files), set(folders), dict(spares)
 
     def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
@@ -149,9 +149,9 @@ class MemoryHands:
     def sync_to_disk(self, *, foreign: bool = False) -> None:
         self.fuse.burn()
         late = set() if foreign else self.foreign
-        kept = {path: node for path, node in self._synced[0].items() if path in late}
+        kept = {path: node for path, node in self.synced[0].items() if path in late}
         files = {path: node for path, node in self.files.items() if path not in late}
-        self._synced = ({**files, **kept}, set(self.folders), dict(self.spares))
+        self.synced = ({**files, **kept}, set(self.folders), dict(self.spares))
         self.foreign = late
 
     def _below(self, folder: bytes) -> list[bytes]:
