@@ -88,12 +88,16 @@ def failing(code: int) -> Listener:
 def _announced(moment: str, call: Callable[..., Any], listen: Listener) -> Callable[..., Any]:
     def announced(*arguments: Any) -> Any:
         listen(moment, arguments)
-        if moment.endswith(".write"):
-            content = arguments[1]
-            return call(arguments[0], content[: max(len(content) // 2, _LEAST)])
-        answer = call(*arguments)
-        if moment.endswith(".append"):
-            listen(f"{moment}ed", arguments)
+        return call(*arguments)
+
+    def written(fd: int, content: bytes) -> Any:
+        listen(moment, (fd, content))
+        return call(fd, content[: max(len(content) // 2, _LEAST)])
+
+    def appended(*arguments: Any) -> Any:
+        answer = announced(*arguments)
+        listen(f"{moment}ed", arguments)
         return answer
 
-    return announced
+    others = {"write": written, "append": appended}
+    return others.get(moment.rpartition(".")[2], announced)
