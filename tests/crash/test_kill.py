@@ -53,7 +53,7 @@ def check(report: Report, ends: Iterable[str], least: int = 21) -> None:
     assert abs(report.killed - len(report.moments)) <= 8
     kinds = {"store.append", "store.appended", "hands.mkdir", "hands.fsync", "hands.rmdir"}
     assert kinds <= {*report.moments}
-    assert any(moment.startswith("hands.rename_unless_taken") for moment in report.moments)
+    assert any(moment.startswith("hands.rename") for moment in report.moments)
     assert {*report.ends} == {*ends}
 
 
