@@ -47,10 +47,14 @@ def number(world: World) -> int:
 
 
 def script(world: World) -> str:
-    """A script that changes a file, says its number, and never ends by itself."""
-    fifo = world.base / "fifo"
+    """A script that changes a file, says its number, and never ends by itself.
+
+    It waits without a process of its own for that, which could be the last of them to go.
+    """
+    fifo, never = world.base / "fifo", world.base / "never"
     os.mkfifo(fifo)
-    text = f"echo c > f1; echo $$ > {fifo}; sleep 1000; echo late > late\n"
+    os.mkfifo(never)
+    text = f"echo c > f1; echo $$ > {fifo}; read line < {never}; echo late > late\n"
     (world.root / "go.sh").write_text(text, encoding="utf-8")
     return "go.sh"
 
