@@ -8,6 +8,7 @@ import pytest
 from assent.core.message import Call
 from assent.core.tool import Action, Attempt, Decision, Outcome, Request, Verdict
 from assent.engine.session.looping import ELSE, LoopGuard
+from assent.engine.shell import only_reads
 from assent.gate.loops import LoopLimits
 
 RUNS = Decision(Verdict.RUN)
@@ -30,7 +31,7 @@ class Turn:
         self, limits: LoopLimits | None = None, rule: Decision = ASKS, *, answers: bool = False
     ) -> None:
         self.judged: list[Request] = []
-        self.guard = LoopGuard(limits or LoopLimits(), self._judge)
+        self.guard = LoopGuard(limits or LoopLimits(), self._judge, only_reads)
         self.answers = answers
         self.stuck = ""  # what the guard said to the last answer
         self._rule = rule

@@ -101,6 +101,13 @@ class LateShell:
         return ReadOnly(self._process, self._within, self._fence)
 
 
+def only_reads(text: str) -> bool:
+    """Tells whether a command line can do nothing but look; loads its tables with the first."""
+    from assent.engine import shell
+
+    return shell.only_reads(text)
+
+
 class LateHooks:
     """Implements ports.Hooks; loads what starts programs with the first thing to hear."""
 

@@ -7,7 +7,7 @@ from functools import partial
 import msgspec
 
 from assent.app.keys import known_secrets
-from assent.app.late import LateFetch, LateProcess, LateShell
+from assent.app.late import LateFetch, LateProcess, LateShell, only_reads
 from assent.app.outside import LateOutside
 from assent.app.rules import open_policy, rule_gate
 from assent.app.words import check_typed, strange_tools
@@ -116,7 +116,7 @@ def _guards(gate: RuleGate, limits: LoopLimits, posture: Callable[[], Posture]) 
     def judge(request: Request, attempt: Attempt) -> Decision:
         return gate.decide((request,), posture())
 
-    return (LoopGuard(limits, judge),)
+    return (LoopGuard(limits, judge, only_reads),)
 
 
 def _task_limits(settings: Settings) -> TaskLimits:

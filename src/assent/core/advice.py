@@ -11,8 +11,8 @@ TOOL_NAMES: Final = (
     "multi_edit", "patch", "delete", "move", "notebook_edit", "write_plan", "todo", "question",
     "remember", "task", "present_plan", "enter_plan",
 )  # fmt: skip
-_MARKER: Final = re.compile(r"\s*(?:\d+\.|[-*])\s+|\s*")  # of an item in a list
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
+_MARKER: Final = r"\s*(?:\d+\.|[-*])\s+|\s*"  # of an item in a list
+_SENTENCE: Final = r"(?<=[.!?])\s+"
 _TURNS: Final = re.compile(r"[:;] | \(")  # where the reason ends and the advice begins
 
 
@@ -41,16 +41,16 @@ def _fitting(line: str, absent: frozenset[str]) -> str | None:
     """Returns a line without its advice; None if there was nothing else in it."""
     if not names(line, absent):
         return line
-    marker = _MARKER.match(line)
+    marker = re.match(_MARKER, line)
     begin = marker[0] if marker else ""
-    sentences = [_sentence(each, absent) for each in _SENTENCE.split(line[len(begin) :])]
+    sentences = [_sentence(each, absent) for each in re.split(_SENTENCE, line[len(begin) :])]
     kept = " ".join(filter(None, sentences))
     return begin + kept if kept else None
 
 
 def _sentence(sentence: str, absent: frozenset[str]) -> str:
     """Returns a sentence up to where it names such a tool; nothing, if that says nothing."""
-    sentence = _LISTED.sub(lambda found: _listed(found[0], absent), sentence)
+    sentence = re.sub(_LISTED, lambda found: _listed(found[0], absent), sentence)
     found = _mention(absent).search(sentence)
     if found is None:
         return sentence
@@ -69,7 +69,7 @@ def _listed(listed: str, absent: frozenset[str]) -> str:
 
 
 _TOOL: Final = f"`(?:{'|'.join(TOOL_NAMES)})`"
-_LISTED: Final = re.compile(rf"{_TOOL}(?:(?:, | and | or ){_TOOL})+")
+_LISTED: Final = rf"{_TOOL}(?:(?:, | and | or ){_TOOL})+"
 
 
 @cache

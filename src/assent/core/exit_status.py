@@ -8,15 +8,14 @@ NO: Final = 1  # what predicates end with: nothing found, not equal, not so
 SOME_FAILED: Final = 123  # of xargs, where a command that it ran ended with anything but 0
 
 _Words = Sequence[str]
-_QUOTED: Final = re.compile(r"\\(?s:.)|'[^']*'|\"(?:[^\"\\]|\\(?s:.))*\"")
-_TOKEN: Final = re.compile(
-    rf"(?P<word>(?:{_QUOTED.pattern}|[^\s'\"\\();<>|&])+)|(?P<sign>[();]|[<>|&]+|\n+)|[^\S\n]+"
-)
+# Patterns are compiled with their first use, and `re` keeps them; most commands need none.
+_QUOTED: Final = r"\\(?s:.)|'[^']*'|\"(?:[^\"\\]|\\(?s:.))*\""
+_TOKEN: Final = rf"(?P<word>(?:{_QUOTED}|[^\s'\"\\();<>|&])+)|(?P<sign>[();]|[<>|&]+|\n+)|[^\S\n]+"
 # What ends with 0 behind a predicate, and what says so on stderr where it does not.
 _NEVER_FAIL: Final = frozenset({"echo", "printf", "true", ":"})
 _COMPLAIN: Final = frozenset({"cd", "cat", "ls", "head", "tail", "wc"})
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh"})
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
+_ASSIGNMENT: Final = r"[A-Za-z_]\w*="
 _VALUED: Final = frozenset({"-n", "-I", "-P", "-L", "-d", "-s", "-E", "-a", "-u", "-k"})
 # Programs that run the command after their own options, and how many operands come before it.
 _WRAPPERS: Final = {
@@ -128,12 +127,12 @@ def _tokens(line: str) -> list[str]:
     found: list[str] = []
     at = 0
     while at < len(line):
-        match = _TOKEN.match(line, at)
+        match = re.compile(_TOKEN).match(line, at)
         if match is None:
             return []
         at = match.end()
         if word := match["word"]:
-            found.append(_Word(_QUOTED.sub(_unquoted, word)))
+            found.append(_Word(re.sub(_QUOTED, _unquoted, word)))
         elif sign := match["sign"]:
             found.append(sign.strip("\n") or "\n")
     return found
@@ -148,7 +147,7 @@ def _unquoted(piece: re.Match[str]) -> str:
 
 def _answers(words: tuple[str, ...], code: int) -> bool:
     """Tells whether a command says something by ending with that code."""
-    while words and (words[0] == "!" or _ASSIGNMENT.match(words[0])):
+    while words and (words[0] == "!" or re.match(_ASSIGNMENT, words[0])):
         words = words[1:]
     if not words:
         return False

@@ -13,22 +13,21 @@ from assent.core.protected import protected
 from assent.core.secret_names import why_secret
 
 # What stands between names in words, options, redirects and pieces of code.
-_BREAKS: Final = re.compile(rb"[\s;&|<>(){}\[\]`'\"=,:@*?!#$]+")
+# Patterns are compiled with their first use, and `re` keeps them; most commands need none.
+_BREAKS: Final = rb"[\s;&|<>(){}\[\]`'\"=,:@*?!#$]+"
 # Programs have variables under these names, and no file is meant; nor is one by `f().cursor()`.
-_VARIABLES: Final = re.compile(
-    rb"\b(?:process|import\.meta|Deno|Bun)\.env\b[\w.]*|(?<=[)\]])\.\w+(?=\()"
-)
-_ESCAPES: Final = re.compile(rb"\\[abefnrtv0]")  # as `printf` and strings in code have them
-_ATTACHED: Final = re.compile(rb"-[A-Za-z](?=[\w.~/])")  # an option that its value follows at once
+_VARIABLES: Final = rb"\b(?:process|import\.meta|Deno|Bun)\.env\b[\w.]*|(?<=[)\]])\.\w+(?=\()"
+_ESCAPES: Final = rb"\\[abefnrtv0]"  # as `printf` and strings in code have them
+_ATTACHED: Final = rb"-[A-Za-z](?=[\w.~/])"  # an option that its value follows at once
 
 _END: Final = r"[^\s'\"`()\[\]{}<>,;:|&*?$\\]*"
-_PATH: Final = re.compile(
+_PATH: Final = (
     rf"(?<![^\s'\"`(\[{{<>=:])(?:/{_END}|(?<!=)~[\w.-]*(?:/{_END})?|\$(?:HOME\b|{{HOME}}){_END}"
     rf"|(?:[\w.-]+/)*\.\.(?:/{_END})?)(?![\w.])"
 )
-_URL: Final = re.compile(r"\b(?!file:)[a-z][a-z0-9+.-]*://[^\s'\"`)]*", re.IGNORECASE)
+_URL: Final = r"(?i)\b(?!file:)[a-z][a-z0-9+.-]*://[^\s'\"`)]*"
 # A string in code begins here, and nothing ends: `('/x`, `r"/x`; not the second quote of `'a'/x`.
-_OPENING: Final = re.compile(r"(?:^|[^\w.)\]'\"`/])[rbuf]{0,2}['\"`]$", re.IGNORECASE)
+_OPENING: Final = r"(?i)(?:^|[^\w.)\]'\"`/])[rbuf]{0,2}['\"`]$"
 _NEAR: Final = 4  # characters before a path that tell whether it is a string
 _SYSTEM: Final = frozenset(
     [
@@ -37,9 +36,9 @@ _SYSTEM: Final = frozenset(
         "Applications", "Library", "System", "Users", "Volumes",
     ]
 )  # fmt: skip
-_FLAGS: Final = re.compile(r"[a-z]{0,3}")  # after a regular expression: `/x/gi`
+_FLAGS: Final = r"[a-z]{0,3}"  # after a regular expression: `/x/gi`
 # Every program reads the first ones when it starts; the last ones the sandbox makes anew.
-_USUAL: Final = re.compile(
+_USUAL: Final = (
     r"(?:/usr(?:/local)?)?/(?:s?bin|lib(?:32|64|x32|exec)?)(?:/.*)?"
     r"|/usr(?:/local)?/(?:include|share)(?:/.*)?|(?:/var)?/tmp(?:/.*)?"
 )
@@ -58,30 +57,32 @@ def far_paths(code: str) -> tuple[str, ...]:
     that programs read by themselves. What may as well be a regular expression is one only below
     a folder that systems have.
     """
-    text = re.sub(r"\bfile://(?=/)", "", _URL.sub(" ", code))
-    at = [(path[0], path.start()) for path in _PATH.finditer(text)]
+    text = re.sub(r"\bfile://(?=/)", "", re.sub(_URL, " ", code))
+    at = [(path[0], path.start()) for path in re.finditer(_PATH, text)]
     found = [path for path, start in at if _is_path(path, text[max(start - _NEAR, 0) : start])]
     return tuple(dict.fromkeys(found))
 
 
 def _names(text: bytes) -> Iterator[bytes]:
-    plain = _VARIABLES.sub(b" ", text)
+    plain = re.sub(_VARIABLES, b" ", text)
     forms = [plain]
     if b"\\" in plain:
-        forms += [_ESCAPES.sub(b" ", plain), plain.replace(b"\\", b"")]
+        forms += [re.sub(_ESCAPES, b" ", plain), plain.replace(b"\\", b"")]
     for form in forms:
-        for word in _BREAKS.split(form):
+        for word in re.split(_BREAKS, form):
             if word:
                 yield word
-                yield from [word[2:]] if _ATTACHED.match(word) else []
+                yield from [word[2:]] if re.match(_ATTACHED, word) else []
 
 
 def _is_path(path: str, before: str) -> bool:
-    is_string = _OPENING.search(before) is not None
+    is_string = re.search(_OPENING, before) is not None
     if not path.startswith("/"):
         return "/" in path or path.startswith("$") or is_string
     whole = "/" + normpath(path).lstrip("/")
     parts = whole[1:].split("/")
-    if whole == "/" or _USUAL.fullmatch(whole):
+    if whole == "/" or re.fullmatch(_USUAL, whole):
         return False
-    return is_string or parts[0] in _SYSTEM or (len(parts) > 1 and not _FLAGS.fullmatch(parts[-1]))
+    return (
+        is_string or parts[0] in _SYSTEM or (len(parts) > 1 and not re.fullmatch(_FLAGS, parts[-1]))
+    )

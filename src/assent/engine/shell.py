@@ -62,6 +62,11 @@ class Shell:
         return _Call(self._process, place, limits or Limits(), sandboxed=sandboxed).run(stages)
 
 
+def only_reads(text: str) -> bool:
+    """Tells whether a command line can do nothing but look."""
+    return judge(text).read_only
+
+
 def _check(text: str) -> None:
     try:
         admit(text)

@@ -19,7 +19,6 @@ from assent.gate.loops import (
     stage,
     trouble,
 )
-from assent.gate.readonly.judge import judge as judged
 
 LAYER = "loop"
 PATIENCE = 15  # answers more, where the calls that failed or were refused are different ones
@@ -38,9 +37,11 @@ Judge = Callable[[Request, Attempt], Decision]
 class LoopGuard:
     """Implements ports.Guard for one turn: warns, has the person asked, and at last blocks."""
 
-    def __init__(self, limits: LoopLimits, judge: Judge) -> None:
+    def __init__(self, limits: LoopLimits, judge: Judge, only_reads: Callable[[str], bool]) -> None:
+        """`only_reads` tells it of a command line; it is asked where one fails."""
         self._limits = limits
         self._judge = judge
+        self._only_reads = only_reads
         self._lock = Lock()  # calls that only read are settled side by side
         self._track = Track()
         self._marks: dict[str, str] = {}  # of calls on their way, by id
@@ -132,7 +133,7 @@ class LoopGuard:
         if refused and not _is_unread(attempt):
             return repeat  # a no is a decision and no failure
         if outcome.failed:
-            self._track = self._track.failed_by(_failure(attempt, outcome))
+            self._track = self._track.failed_by(self._failure(attempt, outcome))
         else:
             self._track = self._track.worked(attempt.tool, *self._in_trouble)
             self._in_trouble.clear()
@@ -161,7 +162,7 @@ class LoopGuard:
         tool = attempt.tool
         foreign = any(request.action is Action.TOOL for request in attempt.requests)
         why = hopeless(self._track, tool, self._limits, foreign=foreign)
-        if not why or not _does_something(attempt):
+        if not why or not self._does_something(attempt):
             return None
         if tool in self._in_trouble:
             until = f"`{tool}` is refused until something else has worked."
@@ -185,6 +186,21 @@ class LoopGuard:
         self._in_trouble.clear()
         self._track = self._track.forgiven().made(mark, self._limits.window)
 
+    def _does_something(self, attempt: Attempt) -> bool:
+        """Tells whether a call may change something; a line that only reads does not."""
+        doing = [request for request in attempt.requests if request.action in DOING]
+        lines = [request.resource for request in doing if request.action is Action.SHELL]
+        return len(doing) > len(lines) or not all(self._only_reads(line) for line in lines)
+
+    def _failure(self, attempt: Attempt, outcome: Outcome) -> Failure:
+        """Returns how a call failed; it ran if it got as far as to change something."""
+        error = plain(outcome.text)
+        if not any(request.action is Action.SHELL for request in attempt.requests):
+            return Failure(_tool(attempt), error, ran=self._does_something(attempt))
+        code = outcome.metadata.get(EXIT)
+        ran = code is not None and code not in NOT_STARTED and self._does_something(attempt)
+        return Failure(_tool(attempt), error, canonical(attempt.call.args or {}), ran)
+
 
 def _is_edit(attempt: Attempt) -> bool:
     return any(request.action is Action.EDIT for request in attempt.requests)
@@ -202,23 +218,6 @@ def _is_unread(attempt: Attempt) -> bool:
 
 def _tool(attempt: Attempt) -> str:
     return UNREAD if _is_unread(attempt) else attempt.tool
-
-
-def _does_something(attempt: Attempt) -> bool:
-    """Tells whether a call may change something by being tried; a line that only reads does not."""
-    doing = [request for request in attempt.requests if request.action in DOING]
-    lines = [request.resource for request in doing if request.action is Action.SHELL]
-    return len(doing) > len(lines) or not all(judged(line).read_only for line in lines)
-
-
-def _failure(attempt: Attempt, outcome: Outcome) -> Failure:
-    """Returns how a call failed; it ran if it got as far as to change something."""
-    error = plain(outcome.text)
-    if not any(request.action is Action.SHELL for request in attempt.requests):
-        return Failure(_tool(attempt), error, ran=_does_something(attempt))
-    code = outcome.metadata.get(EXIT)
-    ran = code is not None and code not in NOT_STARTED and _does_something(attempt)
-    return Failure(_tool(attempt), error, canonical(attempt.call.args or {}), ran)
 
 
 def _is_refused(attempt: Attempt) -> bool:
