@@ -1,10 +1,24 @@
 """Undo asks like approve: its own digest, at the terminal, or not at all."""
 
 import pytest
-from tests.cli.terminal import QUESTION, Terminal
+from tests.cli.terminal import PROGRAM, QUESTION, Terminal
 from tests.cli.world import World
 
 AFTER = {b"a.txt": ("file", 0o644, b"a\n"), b"b.txt": ("file", 0o644, b"b\n")}
+
+# The signal arrives in another thread, so that it does not end the read of the first one: as one
+# does that comes right before the read.
+PRESSED = """
+import signal, sys, threading, time
+def press(first):
+    frame = None
+    while frame is None or frame.f_code.co_name != "_line":
+        time.sleep(0.01)
+        frame = sys._current_frames().get(first)
+    time.sleep(0.1)
+    signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+threading.Thread(target=press, args=[threading.get_ident()], daemon=True).start()
+"""
 
 
 @pytest.fixture
@@ -48,6 +62,12 @@ def test_anything_else_is_no(built: World, keys: bytes) -> None:
     assert (answer.code, answer.error["error"]) == (4, "declined")
     assert built.files() == AFTER
     assert events(built) == before
+
+
+def test_an_interrupt_that_does_not_end_a_read_is_a_no(built: World) -> None:
+    answer = Terminal(built, "undo", "--json", program=PRESSED + PROGRAM).end()
+    assert (answer.code, answer.error["error"]) == (4, "declined")
+    assert built.files() == AFTER
 
 
 def test_no_terminal_and_no_input_is_no(built: World) -> None:

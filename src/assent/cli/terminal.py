@@ -10,7 +10,7 @@ from typing import TextIO
 
 QUESTION = "Type the first 8 characters of the digest to approve: "
 ASKED = 8
-LOOK = 0.3  # seconds between two looks whether somebody answered elsewhere
+LOOK = 0.3  # seconds between two looks for a signal, or whether somebody answered elsewhere
 ROWS = 24  # of a terminal that does not say
 
 
@@ -144,6 +144,9 @@ def _line(terminal: int) -> str | None:
     """Returns the line that is typed; None if the person ends it with nothing in it (Ctrl-D)."""
     typed = b""
     while not typed.endswith(b"\n"):
+        # A signal that comes right before a read does not end it: who waits has to look up.
+        while not select.select([terminal], [], [], LOOK)[0]:
+            pass
         more = os.read(terminal, 1024)
         if not more:
             return None
