@@ -15,7 +15,7 @@ def press(first):
     while frame is None or frame.f_code.co_name != "_line":
         time.sleep(0.01)
         frame = sys._current_frames().get(first)
-    time.sleep(0.1)
+    time.sleep(0.1)  # so that the read has most likely begun; if not, the outcome is the same
     signal.pthread_kill(threading.get_ident(), signal.SIGINT)
 threading.Thread(target=press, args=[threading.get_ident()], daemon=True).start()
 """
