@@ -42,15 +42,15 @@ class _Past:
         record = engine.plans.new(f"plan-{self._made}", goal="Measure")
         path, content = b"f%d" % self._made, b"%d\n" % self._made
         record = engine.drafts.write(record, path, [content], None).record
-        record = engine.consents.propose(record)
-        engine.consents.approve(record, record.digest, "", "bench")
+        record = engine.approvals.propose(record)
+        engine.approvals.approve(record, record.digest, "", "bench")
         engine.close()
         return self._timed(lambda engine: finished(engine.runs.build(record.plan_id)))
 
     def undo(self) -> float:
         """Takes the last run back."""
         return self._timed(
-            lambda engine: finished(engine.undoing.apply(engine.undoing.preview(), "bench"))
+            lambda engine: finished(engine.undo.apply(engine.undo.preview(), "bench"))
         )
 
     def status(self) -> float:

@@ -40,7 +40,7 @@ def digesting(work: Path, scale: Scale) -> Iterator[Figure]:
         file.truncate(scale.large)
 
     def look() -> None:
-        LocalFiles(os.fsencode(work), os.fsencode(work)).look((b"large",))
+        LocalFiles(os.fsencode(work), os.fsencode(work)).read_states((b"large",))
 
     def bare() -> None:
         digest = hashlib.sha256()

@@ -181,7 +181,7 @@ def _session(folder: Path, parts: int) -> str:
     record = engine.sessions.start("Say very much", "plan")
     said = [f"Words of part {number}. " * 6 for number in range(parts - 1)]
     events = [PartSaid(Text(words), 0.1) for words in (*said, LAST)]
-    diary = engine.sessions.diary()
+    diary = engine.sessions.repository()
     diary.append(record, StepStarted(1, "plan", "m", "plan"), *events, StepEnded(Stop.END, Usage()))
     engine.close()
     return record.slug

@@ -43,7 +43,7 @@ class Ours:
         lay_down(self.root, self._files, "old")
         engine = self._open()
         record = engine.plans.new("change", goal="Measure")
-        record = engine.consents.propose(engine.drafts.stage(record, self._operations).record)
+        record = engine.approvals.propose(engine.drafts.stage(record, self._operations).record)
         engine.close()
         return record
 
@@ -51,7 +51,7 @@ class Ours:
         """Returns how long a build takes from the call to its end, in an engine just opened."""
         record = self.propose()
         engine = self._open()
-        engine.consents.approve(record, record.digest, "", "bench")
+        engine.approvals.approve(record, record.digest, "", "bench")
         engine.close()
         engine = self._open()
         seconds = timed(lambda: _done(engine.runs.build(record.plan_id)))
@@ -67,11 +67,11 @@ class Ours:
         """
         time.sleep(SOON)
         engine = self._open()
-        preview = engine.undoing.preview()
+        preview = engine.undo.preview()
         if not preview.plan.digest:
             raise AssertionError("A plan has a digest.")
         flush(self.root)
-        seconds = timed(lambda: _done(engine.undoing.apply(preview, "bench")))
+        seconds = timed(lambda: _done(engine.undo.apply(preview, "bench")))
         engine.close()
         require(self.root, self._files, "old")
         return seconds

@@ -19,5 +19,5 @@ def kill_undo(world: World, verb: str = "undo", call: str = "rename", at: int = 
 
 if __name__ == "__main__":
     root, verb, call, at = sys.argv[1:]
-    undoing = engine(os.fsencode(root), DyingDisk(call, int(at))).undoing
+    undoing = engine(os.fsencode(root), DyingDisk(call, int(at))).undo
     finished(undoing.apply(undoing.redo() if verb == "redo" else undoing.preview(), "test"))

@@ -245,7 +245,7 @@ def test_g14_a_build_that_was_killed_goes_on_with_the_same_file(machines: Machin
     here = Places(runner.state / "assent", runner.config.parent)
     engine, _ = open_engine_at(str(runner.root), here)
     bundle = bundles_of(engine).read(machines.file.read_bytes())
-    record = bundles_of(engine).take_in(bundle, machines.file.read_bytes())
+    record = bundles_of(engine).import_plan(bundle, machines.file.read_bytes())
     engine.close()
     runner.ok("plan", "use", record.plan_id)
     kill_build(runner, "rename", 1)

@@ -370,8 +370,8 @@ def test_a_rule_that_is_added_while_an_engine_is_open_counts(locked: World) -> N
     here = Places(locked.state / "assent", locked.config.parent)
     engine, _ = open_engine_at(str(locked.root), here)
     record = engine.drafts.write(engine.plans.find(), b"locked/b", [b"b\n"], None).record
-    record = engine.consents.propose(record)
-    engine.consents.approve(record, record.digest, "", "test")
+    record = engine.approvals.propose(record)
+    engine.approvals.approve(record, record.digest, "", "test")
     deny(locked)
     with pytest.raises(Refused, match="No plan may change locked/b"):
         finished(engine.runs.build(record.plan_id))

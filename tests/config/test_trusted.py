@@ -131,11 +131,11 @@ def test_a_symlinked_book_trusts_nothing(shelf: Shelf, tmp_path: Path) -> None:
 
 
 def test_the_book_has_one_content_for_each_file(shelf: Shelf) -> None:
-    book = TrustBook().given(shelf.trust()).given(shelf.trust(b"x", "a"))
-    book = book.given(shelf.trust(b"new"))
+    book = TrustBook().with_trusted(shelf.trust()).with_trusted(shelf.trust(b"x", "a"))
+    book = book.with_trusted(shelf.trust(b"new"))
     assert book == TrustBook((shelf.trust(b"x", "a"), shelf.trust(b"new")))
-    assert book.revoked(shelf.trust().root, NAME) == TrustBook((shelf.trust(b"x", "a"),))
-    assert book.revoked(b"/elsewhere", NAME) == book
+    assert book.without(shelf.trust().root, NAME) == TrustBook((shelf.trust(b"x", "a"),))
+    assert book.without(b"/elsewhere", NAME) == book
 
 
 def yes(name: str, content: bytes) -> bool:

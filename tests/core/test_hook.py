@@ -51,10 +51,10 @@ def test_a_no_counts_where_it_can_still_be_heard(on: str) -> None:
 )
 def test_tools_by_pattern(pattern: str, names: list[str]) -> None:
     hook = Hook("before_tool", ("look",), pattern)
-    heard = [name for name in ("read", "write", "shell") if hook.hears("before_tool", name)]
+    heard = [name for name in ("read", "write", "shell") if hook.matches("before_tool", name)]
     assert heard == names
-    assert not hook.hears("after_tool", "read")
+    assert not hook.matches("after_tool", "read")
 
 
 def test_the_pattern_counts_only_around_calls() -> None:
-    assert Hook("prompt", ("look",), "write").hears("prompt", "")
+    assert Hook("prompt", ("look",), "write").matches("prompt", "")

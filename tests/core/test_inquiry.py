@@ -79,7 +79,7 @@ def test_f95_a_question_is_open_or_it_is_said_why_not(
     events: tuple[Event, ...], standing: str
 ) -> None:
     [one] = inquiries(recorded(events))
-    assert one.standing(NOW) == standing
+    assert one.status(NOW) == standing
 
 
 def test_the_first_answer_counts() -> None:

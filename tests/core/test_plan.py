@@ -68,9 +68,9 @@ def test_only_the_one_export_leaves_a_plan_prose(
     export: bytes, content: bytes, kind: Literal["file", "link"], prose: bool
 ) -> None:
     op = WriteFile(b"PLAN.md", None, FileState(sha256(content), len(content), 0o644, kind))
-    assert Plan(b"# T\n", (op,), export=export).prose is prose
-    assert not Plan(b"# T\n", (op, op), export=export).prose
-    assert Plan(b"# T\n", ()).prose
+    assert Plan(b"# T\n", (op,), export=export).is_text_only is prose
+    assert not Plan(b"# T\n", (op, op), export=export).is_text_only
+    assert Plan(b"# T\n", ()).is_text_only
 
 
 @pytest.mark.parametrize(

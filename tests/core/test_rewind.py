@@ -100,7 +100,7 @@ def test_f148_calls_that_wait_are_gone_with_it() -> None:
     transcript = Transcript()
     for event in (*asked, SessionRewound("1")):
         transcript.add(event)
-    assert (transcript.messages, transcript.unsettled) == ((), ())
+    assert (transcript.messages, transcript.pending_calls) == ((), ())
 
 
 def test_f148_what_became_a_summary_is_out_of_reach() -> None:

@@ -114,9 +114,9 @@ def test_what_a_model_reads(events: Sequence[SessionEvent], messages: list[Messa
 
 def test_calls_without_results_are_known() -> None:
     transcript = folded([*ASKED, ended("a")])
-    assert list(transcript.unsettled) == [B]
+    assert list(transcript.pending_calls) == [B]
     transcript.add(ended("b"))
-    assert list(transcript.unsettled) == []
+    assert list(transcript.pending_calls) == []
 
 
 IDS = st.sampled_from("abc")
@@ -151,7 +151,7 @@ def test_f113_whatever_happened_the_next_request_is_valid(events: list[SessionEv
     transcript = folded(events)
     transcript.add(STEP)
     check(transcript.messages)
-    assert transcript.unsettled == ()
+    assert transcript.pending_calls == ()
 
 
 @given(st.lists(EVENTS, max_size=40))

@@ -60,7 +60,7 @@ def test_what_rules_deny_is_left_alone_and_told_apart_from_conflicts() -> None:
     assert [index for index, _ in found.operations] == [0]
     assert found.denied == ((1, "old: no"), (3, "to: no"))
     assert found.conflicts == ((2, "gone changed after the run"),)
-    assert [index for index, _ in found.left_alone] == [1, 2, 3]
+    assert [index for index, _ in found.skipped] == [1, 2, 3]
     text = undo_text("r", "work", found, ["1", "2", "3", "4"]).decode()
     assert "## Left alone\n\n- old: no: operation 2\n- gone changed" in text
 

@@ -74,5 +74,5 @@ def test_files_of_a_whole_folder_keep_motions_and_slots_of_their_own() -> None:
     assert take == Take(1, b"c/y", stage + b"/1.whole/y", ONE, None, b"c")
     assert put == Put(0, b"a/b/x", stage + b"/0.whole/b/x", ONE, None, b"a")
     assert alone == Put(2, b"z", stage + b"/2.new", ONE)
-    assert (take.whole_slot, put.whole_slot) == (stage + b"/1.whole", stage + b"/0.whole")
-    assert layout.whole_slots == (stage + b"/0.whole", stage + b"/1.whole")
+    assert (take.folder_slot, put.folder_slot) == (stage + b"/1.whole", stage + b"/0.whole")
+    assert layout.whole_folder_slots == (stage + b"/0.whole", stage + b"/1.whole")

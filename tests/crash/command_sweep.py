@@ -149,7 +149,7 @@ class CommandSweep:
         )  # fmt: skip
 
     def _state(self, engine: Engine) -> str:
-        return str(engine.plans.ledger().load(self.rig.plan_id).state)
+        return str(engine.plans.repository().load(self.rig.plan_id).state)
 
     def _times(self) -> int:
         return self.count.read_text("utf-8").count("ran") if self.count.exists() else 0
@@ -176,7 +176,7 @@ def all_quiet(engine: Engine) -> None:
     until = monotonic() + PATIENCE_S
     while True:
         try:
-            engine._doors.commander.check_at_rest()
+            engine._doors.command_runner.check_at_rest()
         except Unsettled:
             assert monotonic() < until, "it goes on and on"
             sleep(0.01)

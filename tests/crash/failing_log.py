@@ -147,7 +147,7 @@ class Failing:
                 rig.build()
                 if self.verb == "redo":
                     engine = rig.open()
-                    finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+                    finished(engine.undo.apply(engine.undo.preview(), "test"))
                     engine.close()
                 self.before, self.after = rig.tree(), rig.story.start
                 self.after = STORY.finish if self.verb == "redo" else STORY.start
@@ -160,7 +160,7 @@ class Failing:
 
     def _preview(self) -> str:
         engine = self.rig.open()
-        undoing = engine.undoing
+        undoing = engine.undo
         return (undoing.redo() if self.verb == "redo" else undoing.preview()).plan.digest
 
     def warm(self) -> None:

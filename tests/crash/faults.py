@@ -96,7 +96,7 @@ class Faulty:
 
     def _check(self, engine: Engine, report: RunReport | None, fault: Moments) -> None:
         """The tree is as the report says, the yes is spent if a run began, slots are named."""
-        record = engine.plans.ledger().load(self.rig.plan_id)
+        record = engine.plans.repository().load(self.rig.plan_id)
         place = f"{fault.fired[:1]} number {len(fault.seen)}"
         assert bool(record.runs) == any(consent.run for consent in record.consents), place
         if report is None:

@@ -47,7 +47,7 @@ def main(megabytes: int, folder: Path) -> Peak:
         digests.append(_digest(site))
     for _ in range(2):
         engine = open_site(site)
-        outcomes.append(finished(engine.undoing.apply(engine.undoing.preview(), "test")).outcome)
+        outcomes.append(finished(engine.undo.apply(engine.undo.preview(), "test")).outcome)
         digests.append(_digest(site))
     return Peak(_peak(), outcomes, digests)
 
@@ -55,9 +55,9 @@ def main(megabytes: int, folder: Path) -> Peak:
 def _written(engine: Engine, seed: int, megabytes: int) -> str:
     record = engine.plans.new(f"plan_{seed}", "large", "A goal")
     record = engine.drafts.write(record, PATH, content(seed, megabytes), None).record
-    record = engine.consents.propose(record)
+    record = engine.approvals.propose(record)
     engine.reviews.review(record)
-    record = engine.consents.approve(record, record.digest, "", "test")
+    record = engine.approvals.approve(record, record.digest, "", "test")
     return finished(engine.runs.build(record.plan_id)).outcome
 
 

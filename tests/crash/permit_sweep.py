@@ -28,7 +28,7 @@ class PermitSweep(Sweep):
         super().__init__(rig, "permit")
 
     def do(self, engine: Engine) -> None:
-        at, workspace = "2026-01-01T00:00:00.000Z", engine.plans.ledger().workspace
+        at, workspace = "2026-01-01T00:00:00.000Z", engine.plans.repository().workspace
         session = SessionRecord("s1", workspace, "crash", "auto-edit", at, at, 1, turns=1)
         engine.permits.apply(session, "c1", self._edit, "mode", "auto-edit")
 
@@ -49,7 +49,7 @@ class PermitSweep(Sweep):
         engine = self.rig.open()
         journal = self._journal(engine)
         recovery = finished(engine.runs.recover()).outcome
-        runs = engine.plans.ledger().permit_runs()
+        runs = engine.plans.repository().permit_runs()
         run = (runs[-1].outcome or "unfinished") if runs else "not started"
         tree = self.rig.tree()
         again, left = self._again_exit(engine), self.rig.leftovers()
@@ -67,7 +67,7 @@ class PermitSweep(Sweep):
 def edit(rig: Rig) -> Edit:
     """Returns what the story's plan does, with its contents."""
     engine = rig.open()
-    plan = engine.plans.ledger().plan(rig.record(engine))
+    plan = engine.plans.repository().plan(rig.record(engine))
     operations = tuple(op for op in plan.operations if isinstance(op, FileOperation))
     states = [after for op in operations for _, _, after in footprint(op) if after]
     blobs = engine._doors.blobs

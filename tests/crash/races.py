@@ -61,7 +61,9 @@ class Race:
             ends,
             runs=len(record.runs),
             approvals=len(record.consents),
-            genuine=sum(engine.consents.genuine(one.approval) for one in record.consents),
+            genuine=sum(
+                engine.approvals.is_trusted_signature(one.approval) for one in record.consents
+            ),
             spent=sum(bool(one.run) for one in record.consents),
             tree_is="".join(name for name, wanted in self.trees.items() if wanted == found),
         )
@@ -102,7 +104,7 @@ def two_approvals(folder: Path) -> Race:
 
     def say_yes(engine: Engine) -> str:
         record = race.rig.record(engine)
-        engine.consents.approve(record, record.digest, "", "test")
+        engine.approvals.approve(record, record.digest, "", "test")
         return "approved"
 
     race.acts = (say_yes, say_yes)

@@ -171,7 +171,7 @@ def approve(site: Site, story: Story, text: bytes = b"", name: str = "story") ->
 
 def say_yes(engine: Engine, plan_id: str) -> None:
     record = engine.plans.find(plan_id)
-    engine.consents.approve(record, record.digest, "", "test")
+    engine.approvals.approve(record, record.digest, "", "test")
 
 
 def propose(site: Site, story: Story, text: bytes, name: str) -> str:
@@ -183,7 +183,7 @@ def propose(site: Site, story: Story, text: bytes, name: str) -> str:
             engine.plans.write(engine.plans.find(plan_id), text)
         for step in story.steps:
             step(engine.drafts, engine.plans.find(plan_id))
-        engine.consents.propose(engine.plans.find(plan_id))
+        engine.approvals.propose(engine.plans.find(plan_id))
     finally:
         engine.close()
     return plan_id

@@ -73,7 +73,7 @@ class Sweep:
     def do(self, engine: Engine) -> None:
         """Does what the sweep is about."""
         if self.verb == "undo":
-            finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+            finished(engine.undo.apply(engine.undo.preview(), "test"))
             return
         if self.verb == "approve":
             say_yes(engine, self.rig.plan_id)
@@ -144,7 +144,7 @@ class Sweep:
         engine = self.rig.open()
         journal = self._journal(engine)
         recovery = finished(engine.runs.recover()).outcome
-        record = engine.plans.ledger().load(self._plan(engine))
+        record = engine.plans.repository().load(self._plan(engine))
         spent = any(consent.run for consent in record.consents)
         run = (record.runs[-1].outcome or "unfinished") if record.runs else "not started"
         tree = self.rig.tree()

@@ -34,8 +34,8 @@ class Bench:
         engine = self.open()
         record = engine.plans.new(name, "clock", "A goal")
         record = engine.drafts.write(record, path, [content], None).record
-        record = engine.consents.propose(record)
-        return engine.consents.approve(record, record.digest, "", "test")
+        record = engine.approvals.propose(record)
+        return engine.approvals.approve(record, record.digest, "", "test")
 
     def build(self, record: PlanRecord) -> str:
         return finished(self.open().runs.build(record.plan_id)).outcome
@@ -65,7 +65,7 @@ def build_refused(bench: Bench, record: PlanRecord) -> None:
 
 LOOKS: dict[str, Callable[[Bench, PlanRecord], object]] = {
     "a build": build_refused,
-    "a look": lambda bench, record: bench.open().consents.is_approved(record),
+    "a look": lambda bench, record: bench.open().approvals.is_approved(record),
     "other work": lambda bench, record: bench.approved("two", b"b.txt", b"b\n"),
 }
 
@@ -81,14 +81,14 @@ def test_an_approval_that_expired_stays_so_when_the_clock_goes_back(
     look(bench, record)
     bench.seconds = NOW + DAY - 1
     engine = bench.open()
-    assert not engine.consents.is_approved(record)
+    assert not engine.approvals.is_approved(record)
     assert not engine.reviews.review(record).approved
     with pytest.raises(Expired) as caught:
         bench.build(record)
     assert "the clock was set back" in caught.value.message
     assert bench.tree() == {}
     length = len(bench.open().log())
-    engine.consents.is_approved(record)
+    engine.approvals.is_approved(record)
     assert len(bench.open().log()) == length  # it is recorded once
 
 
@@ -98,15 +98,15 @@ def test_an_approval_that_is_given_after_a_clock_was_wrong_serves_until_its_time
     bench = Bench(tmp_path, expires_s=DAY)
     early = bench.approved("one", b"a.txt", b"a\n")
     bench.seconds = NOW + 400 * DAY
-    bench.open().consents.is_approved(early)
+    bench.open().approvals.is_approved(early)
     bench.approved("two", b"b.txt", b"b\n")
     bench.seconds = NOW + 10
     build_refused(bench, early)
-    again = bench.open().consents.approve(early, early.digest, "", "test")
-    assert bench.open().consents.is_approved(again)
+    again = bench.open().approvals.approve(early, early.digest, "", "test")
+    assert bench.open().approvals.is_approved(again)
     assert bench.open().reviews.review(again).approved
     bench.seconds = NOW + 10 + DAY
-    assert not bench.open().consents.is_approved(again)
+    assert not bench.open().approvals.is_approved(again)
     bench.seconds = NOW + 20
     build_refused(bench, again)
     late = bench.approved("three", b"c.txt", b"c\n")
@@ -118,7 +118,7 @@ def test_an_approval_that_nobody_saw_expired_serves_until_its_time(tmp_path: Pat
     record = bench.approved("one", b"a.txt", b"a\n")
     for seconds in (NOW + DAY - 1, NOW + 1, NOW + DAY - 1):
         bench.seconds = seconds
-        assert bench.open().consents.is_approved(record)
+        assert bench.open().approvals.is_approved(record)
     assert bench.build(record) == "done"
 
 
@@ -141,10 +141,10 @@ def test_undo_takes_back_the_run_that_came_last_not_the_one_with_the_latest_time
     bench.build(bench.approved("two", b"b.txt", b"b\n"))
     bench.seconds = NOW - 60 * DAY
     engine = bench.open()
-    assert finished(engine.undoing.apply(engine.undoing.preview(), "test")).outcome == "done"
+    assert finished(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     assert bench.tree() == {b"a.txt": b"a\n"}
     engine = bench.open()
-    assert finished(engine.undoing.apply(engine.undoing.preview(), "test")).outcome == "done"
+    assert finished(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     assert bench.tree() == {}
 
 

@@ -153,7 +153,7 @@ def test_another_plan_in_the_place_of_the_frozen_one_is_refused(tmp_path: Path) 
     rig = Rig(tmp_path, STORY)
     engine = rig.open()
     record = rig.record(engine)
-    plan = engine.plans.ledger().plan(record)
+    plan = engine.plans.repository().plan(record)
     engine.close()
     evil = msgspec.structs.replace(plan, operations=plan.operations[:1])
     body = msgspec.json.encode(evil)
@@ -198,7 +198,7 @@ def test_a_key_that_others_can_read_signs_and_verifies_nothing(mode: int, tmp_pa
 
 
 def _new_contents(rig: Rig) -> list[str]:
-    plan: Plan = rig.open().plans.ledger().plan(rig.record(rig.open()))
+    plan: Plan = rig.open().plans.repository().plan(rig.record(rig.open()))
     new = [op.after.digest for op in plan.operations if isinstance(op, WriteFile)]
     old = [
         op.before.digest

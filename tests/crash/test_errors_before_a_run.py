@@ -38,7 +38,7 @@ def test_a_draft_survives_every_failing_call_of_the_contents(
         assert rig.tree() == story.start
         engine = rig.open()
         proposed = drafting.go_on(engine)
-        approved = engine.consents.approve(proposed, proposed.digest, "", "test")
+        approved = engine.approvals.approve(proposed, proposed.digest, "", "test")
         assert finished(engine.runs.build(approved.plan_id)).outcome == "done"
         assert rig.tree() == story.finish
         if not fired:
@@ -55,7 +55,7 @@ def test_an_undo_survives_every_failing_call_of_the_contents(
     built = rig.save()
 
     def undo(engine: Engine) -> None:
-        finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+        finished(engine.undo.apply(engine.undo.preview(), "test"))
 
     for at in count():
         rig.restore(built)
@@ -84,7 +84,7 @@ class _Drafting:
         for step in self._story.steps[self._done :]:
             step(engine.drafts, engine.plans.find("crash/again"))
             self._done += 1
-        return engine.consents.propose(engine.plans.find("crash/again"))
+        return engine.approvals.propose(engine.plans.find("crash/again"))
 
 
 def _failed(rig: Rig, work: Callable[[Engine], object], fault: Moments) -> bool:

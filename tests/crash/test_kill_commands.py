@@ -65,7 +65,7 @@ def test_law_6_a_command_that_takes_its_process_down_with_it_is_unknown(tmp_path
     results = [result for _, result in report.operations]
     assert (report.outcome, results) == ("needs_you", ["done", "unknown", "not_started"])
     assert report.exits == (None, None, None)  # nobody saw how it ended
-    told = engine.past.items(engine.past.find(report.run))[1].told
+    told = engine.history.items(engine.history.find(report.run))[1].told
     assert told is not None
     assert (told.code, told.cut) == (None, "unknown")
     assert rig.tree()[b"log.txt"].content == b"first\nhalf\n"

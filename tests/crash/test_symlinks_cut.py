@@ -35,7 +35,7 @@ def between(start: Entries, end: Entries) -> tuple[FileOperation, ...]:
 
 
 def executor(root: Path, fuse: Fuse, blobs: MemoryBlobs, journal: MemoryJournal) -> Executor:
-    disk = watched(Disk(), "hands", lambda *_: fuse.burn())
+    disk = watched(Disk(), "hands", lambda *_: fuse.step())
     return Executor(LocalHands(os.fsencode(root), disk), blobs, journal)
 
 

@@ -47,7 +47,7 @@ def test_g6_every_plan_is_built_and_taken_back(story: Story, caseless: Path) -> 
     assert rig.build().outcome == "done"
     assert rig.tree() == story.finish
     engine = rig.open()
-    assert finished(engine.undoing.apply(engine.undoing.preview(), "test")).outcome == "done"
+    assert finished(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     engine.close()
     assert (files(rig.tree()), rig.leftovers()) == (files(story.start), [])
 
@@ -92,7 +92,7 @@ def test_one_file_under_two_names_is_refused_when_it_is_proposed_and_when_it_is_
     twice = (WriteFile(b"A", None, new), WriteFile(b"a", None, new))
     engine = rig.open()
     with pytest.raises(Impossible, match="A and a are one file here"):
-        engine.consents.check_plan(Plan(b"text", twice))
+        engine.approvals.check_plan(Plan(b"text", twice))
     engine.close()
     with pytest.raises(WorkspaceError, match="A and a are one file here") as refused:
         laid_out(LocalHands(rig.root), "run", twice)

@@ -27,7 +27,7 @@ def test_g5_a_folder_of_100_000_files_moves_and_comes_back(tmp_path: Path) -> No
     assert (count(root / "here"), count(root / "there")) == (0, MANY)
     engine.close()
     engine = open_site(site)
-    undone = finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+    undone = finished(engine.undo.apply(engine.undo.preview(), "test"))
     engine.close()
     assert (undone.outcome, {result for _, result in undone.operations}) == ("done", {"undone"})
     assert (count(root / "here"), count(root / "there"), left_over(root)) == (MANY, 0, [])

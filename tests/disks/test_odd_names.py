@@ -43,7 +43,7 @@ def test_f145_odd_names_go_through_and_come_back(name: bytes, tmp_path: Path) ->
     assert rig.build().outcome == "done"
     assert files(rig) == finish
     engine = rig.open()
-    assert finished(engine.undoing.apply(engine.undoing.preview(), "test")).outcome == "done"
+    assert finished(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     engine.close()
     assert files(rig) == start
 

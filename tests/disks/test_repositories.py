@@ -51,7 +51,7 @@ def test_f143_a_plan_leaves_git_as_it_was(place: str, tmp_path: Path) -> None:
     )
     assert git_state(root) == was
     engine = rig.open()
-    assert finished(engine.undoing.apply(engine.undoing.preview(), "test")).outcome == "done"
+    assert finished(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     engine.close()
     assert (rig.tree(), git_state(root)) == (about, was)
 

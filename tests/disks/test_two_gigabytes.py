@@ -29,7 +29,7 @@ def test_f145_a_file_over_two_gigabytes_goes_and_comes_back(tmp_path: Path) -> N
     plan = approve(site, Story("large", {}, (delete(b"large.bin"),), {}))
     engine = open_site(site)
     assert (finished(engine.runs.build(plan)).outcome, large.exists()) == ("done", False)
-    assert finished(engine.undoing.apply(engine.undoing.preview(), "test")).outcome == "done"
+    assert finished(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     engine.close()
     assert (large.stat().st_size, digest(large)) == (SIZE, wanted)
     for path in (large, *site.state.rglob("blobs/*/*")):

@@ -153,7 +153,7 @@ def test_f110_children_spend_from_the_same_purse() -> None:
     turn, child = turn_of(), turn_of()
     model = reads(1)
     it = driver(model, Limits(max_tokens=10))
-    drive(it.another(), child)
+    drive(it.child_driver(), child)
     assert (it.purse.spent.tokens, child.events[-1]) == (10, TurnEnded("end"))
     drive(it, turn)
     words = f"The budget of 10 tokens is spent (10 so far). {KEPT}"
@@ -163,8 +163,8 @@ def test_f110_children_spend_from_the_same_purse() -> None:
 def test_f110_a_no_to_a_child_is_a_no_to_the_others_without_a_question() -> None:
     it = driver(reads(9), Limits(max_tokens=5))
     first, second = turn_of(False), turn_of(True)
-    drive(it.another(), first)
-    drive(it.another(), second)
+    drive(it.child_driver(), first)
+    drive(it.child_driver(), second)
     assert (len(first.asked), second.asked) == (1, [])
     assert second.events[-1] == first.events[-1]
 
@@ -173,7 +173,7 @@ def test_f110_a_childs_steps_are_its_own_and_fixed() -> None:
     turn = turn_of(True, True)
     model = reads(4)
     it = driver(model, Limits(max_turns=1))
-    drive(it.another(3), turn)
+    drive(it.child_driver(3), turn)
     assert (turn.asked, turn.record.steps) == ([], 3)
     assert [bool(prompt.tools) for prompt in model.asked] == [True, True, False]
 
@@ -181,13 +181,13 @@ def test_f110_a_childs_steps_are_its_own_and_fixed() -> None:
 def test_f110_two_who_ask_at_once_get_more_only_once() -> None:
     purse = Purse(Limits(max_tokens=5), lambda: 0.0)
     opened = Opened(Spoken(), "test/model")
-    purse.pay(opened, FIVE)
+    purse.spend(opened, FIVE)
     one, other = purse.check(opened), purse.check(opened)
     assert one is not None
     assert one == other
     purse.extend(one)
     purse.extend(one)
-    purse.pay(opened, FIVE)
+    purse.spend(opened, FIVE)
     found = purse.check(opened)
     assert found is not None
     assert found.most == 10
@@ -199,7 +199,7 @@ def test_f110_payments_from_many_threads_are_all_counted() -> None:
 
     def pay() -> None:
         for _ in range(500):
-            purse.pay(opened, FIVE)
+            purse.spend(opened, FIVE)
 
     threads = [Thread(target=pay) for _ in range(4)]
     for thread in threads:
@@ -239,9 +239,9 @@ def test_a_turn_that_cannot_go_on_does_not_wait_for_reports(stop: Stop) -> None:
 class Over(MemoryTurn):
     """A turn that somebody else ends before the next step."""
 
-    def catch_up(self) -> tuple[Recorded, ...]:
+    def read_new_messages(self) -> tuple[Recorded, ...]:
         self._over = True
-        return self.note(TurnEnded("paused", "Lunch."))
+        return self.append_events(TurnEnded("paused", "Lunch."))
 
 
 def test_f111_a_turn_that_ended_itself_is_left_alone() -> None:
@@ -263,7 +263,7 @@ class Waiting:
         yield Delta("text", "ha")
         self._on_wait()
         cut.wait(30)
-        cut.check()
+        cut.raise_if_cancelled()
         yield Said(Text("never"))
 
 
@@ -300,7 +300,7 @@ def test_f111_a_stop_between_two_requests_ends_the_turn_and_not_the_next_one() -
 
 def test_f111_a_stop_before_the_work_begins_holds() -> None:
     model, turn = Spoken(), turn_of()
-    child = driver(model).another()
+    child = driver(model).child_driver()
     child.stop()
     with pytest.raises(Interrupted):
         drive(child, turn)
@@ -311,9 +311,9 @@ def test_f110_what_is_left_of_a_turns_time_can_be_asked() -> None:
     now = [0.0]
     purse = Purse(Limits(max_seconds=10), lambda: now[0])
     now[0] = 4.0
-    assert purse.left() == 6.0
+    assert purse.seconds_left() == 6.0
     now[0] = 12.0
-    assert purse.left() == 0.0
+    assert purse.seconds_left() == 0.0
     purse.begin()
-    assert purse.left() == 10.0
-    assert Purse(Limits()).left() is None
+    assert purse.seconds_left() == 10.0
+    assert Purse(Limits()).seconds_left() is None

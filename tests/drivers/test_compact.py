@@ -54,10 +54,10 @@ def test_f114_tokens_are_estimated_by_characters() -> None:
 def test_f114_the_providers_number_is_preferred_and_only_what_is_new_is_estimated() -> None:
     gauge, messages = Gauge(), [said("x" * 400)]
     gauge.estimate(("s" * 400,), messages)
-    gauge.told(Usage(5_000, 100), sent=1)
+    gauge.update(Usage(5_000, 100), sent=1)
     messages += [said("y" * 4_000, "assistant"), said("z" * 40)]
     assert gauge.estimate(("s" * 400,), messages) == 5_100 + 10
-    gauge.told(Usage(), sent=3)  # nothing was counted
+    gauge.update(Usage(), sent=3)  # nothing was counted
     assert gauge.estimate((), [*messages, said("z" * 40)]) == 5_100 + 20
 
 

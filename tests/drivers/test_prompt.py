@@ -65,7 +65,7 @@ def test_f136_the_request_has_what_the_layers_say() -> None:
     model, turn = Spoken(says("Hello.")), MemoryTurn(agents=agents())
     opened = Opened(model, "openai/gpt")
     list(NativeDriver(lambda name: opened, BRIEFING).drive(turn))
-    absent = absent_from([offer.name for offer in turn.offers()])
+    absent = absent_from([offer.name for offer in turn.available_tools()])
     told = layers(turn.agent, BRIEFING, "openai/gpt", absent=absent)
     assert model.asked[0].system == system(told)
 

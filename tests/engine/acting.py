@@ -43,22 +43,22 @@ class Acting:
         if self.outlived:
             raise Unsettled(f"It still runs: {self.outlived}.")
 
-    def tidied(self, command: RunCommand, left: Left) -> str:
+    def clean_up(self, command: RunCommand, left: Left) -> str:
         return ""
 
     def record(self) -> str:
-        return self._recorder.keep(self._recorder.take())
+        return self._recorder.store(self._recorder.take())
 
     def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
         number, code = command.argv
         self._acts[int(number)](self._root)
         yield STOPPED if self._stopped() else Ended(int(code))
 
-    def heed(self, stopped: Callable[[], bool]) -> None:
+    def stop_when(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped
 
     def changes(self, before: str) -> Changes:
-        return self._recorder.changes(self._recorder.kept(before))
+        return self._recorder.changes(self._recorder.load(before))
 
 
 class ActingWorld(World):
@@ -83,7 +83,7 @@ class ActingWorld(World):
             files=files,
             projection=LocalProjection(root),
             executor=partial(Executor, hands, self.blobs, commander=acting),
-            commander=acting,
+            command_runner=acting,
         )
         return Engine(doors, place)
 
@@ -94,6 +94,6 @@ class ActingWorld(World):
         for number, code in enumerate(codes):
             command = RunCommand((b"%d" % number, b"%d" % code), profile="unconfined")
             record = engine.drafts.run(record, command).record
-        record = engine.consents.propose(record)
-        engine.consents.approve(record, record.digest, "", "test")
+        record = engine.approvals.propose(record)
+        engine.approvals.approve(record, record.digest, "", "test")
         return record.plan_id

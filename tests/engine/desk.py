@@ -71,7 +71,7 @@ class OpenGate:
             return Decision(Verdict.ASK, "ask mode")
         return Decision(Verdict.RUN, f"{posture.mode} mode")
 
-    def shut(self, tool: str, action: Action, posture: Posture) -> str:
+    def never_allowed_reason(self, tool: str, action: Action, posture: Posture) -> str:
         return ""
 
     def risk(self, requests: Sequence[Request]) -> tuple[Level, tuple[str, ...]]:
@@ -86,17 +86,17 @@ class OpenGate:
     def operands(self, requests: Sequence[Request]) -> tuple[str, ...]:
         return ()
 
-    def is_fixed(self, requests: Sequence[Request], posture: Posture) -> bool:
+    def is_mandatory_ask(self, requests: Sequence[Request], posture: Posture) -> bool:
         return False
 
-    def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+    def grant_patterns(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
         return ()
 
 
 class Person:
     """Implements ports.Asker with prepared answers; without one, nobody is there."""
 
-    later = False
+    defers = False
     present = True
 
     def __init__(self, *answers: Answers) -> None:
@@ -111,7 +111,7 @@ class Person:
 class NoPrograms:
     """Implements ports.Process, Shell and Fetch where nothing can be run or fetched."""
 
-    def standing(self) -> Standing:
+    def sandbox_status(self) -> Standing:
         return Standing(Hold.OFF)
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
@@ -123,7 +123,7 @@ class NoPrograms:
     def hidden_below(self, folder: bytes) -> bytes | None:
         return None
 
-    def outlived(self) -> str:
+    def still_running(self) -> str:
         return ""
 
     def entries(self, folder: bytes) -> dict[bytes, bool]:
@@ -139,7 +139,7 @@ class NoProcess(NoPrograms):
     ) -> Iterator[Chunk | Ended]:
         raise AssertionError("nothing runs here")
 
-    def perform(
+    def run_command(
         self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         raise AssertionError("nothing runs here")
@@ -240,26 +240,26 @@ class Script:
 
     def drive(self, turn: Turn) -> Iterator[Recorded | Delta]:
         while True:
-            yield from turn.catch_up()
-            if turn.over:
+            yield from turn.read_new_messages()
+            if turn.is_over:
                 return
             calls = yield from self._step(turn)
-            yield from turn.settle(calls)
-            if turn.over:
+            yield from turn.run_calls(calls)
+            if turn.is_over:
                 return
             if not calls:
-                yield from turn.note(TurnEnded("end"))
+                yield from turn.append_events(TurnEnded("end"))
                 return
 
     def stop(self) -> None:
         """There is no request that could be under way."""
 
-    def another(self, steps: int = 0) -> "Script":
+    def child_driver(self, steps: int = 0) -> "Script":
         return self
 
     def _step(self, turn: Turn) -> Any:
         step = turn.record.steps + 1
-        yield from turn.note(StepStarted(step, turn.agent.name, "m", turn.record.mode))
+        yield from turn.append_events(StepStarted(step, turn.agent.name, "m", turn.record.mode))
         self.prompts.append(turn.messages)
         answer = self.answers.pop(0)
         if isinstance(answer, str):
@@ -267,7 +267,7 @@ class Script:
         else:
             parts = [Call(f"{step}.{n}", *call) for n, call in enumerate(answer, 1)]
         said = [PartSaid(part) for part in parts]
-        yield from turn.note(*said, StepEnded(Stop.END, Usage(10, 1), 0.5))
+        yield from turn.append_events(*said, StepEnded(Stop.END, Usage(10, 1), 0.5))
         return [part for part in parts if isinstance(part, Call)]
 
 

@@ -76,39 +76,39 @@ class Actor:
     def stop(self) -> None:
         self.stopped.set()
 
-    def another(self, steps: int = 0) -> "Actor":
+    def child_driver(self, steps: int = 0) -> "Actor":
         return Actor(self.cast, steps)
 
     def drive(self, turn: Turn) -> Iterator[Recorded | Delta]:
         try:
             yield from self._steps(turn)
         except (KeyboardInterrupt, Interrupted):
-            yield from turn.note(TurnEnded("interrupted", "You interrupted the turn."))
+            yield from turn.append_events(TurnEnded("interrupted", "You interrupted the turn."))
             raise Interrupted("You interrupted the turn.") from None
         except GeneratorExit:
-            turn.note(TurnEnded("interrupted", "You interrupted the turn."))
+            turn.append_events(TurnEnded("interrupted", "You interrupted the turn."))
             raise
 
     def _steps(self, turn: Turn) -> Iterator[Recorded | Delta]:
         taken = 0
         while True:
-            yield from turn.catch_up()
-            if turn.over:
+            yield from turn.read_new_messages()
+            if turn.is_over:
                 return
             taken += 1
             calls = yield from self._step(turn, taken)
             if taken == self.steps:
-                yield from turn.note(TurnEnded("limit", f"That were {taken} steps."))
+                yield from turn.append_events(TurnEnded("limit", f"That were {taken} steps."))
                 return
             if calls:
-                yield from turn.settle(calls)
-            elif not (yield from turn.rest()):
-                yield from turn.note(TurnEnded("end"))
+                yield from turn.run_calls(calls)
+            elif not (yield from turn.wait_for_children()):
+                yield from turn.append_events(TurnEnded("end"))
                 return
 
     def _step(self, turn: Turn, taken: int) -> Any:
         step = turn.record.steps + 1
-        yield from turn.note(StepStarted(step, turn.agent.name, "m", turn.record.mode))
+        yield from turn.append_events(StepStarted(step, turn.agent.name, "m", turn.record.mode))
         self.cast.before(turn, self)
         if self.stopped.is_set():
             raise Interrupted("Stopped.")
@@ -116,7 +116,7 @@ class Actor:
         calls = [] if isinstance(answer, str) else answer
         parts: list[Text | Call] = [Text(answer)] if isinstance(answer, str) else []
         parts += [Call(f"{step}.{n}", *call) for n, call in enumerate(calls, 1)]
-        yield from turn.note(*map(PartSaid, parts), StepEnded(Stop.END))
+        yield from turn.append_events(*map(PartSaid, parts), StepEnded(Stop.END))
         return [part for part in parts if isinstance(part, Call)]
 
 

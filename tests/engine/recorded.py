@@ -51,7 +51,7 @@ class Folder(msgspec.Struct, frozen=True):
         self, bounds: Bounds | None = None, clock: Callable[[], int] = time.time_ns
     ) -> Recorder:
         root = os.fsencode(self.root)
-        place = Place(root, 0, self.plans, "me", bounds=bounds or Bounds())
+        place = Place(root, 0, self.plans, "me", snapshot_limits=bounds or Bounds())
         return Recorder(LocalFiles(root, root, Closing(self.closed)), self.blobs, place, clock)
 
     def put(self, files: dict[str, bytes]) -> None:
@@ -117,7 +117,7 @@ def state(content: bytes, mode: int = 0o644, *, link: bool = False) -> FileState
 def changed(folder: Folder, act: Act, bounds: Bounds | None = None) -> Changes:
     """Records, acts, and returns what changed; by a blob, as another process would."""
     recorder = folder.recorder(bounds)
-    before = recorder.keep(recorder.take())
+    before = recorder.store(recorder.take())
     act(folder.root)
     other = folder.recorder(bounds)
-    return other.changes(other.kept(before))
+    return other.changes(other.load(before))

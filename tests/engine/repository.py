@@ -44,7 +44,7 @@ class Repository(msgspec.Struct, frozen=True):
 
     def standing(self, paths: Sequence[bytes | str]) -> dict[bytes, FileState | None]:
         root = os.fsencode(self.root)
-        seen = LocalFiles(root, root).look([os.fsencode(path) for path in paths])
+        seen = LocalFiles(root, root).read_states([os.fsencode(path) for path in paths])
         return {path: state for path, state in seen.items() if state != "folder"}
 
     def _committed(self, path: bytes) -> FileState | None:

@@ -48,8 +48,8 @@ def test_a_plan_with_words_of_its_own_stays_without_operations(world: World) -> 
     turn(world, GOAL, [plan_text("# One\n"), write("a")], [plan_text("# Two\n", "two")], "Done.")
     engine = world.engine()
     first, second = engine.plans.find("greet"), engine.plans.find("two")
-    assert (engine.plans.live(first), staged(world, first)) == (b"# One\n", [])
-    assert (engine.plans.live(second), staged(world, second)) == (b"# Two\n", ["a"])
+    assert (engine.plans.live_text(first), staged(world, first)) == (b"# One\n", [])
+    assert (engine.plans.live_text(second), staged(world, second)) == (b"# Two\n", ["a"])
 
 
 def test_a_draft_joins_what_the_other_plan_has(world: World) -> None:
@@ -94,7 +94,7 @@ def test_prose_that_covers_no_file_is_presented_with_a_warning(world: World) -> 
     record = turn(world, GOAL, [plan_text("# Words\n"), PRESENT])
     assert results(world, record)[-1].text.endswith(COVERS_NOTHING)
     engine = world.engine()
-    engine.consents.propose(engine.plans.write(engine.plans.find(), b"# Other words\n"))
+    engine.approvals.propose(engine.plans.write(engine.plans.find(), b"# Other words\n"))
     assert engine.warnings == (COVERS_NOTHING,)
 
 
@@ -113,7 +113,7 @@ def test_a_misspelt_declaration_is_not_presented(world: World, key: str) -> None
     assert last.failed
     assert last.text.startswith(f"In the front matter, `{key}` is not read; write `")
     engine = world.engine()
-    engine.consents.propose(engine.plans.find())  # a person may, and is told
+    engine.approvals.propose(engine.plans.find())  # a person may, and is told
     assert engine.warnings[0].startswith(f"In the front matter, `{key}` is not read; `")
 
 

@@ -50,8 +50,8 @@ def approve(world: World, text: bytes = TEXT) -> PlanRecord:
     """Makes a plan of prose and says yes to it."""
     engine = world.engine()
     record = engine.plans.write(engine.plans.new("rename", "names", "Rename it"), text)
-    record = engine.consents.propose(record)
-    return engine.consents.approve(record, record.digest, "", "test")
+    record = engine.approvals.propose(record)
+    return engine.approvals.approve(record, record.digest, "", "test")
 
 
 def said(engine: Engine, session: SessionRecord, about: str = "build") -> list[MessageAdded]:
@@ -63,7 +63,7 @@ def begin_turn(world: World, session: SessionRecord) -> SessionRecord:
     """Does what a turn of the build does at its beginning."""
     diary = Diary(world.engine()._doors, session.workspace)
     current = diary.load(session.session)
-    building = world.engine().plans.ledger().load(current.plan_id).building
+    building = world.engine().plans.repository().load(current.plan_id).building
     assert building is not None
     begun = TurnStarted(current.turns + 1, building.run)
     return diary.append(current, begun, StepStarted(1, "build", "m", current.mode))[0]
@@ -77,13 +77,13 @@ def end_turn(world: World, session: SessionRecord, why: Why = "end") -> SessionR
 
 
 def load(world: World, record: PlanRecord) -> PlanRecord:
-    return world.engine().plans.ledger().load(record.plan_id)
+    return world.engine().plans.repository().load(record.plan_id)
 
 
 def test_f68_the_approved_text_becomes_a_contract_with_todos(world: World) -> None:
     record = approve(world)
     engine = world.engine()
-    session = engine.building.start(record, "some/model")
+    session = engine.text_plan_builds.start(record, "some/model")
     assert session.slug == "names"
     assert session.todos == (Todo("Rename the function"), Todo("Change its callers"))
     (message,) = said(engine, session)
@@ -98,12 +98,12 @@ def test_f68_the_approved_text_becomes_a_contract_with_todos(world: World) -> No
 
 def test_f51_without_a_choice_the_agents_own_model_is_asked(world: World) -> None:
     engine = world.engine()
-    (message,) = said(engine, engine.building.start(approve(world)))
+    (message,) = said(engine, engine.text_plan_builds.start(approve(world)))
     assert message.model == ""
 
 
 def test_a_plan_without_declared_files_covers_nothing(world: World) -> None:
-    plan = world.engine().plans.ledger().plan(approve(world, b"# Only words\n"))
+    plan = world.engine().plans.repository().plan(approve(world, b"# Only words\n"))
     assert "none: every change is asked about" in contract(plan, ())
     assert "todo" not in contract(plan, ())
 
@@ -126,7 +126,7 @@ def test_f68_steps_are_check_boxes_or_proposed_changes(
 
 def test_beginning_spends_the_approval_once(world: World) -> None:
     record = approve(world)
-    session = world.engine().building.start(record)
+    session = world.engine().text_plan_builds.start(record)
     begun = load(world, record)
     assert begun.state is State.EXECUTING
     assert begun.building is not None
@@ -140,13 +140,13 @@ def test_beginning_spends_the_approval_once(world: World) -> None:
 
 def test_law_3_going_on_needs_no_second_yes(world: World) -> None:
     record = approve(world)
-    first = world.engine().building.start(record)
-    again = world.engine().building.start(load(world, record))
+    first = world.engine().text_plan_builds.start(record)
+    again = world.engine().text_plan_builds.start(load(world, record))
     assert again == first
     assert len(said(world.engine(), again)) == 1
     end_turn(world, again, "limit")
-    assert not world.engine().building.is_over(load(world, record))
-    resumed = world.engine().building.start(load(world, record))
+    assert not world.engine().text_plan_builds.is_over(load(world, record))
+    resumed = world.engine().text_plan_builds.start(load(world, record))
     assert resumed.waiting
     assert len(said(world.engine(), resumed)) == 2
     assert len(load(world, record).runs) == 1
@@ -155,69 +155,69 @@ def test_law_3_going_on_needs_no_second_yes(world: World) -> None:
 def test_a_crash_after_the_yes_was_spent_loses_no_words(world: World) -> None:
     record = approve(world)
     note = world.engine().runs.begin(record.plan_id, _session(world, record).session)
-    session = world.engine().building.start(load(world, record))
+    session = world.engine().text_plan_builds.start(load(world, record))
     assert session.session == note.session
     assert len(said(world.engine(), session)) == 1
 
 
 def _session(world: World, record: PlanRecord) -> SessionRecord:
-    return world.engine().building._session(record)
+    return world.engine().text_plan_builds._session(record)
 
 
 def test_the_end_completes_the_plan_and_puts_the_mode_back(world: World) -> None:
     engine = world.engine()
     talk = engine.sessions.start("Rename it", "plan")
-    record = engine.plans.ledger().load(talk.plan_id)
-    record = engine.consents.propose(engine.plans.write(record, TEXT))
-    record = engine.consents.approve(record, record.digest, "", "test")
-    session = engine.building.start(record)
+    record = engine.plans.repository().load(talk.plan_id)
+    record = engine.approvals.propose(engine.plans.write(record, TEXT))
+    record = engine.approvals.approve(record, record.digest, "", "test")
+    session = engine.text_plan_builds.start(record)
     assert (session.session, session.mode) == (talk.session, "ask")
     changed = [one.event for one in engine.sessions.events(session)]
     assert ModeChanged("ask", f"build of {record.digest}") in changed
-    assert not engine.building.is_over(load(world, record))
+    assert not engine.text_plan_builds.is_over(load(world, record))
     end_turn(world, session)
-    assert engine.building.is_over(load(world, record))
-    ended = engine.building.finish(load(world, record), "done")
+    assert engine.text_plan_builds.is_over(load(world, record))
+    ended = engine.text_plan_builds.finish(load(world, record), "done")
     assert (ended.state, ended.building) == (State.COMPLETED, None)
     assert engine.sessions.load(talk.session).mode == "plan"
-    assert engine.building.finish(ended, "done") == ended
+    assert engine.text_plan_builds.finish(ended, "done") == ended
 
 
 def test_a_mode_that_the_person_chose_meanwhile_stays(world: World) -> None:
     engine = world.engine()
     talk = engine.sessions.start("Rename it", "plan")
-    record = engine.consents.propose(
-        engine.plans.write(engine.plans.ledger().load(talk.plan_id), TEXT)
+    record = engine.approvals.propose(
+        engine.plans.write(engine.plans.repository().load(talk.plan_id), TEXT)
     )
-    record = engine.consents.approve(record, record.digest, "", "test")
-    session = engine.building.start(record)
+    record = engine.approvals.approve(record, record.digest, "", "test")
+    session = engine.text_plan_builds.start(record)
     engine.sessions.set_mode(session, "yolo")
-    engine.building.finish(load(world, record), "done")
+    engine.text_plan_builds.finish(load(world, record), "done")
     assert engine.sessions.load(talk.session).mode == "yolo"
 
 
 def test_rolled_back_waits_for_another_yes(world: World) -> None:
     record = approve(world)
-    world.engine().building.start(record)
-    ended = world.engine().building.finish(load(world, record), "rolled_back")
+    world.engine().text_plan_builds.start(record)
+    ended = world.engine().text_plan_builds.finish(load(world, record), "rolled_back")
     assert ended.state is State.AWAITING_APPROVAL
     with pytest.raises(Spent):
-        world.engine().building.start(ended)
+        world.engine().text_plan_builds.start(ended)
 
 
 def test_what_a_build_checks_a_beginning_checks_too(world: World) -> None:
     engine = world.engine()
     record = engine.plans.write(engine.plans.new("rename", "names", ""), TEXT)
-    proposed = engine.consents.propose(record)
+    proposed = engine.approvals.propose(record)
     with pytest.raises(NotApproved):
-        engine.building.start(proposed)
-    approved = engine.consents.approve(proposed, proposed.digest, "", "test")
+        engine.text_plan_builds.start(proposed)
+    approved = engine.approvals.approve(proposed, proposed.digest, "", "test")
     path = world.root / approved.path.decode()
     path.write_bytes(b"# Something else\n")
     with pytest.raises(LiveDiffers):
-        engine.building.start(approved)
+        engine.text_plan_builds.start(approved)
     path.write_bytes(TEXT)
-    assert engine.building.start(approved).waiting
+    assert engine.text_plan_builds.start(approved).waiting
 
 
 def test_a_file_that_it_relies_on_must_be_as_it_was(world: World) -> None:
@@ -225,7 +225,7 @@ def test_a_file_that_it_relies_on_must_be_as_it_was(world: World) -> None:
     record = approve(world, b"---\nrelies_on: [base.txt]\n---\n# Words\n")
     world.put({"base.txt": b"2\n"})
     with pytest.raises(Drift):
-        world.engine().building.start(record)
+        world.engine().text_plan_builds.start(record)
     assert load(world, record).runs == ()
 
 
@@ -234,15 +234,15 @@ def test_the_executor_does_not_build_prose_nor_a_turn_operations(world: World) -
     with pytest.raises(IllegalStep):
         world.build(prose)
     engine = world.engine()
-    assert engine.runs.is_prose(prose)
+    assert engine.runs.is_text_plan(prose)
     operations = world.approve({"a.txt": b"a\n"})
-    assert not world.engine().runs.is_prose(operations)
+    assert not world.engine().runs.is_text_plan(operations)
     with pytest.raises(IllegalStep):
         world.engine().runs.begin(operations.plan_id, "s1")
     with pytest.raises(OtherDigest):
         world.engine().runs.begin(prose.plan_id, "s1", operations.digest)
     with pytest.raises(OtherDigest):
-        world.engine().building.check(prose, operations.digest)
+        world.engine().text_plan_builds.check(prose, operations.digest)
     assert load(world, prose).runs == ()
 
 
@@ -251,7 +251,7 @@ def build_with_edits(world: World) -> PlanRecord:
     world.put({"src/a.py": b"0\n"})
     record = approve(world)
     engine = world.engine()
-    session = begin_turn(world, engine.building.start(record))
+    session = begin_turn(world, engine.text_plan_builds.start(record))
     for n, edit in enumerate(
         [
             write("src/a.py", b"0\n", b"1\n"),
@@ -266,7 +266,7 @@ def build_with_edits(world: World) -> PlanRecord:
 
 def test_f68_the_report_names_the_changes_and_the_steps_left(world: World) -> None:
     record = load(world, build_with_edits(world))
-    building = world.engine().building
+    building = world.engine().text_plan_builds
     report = building.report(record)
     assert report.outcome == "done"
     assert [result for _, result in report.operations] == ["done", "done"]
@@ -279,28 +279,28 @@ def test_f68_the_report_names_the_changes_and_the_steps_left(world: World) -> No
 def test_a_build_without_a_change_did_nothing_and_completes_the_plan(world: World) -> None:
     record = approve(world)
     engine = world.engine()
-    end_turn(world, engine.building.start(record))
-    report = engine.building.report(load(world, record))
+    end_turn(world, engine.text_plan_builds.start(record))
+    report = engine.text_plan_builds.report(load(world, record))
     assert (report.outcome, report.operations) == ("nothing", ())
-    ended = engine.building.finish(load(world, record), report.outcome)
+    ended = engine.text_plan_builds.finish(load(world, record), report.outcome)
     assert (ended.state, ended.runs[-1].outcome) == (State.COMPLETED, "nothing")
     with pytest.raises(NotFound):
-        engine.undoing.preview()
+        engine.undo.preview()
 
 
 def test_a_build_neutralises_what_was_said_about_planning(world: World) -> None:
     """The session was told that nothing changes on disk; nobody switched its mode but the build."""
     engine = world.engine()
     talk = engine.sessions.start("Rename it", "plan")
-    plan = engine.plans.write(engine.plans.ledger().load(talk.plan_id), TEXT)
-    record = engine.consents.propose(plan)
-    record = engine.consents.approve(record, record.digest, "", "test")
-    session = engine.building.start(record)
+    plan = engine.plans.write(engine.plans.repository().load(talk.plan_id), TEXT)
+    record = engine.approvals.propose(plan)
+    record = engine.approvals.approve(record, record.digest, "", "test")
+    session = engine.text_plan_builds.start(record)
     (message,) = said(engine, session)
     assert isinstance(message.parts[0], Text)
     assert BUILDS in message.parts[0].text
     end_turn(world, session)
-    engine.building.finish(load(world, record), "nothing")
+    engine.text_plan_builds.finish(load(world, record), "nothing")
     (back,) = said(engine, session, "mode")
     assert isinstance(back.parts[0], Text)
     assert back.parts[0].text.startswith(ENDED)
@@ -311,9 +311,9 @@ def test_undo_takes_the_whole_build_back(world: World) -> None:
     record = build_with_edits(world)
     engine = world.engine()
     assert load(world, record).building is not None
-    engine.building.finish(load(world, record), "done")
+    engine.text_plan_builds.finish(load(world, record), "done")
     run = load(world, record).runs[-1].run
-    preview = engine.undoing.preview()
+    preview = engine.undo.preview()
     assert (preview.run, preview.source.plan_id) == (run, record.plan_id)
     assert undo(engine).outcome == "done"
     assert world.files() == {"src/a.py": b"0\n"}
@@ -322,7 +322,7 @@ def test_undo_takes_the_whole_build_back(world: World) -> None:
 def test_work_outside_the_build_is_another_turn(world: World) -> None:
     record = build_with_edits(world)
     engine = world.engine()
-    engine.building.finish(load(world, record), "done")
+    engine.text_plan_builds.finish(load(world, record), "done")
     permit(engine, write("other.txt", None, b"o\n"))
     assert undo(engine).outcome == "done"
     assert world.files() == {"src/a.py": b"2\n", "src/b.py": b"b\n"}
@@ -335,13 +335,13 @@ def test_a_build_that_goes_on_is_not_what_undo_means(world: World) -> None:
     record = build_with_edits(world)
     note = load(world, record).building
     assert note is not None
-    assert world.engine().undoing.preview().run != note.run
-    assert world.engine().undoing.preview(note.run).run == note.run
+    assert world.engine().undo.preview().run != note.run
+    assert world.engine().undo.preview(note.run).run == note.run
 
 
 def test_what_only_an_unended_build_changed_is_taken_back_with_it(world: World) -> None:
     build_with_edits(world)
     with pytest.raises(Unsettled) as told:
-        world.engine().undoing.preview()
+        world.engine().undo.preview()
     assert told.value.next == "assent recover --roll-back"
     assert "plan rename" in told.value.message

@@ -23,22 +23,22 @@ class CutStore(PassedOn):
         self._fuse = fuse
 
     def append(self, *batches: Batch) -> tuple[Recorded, ...]:
-        self._fuse.burn()
+        self._fuse.step()
         added = super().append(*batches)
-        self._fuse.burn()
+        self._fuse.step()
         return added
 
 
 def build(world: World, record: PlanRecord, store: Store) -> None:
     """Does what the command line does for a plan of prose, as one process."""
     engine = world.engine(store)
-    session = engine.building.start(engine.plans.ledger().load(record.plan_id))
-    if not engine.building.is_over(load(world, record)):
+    session = engine.text_plan_builds.start(engine.plans.repository().load(record.plan_id))
+    if not engine.text_plan_builds.is_over(load(world, record)):
         session = begin_turn(world, session)
         if not (world.root / "src/a.py").exists():
             engine.permits.apply(session, "c1", write("src/a.py", None, b"a\n"), "scope", "plan")
         end_turn(world, session)
-    engine.building.finish(engine.plans.ledger().load(record.plan_id), "done")
+    engine.text_plan_builds.finish(engine.plans.repository().load(record.plan_id), "done")
 
 
 def prepared(base: Path) -> tuple[World, PlanRecord]:
@@ -47,9 +47,9 @@ def prepared(base: Path) -> tuple[World, PlanRecord]:
     world.export = b"PLAN.md"
     engine = world.engine()
     talk = engine.sessions.start("Rename it", "plan")
-    record = engine.plans.write(engine.plans.ledger().load(talk.plan_id), TEXT)
-    record = engine.consents.propose(record)
-    return world, engine.consents.approve(record, record.digest, "", "test")
+    record = engine.plans.write(engine.plans.repository().load(talk.plan_id), TEXT)
+    record = engine.approvals.propose(record)
+    return world, engine.approvals.approve(record, record.digest, "", "test")
 
 
 def moments(base: Path) -> int:
@@ -80,6 +80,6 @@ def check(world: World, record: PlanRecord) -> None:
     assert (len(said(engine, session)), session.mode) == (1, "plan")
     started = Counter(type(one.event) for one in engine.log())
     assert started[RunStarted] == 1
-    done = [run for run in engine.plans.ledger().permit_runs() if run.outcome == "done"]
+    done = [run for run in engine.plans.repository().permit_runs() if run.outcome == "done"]
     assert len(done) == 2
     assert started[PermitGiven] == started[RunEnded] - 1

@@ -29,14 +29,14 @@ def gated(person: Person | None = None) -> Tooling:
     """Tools behind the real gate."""
     tools, gate = tooling(person), RuleGate(Policy(), read_line)
     box = Toolbox(TOOLS, gate, suggest=True)
-    return msgspec.structs.replace(tools, gate=gate, toolbox=box)
+    return msgspec.structs.replace(tools, gate=gate, dispatcher=box)
 
 
 def killed(world: World) -> tuple[PlanRecord, SessionRecord]:
     """A build whose process died after its first change."""
     engine = world.engine()
     record = approve(world)
-    session = begin_turn(world, engine.building.start(record))
+    session = begin_turn(world, engine.text_plan_builds.start(record))
     engine.permits.apply(session, "c1", edit("src/a.py", None, b"a\n"), "scope", "plan")
     return load(world, record), session
 
@@ -52,9 +52,9 @@ def talk(world: World, session: SessionRecord, script: Script, person: Person | 
 
 def go_on(engine: Engine, plan: PlanRecord, script: Script) -> None:
     """Takes a build one turn forward."""
-    with engine.building.held(plan) as current:
-        engine.building.start(current)
-        for _ in engine.building.work(current, script, gated()):
+    with engine.text_plan_builds.locked(plan) as current:
+        engine.text_plan_builds.start(current)
+        for _ in engine.text_plan_builds.work(current, script, gated()):
             pass
 
 
@@ -62,11 +62,11 @@ def test_the_end_of_another_turn_is_not_the_end_of_the_build(world: World) -> No
     plan, session = killed(world)
     talk(world, session, Script("I stopped in the middle."))
     engine = world.engine()
-    assert not engine.building.is_over(plan)
-    engine.building.start(plan)
+    assert not engine.text_plan_builds.is_over(plan)
+    engine.text_plan_builds.start(plan)
     assert len(said(engine, session)) == 2
     go_on(engine, plan, Script(WRITES, "All done."))
-    assert engine.building.is_over(plan)
+    assert engine.text_plan_builds.is_over(plan)
     assert len(said(engine, session)) == 2
     assert world.files() == {"src/a.py": b"a\n", "src/b.py": b"b\n"}
 
@@ -74,8 +74,8 @@ def test_the_end_of_another_turn_is_not_the_end_of_the_build(world: World) -> No
 def test_words_that_nobody_read_do_not_stand_in_for_the_build(world: World) -> None:
     plan, session = killed(world)
     world.engine().sessions.say(session, "Something else entirely", agent="plan")
-    assert world.engine().building.start(plan).agent == "build"
-    assert world.engine().building.start(plan).agent == "build"
+    assert world.engine().text_plan_builds.start(plan).agent == "build"
+    assert world.engine().text_plan_builds.start(plan).agent == "build"
     assert len(said(world.engine(), session)) == 2
 
 
@@ -92,9 +92,9 @@ def test_what_another_turn_changes_is_not_part_of_the_build(world: World) -> Non
     talk(world, session, Script(WRITES, "Fine."), Person((("Yes",),)))
     assert world.files() == {"src/a.py": b"a\n", "src/b.py": b"b\n"}
     engine = world.engine()
-    report = engine.building.report(plan)
+    report = engine.text_plan_builds.report(plan)
     assert [path for op in report.about for path, *_ in footprint(op)] == [b"src/a.py"]
-    builds = [one.permit.build for one in engine.plans.ledger().permit_runs()]
+    builds = [one.permit.build for one in engine.plans.repository().permit_runs()]
     assert builds == [report.run, ""]
 
 
@@ -104,7 +104,7 @@ def test_the_events_of_a_build_are_those_of_its_turns(world: World) -> None:
     go_on(world.engine(), plan, Script("All done."))
     assert plan.building is not None
     run = plan.building.run
-    found = world.engine().building.events(plan)
+    found = world.engine().text_plan_builds.events(plan)
     turns = [event for event in found if isinstance(event, TurnStarted | TurnEnded)]
     assert turns == [
         TurnStarted(1, run),
@@ -118,8 +118,8 @@ def test_who_says_build_again_means_it_whatever_the_mode_became(world: World) ->
     plan, session = killed(world)
     engine = world.engine()
     engine.sessions.set_mode(session, "plan")
-    assert engine.building.start(plan).mode == "ask"
-    engine.building.finish(plan, "done")
+    assert engine.text_plan_builds.start(plan).mode == "ask"
+    engine.text_plan_builds.finish(plan, "done")
     assert engine.sessions.load(session.session).mode == "plan"
 
 
@@ -136,13 +136,13 @@ def test_a_session_that_left_the_plan_comes_back_to_it(world: World) -> None:
 def test_one_at_a_time_is_at_a_build(world: World) -> None:
     plan, session = killed(world)
     world.locks = FileLocks(world.root.parent / "locks", patience=0)
-    with world.engine().building.held(plan):
+    with world.engine().text_plan_builds.locked(plan):
         with pytest.raises(Busy, match="rename is being built elsewhere") as told:
-            world.engine().building.held(plan).__enter__()
+            world.engine().text_plan_builds.locked(plan).__enter__()
         assert told.value.next.startswith("ps -fp ")
         with pytest.raises(Busy):
             talk(world, session, Script("in vain"))
-    with world.engine().building.held(plan) as current:
+    with world.engine().text_plan_builds.locked(plan) as current:
         assert current == plan
 
 
@@ -151,21 +151,21 @@ def test_who_comes_after_the_end_is_told_so(world: World) -> None:
     approved = msgspec.structs.replace(plan, runs=())  # as a process saw it before the build
     end_turn(world, session)
     engine = world.engine()
-    engine.building.finish(plan, "done")
-    with pytest.raises(IllegalStep, match="is over"), engine.building.held(plan):
+    engine.text_plan_builds.finish(plan, "done")
+    with pytest.raises(IllegalStep, match="is over"), engine.text_plan_builds.locked(plan):
         pass
     with pytest.raises(IllegalStep, match="is over"):
-        engine.building.report(load(world, plan))
-    with engine.building.held(approved) as current, pytest.raises(Spent):
-        engine.building.start(current)
+        engine.text_plan_builds.report(load(world, plan))
+    with engine.text_plan_builds.locked(approved) as current, pytest.raises(Spent):
+        engine.text_plan_builds.start(current)
 
 
 def test_two_who_begin_at_once_have_one_session(world: World) -> None:
     record = approve(world)
     first, second = world.engine(), world.engine()
-    with first.building.held(record), second.building.held(record) as current:
-        begun = first.building.start(record)
-        assert second.building.start(current) == begun
+    with first.text_plan_builds.locked(record), second.text_plan_builds.locked(record) as current:
+        begun = first.text_plan_builds.start(record)
+        assert second.text_plan_builds.start(current) == begun
     assert len(world.engine().sessions.all()) == 1
 
 
@@ -174,10 +174,10 @@ def test_law_4_a_file_that_differs_stops_a_build_that_goes_on(world: World) -> N
     path = world.root / plan.path.decode()
     path.write_bytes(TEXT.replace(b"src/*", b"*"))
     with pytest.raises(LiveDiffers) as told:
-        world.engine().building.start(plan)
+        world.engine().text_plan_builds.start(plan)
     assert told.value.next == "assent diff --live"
     path.write_bytes(TEXT)
-    assert world.engine().building.start(plan).working
+    assert world.engine().text_plan_builds.start(plan).working
 
 
 def test_a_discarded_plan_names_a_way_on(world: World) -> None:
@@ -185,7 +185,7 @@ def test_a_discarded_plan_names_a_way_on(world: World) -> None:
     (gone,) = world.engine().plans.delete([record])
     assert gone.state is State.DISCARDED
     with pytest.raises(IllegalStep) as told:
-        world.engine().building.check(gone)
+        world.engine().text_plan_builds.check(gone)
     assert told.value.next == "assent plan list"
 
 

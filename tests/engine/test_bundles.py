@@ -43,7 +43,7 @@ def packed(planner: Machine) -> Bundle:
     record = engine.plans.new("work", "tests", "A goal")
     for path, content in {b"a.txt": b"a\n", b"b.txt": b"new\n"}.items():
         record = engine.drafts.write(record, path, [content], None).record
-    return bundles_of(engine).pack(engine.consents.propose(record, portable=True))
+    return bundles_of(engine).pack(engine.approvals.propose(record, portable=True))
 
 
 def agreed(planner: Machine, person: Machine, expires_s: int | None = None) -> Bundle:
@@ -109,9 +109,9 @@ def test_g14_a_bundle_is_applied_by_the_same_road_as_any_plan(
     bundle = agreed(planner, person)
     runner.put({"b.txt": b"old\n"})
     engine = runner.opened()
-    record = bundles_of(engine).take_in(bundle, bundle_bytes(bundle))
+    record = bundles_of(engine).import_plan(bundle, bundle_bytes(bundle))
     assert (record.plan_id, record.user) == (bundle.origin.plan_id, "tester")
-    assert bundles_of(engine).take_in(bundle, bundle_bytes(bundle)) == record
+    assert bundles_of(engine).import_plan(bundle, bundle_bytes(bundle)) == record
     assert finished(engine.runs.build(record.plan_id)).outcome == "done"
     assert runner.files() == {"a.txt": b"a\n", "b.txt": b"new\n"}
     assert runner.kinds() == [
@@ -130,7 +130,7 @@ def test_f53_an_approval_that_travels_expires(
         found = bundles_of(runner.opened()).refusal(bundle, bundle.approvals[0])
         assert isinstance(found, Expired) is refused, hour
     with pytest.raises(Expired, match="one of two clocks is wrong"):
-        bundles_of(runner.opened()).take_in(bundle, b"")
+        bundles_of(runner.opened()).import_plan(bundle, b"")
     assert runner.kinds() == []
 
 
@@ -144,13 +144,13 @@ def test_g14_a_key_that_was_revoked_before_the_build_counts_no_more(
 ) -> None:
     bundle = agreed(planner, person)
     runner.put({"b.txt": b"old\n"})
-    record = bundles_of(runner.opened()).take_in(bundle, b"")
+    record = bundles_of(runner.opened()).import_plan(bundle, b"")
     runner.keys = NamedKeys()
     with pytest.raises(AssentError) as refused:
         finished(runner.opened().runs.build(record.plan_id))
     assert refused.value.exit == 7
     with pytest.raises(Untrusted):
-        bundles_of(runner.opened()).take_in(bundle, b"")
+        bundles_of(runner.opened()).import_plan(bundle, b"")
     assert runner.files() == {"b.txt": b"old\n"}
 
 
@@ -172,9 +172,9 @@ def test_f59_the_machine_that_applies_wants_another_key_too(
     runner.keys = NamedKeys("planner")
     runner.independent = True
     with pytest.raises(NotIndependent):
-        bundles_of(runner.opened()).take_in(own, b"")
+        bundles_of(runner.opened()).import_plan(own, b"")
     runner.independent = ("deletes",)  # which this plan does not
-    assert bundles_of(runner.opened()).take_in(own, b"").imported
+    assert bundles_of(runner.opened()).import_plan(own, b"").imported
 
 
 def test_f59_a_risk_that_was_seen_elsewhere_counts(planner: Machine) -> None:
@@ -202,7 +202,7 @@ def test_g4_two_workspaces_of_a_machine_use_one_approval_once(
     records = []
     for machine in (runner, second):
         machine.put({"b.txt": b"old\n"})
-        records.append(bundles_of(machine.opened()).take_in(bundle, b""))
+        records.append(bundles_of(machine.opened()).import_plan(bundle, b""))
     assert finished(runner.opened().runs.build(records[0].plan_id)).outcome == "done"
     with pytest.raises(Spent, match="was used on this machine"):
         finished(second.opened().runs.build(records[1].plan_id))
@@ -229,8 +229,8 @@ def test_g4_who_loses_the_race_for_an_approval_is_told_that_it_was_used(
     store = runner.store = Raced()
     other = runner.opened()
     store.meanwhile = lambda: finished(
-        other.runs.build(bundles_of(other).take_in(bundle, b"").plan_id)
+        other.runs.build(bundles_of(other).import_plan(bundle, b"").plan_id)
     )
     with pytest.raises(Spent):
-        bundles_of(runner.opened()).take_in(bundle, b"")
+        bundles_of(runner.opened()).import_plan(bundle, b"")
     assert runner.files() == {"a.txt": b"a\n", "b.txt": b"new\n"}

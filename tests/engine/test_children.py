@@ -96,7 +96,7 @@ def test_f100_a_fourth_child_waits_for_a_place(family: Family) -> None:
 
 
 def test_f100_the_places_are_those_of_the_whole_tree(family: Family) -> None:
-    family.with_limits(depth=2, together=2)
+    family.with_limits(depth=2, max_parallel=2)
     deeper = [task("1"), task("2")]
     cast = Cast(
         {
@@ -115,7 +115,7 @@ def test_f100_the_places_are_those_of_the_whole_tree(family: Family) -> None:
 
 
 def test_f100_who_waits_for_its_own_children_holds_no_place(family: Family) -> None:
-    family.with_limits(depth=2, together=1)
+    family.with_limits(depth=2, max_parallel=1)
     root = family.play(
         main=[[task("A", "general"), task("B", "general")], "Thanks."],
         general=[[task("Deeper")], "Done."],
@@ -171,8 +171,8 @@ def test_f43_a_child_presents_nothing_and_writes_no_plan(family: Family) -> None
     [child] = family.children(root)
     assert [result.failed for result in family.results(child)] == [True] * 5
     plan = family.engine.plans.find(root.plan_id)
-    assert (plan.state, child.mode, family.engine.facts.all()) == ("DRAFTING", "plan", ())
-    assert b"Mine" not in (family.engine.plans.live(plan) or b"")
+    assert (plan.state, child.mode, family.engine.memory.all()) == ("DRAFTING", "plan", ())
+    assert b"Mine" not in (family.engine.plans.live_text(plan) or b"")
 
 
 def test_f102_a_child_starts_no_children_unless_the_depth_allows_it(family: Family) -> None:
@@ -201,7 +201,7 @@ def test_budget_after_many_children_the_person_is_asked(family: Family) -> None:
 
 
 def test_limits_are_those_of_the_settings() -> None:
-    assert TaskLimits() == TaskLimits(depth=1, together=3, seconds=600, steps=60, children=20)
+    assert TaskLimits() == TaskLimits(depth=1, max_parallel=3, seconds=600, steps=60, children=20)
 
 
 class Crowd:

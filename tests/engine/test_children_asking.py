@@ -36,10 +36,10 @@ def family(tmp_path: Path) -> Family:
 
 def answer(family: Family, answers: tuple[tuple[str, ...], ...]) -> None:
     """Answers the one open question, as `assent questions answer` does."""
-    questions = family.engine.questions
+    questions = family.engine.pending_questions
     [pending] = questions.pending()
     digest = pending.inquiry.asked.digest
-    questions.settle(pending.session, pending.id, digest, Reply(answers, "somebody"))
+    questions.record_answer(pending.session, pending.id, digest, Reply(answers, "somebody"))
 
 
 def killed(
@@ -77,7 +77,7 @@ def test_f95_f105_a_child_that_waits_lets_its_parent_wait_and_goes_on_with_the_a
     assert (root.ended, child.ended, root.steps, family.results(root)) == (
         "waiting", "waiting", 1, [],
     )  # fmt: skip
-    [pending] = family.engine.questions.pending()
+    [pending] = family.engine.pending_questions.pending()
     assert (pending.session.session, pending.root.session) == (child.session, root.session)
     answer(family, YES)
     cast.answers["general"] = ["Done."]  # of the first step of its second turn
@@ -96,7 +96,7 @@ def test_f95_as_long_as_nobody_answers_nothing_is_asked_of_a_model(family: Famil
     again = family.work(root, cast)
     [child] = family.children(root)
     assert (again.ended, again.steps, child.ended, child.steps) == ("waiting", 1, "waiting", 1)
-    assert len(family.engine.questions.pending()) == 1
+    assert len(family.engine.pending_questions.pending()) == 1
 
 
 def test_f105_a_grandchild_that_waits_lets_all_above_it_wait(family: Family) -> None:
@@ -215,7 +215,7 @@ def test_f95_as_long_as_nobody_answers_a_child_that_died_at_its_question_waits(
     root = family.work(killed(family, cast), cast)
     [child] = family.children(root)
     assert (root.ended, root.steps, child.ended, child.steps) == ("waiting", 1, "waiting", 1)
-    assert len(family.engine.questions.pending()) == 1
+    assert len(family.engine.pending_questions.pending()) == 1
     assert (family.world.files(), family.results(root)) == (OLD, [])
 
 

@@ -120,12 +120,12 @@ def test_an_interrupted_parent_stops_all_children_and_every_history_stays_valid(
         transcript = Transcript()
         for one in family.engine.sessions.events(record):
             transcript.add(one.event)
-        assert transcript.unsettled == ()
+        assert transcript.pending_calls == ()
 
 
 def test_f104_children_whose_process_died_are_told_of_in_the_next_turn(family: Family) -> None:
     root = family.start()
-    diary, clock = family.engine.sessions.diary(), family.world.clock
+    diary, clock = family.engine.sessions.repository(), family.world.clock
     lost = SessionStarted(
         clock.new_id(), root.workspace, "lost", "plan", "Look", parent=root.session, depth=1
     )

@@ -74,7 +74,7 @@ def test_a_child_writes_where_its_parent_may(family: Family) -> None:
 
 
 def test_children_that_write_at_the_same_time_all_write(family: Family) -> None:
-    family.with_limits(together=4)
+    family.with_limits(max_parallel=4)
     names = ("one", "two", "three", "four")
     for name in names:
         family.with_agent(Agent(name, kind="subagent"))
@@ -157,9 +157,9 @@ def test_a_child_without_a_parent_may_only_look(family: Family) -> None:
     )
     engine = family.engine
     surroundings = Surroundings(engine.sessions._desk, family.tooling(None))
-    assert surroundings.posture(child, None).mode == "yolo"
-    assert surroundings.posture(orphan, None).mode == "plan"
-    assert [each.session for each in parents(engine.sessions._desk.doors, child)] == [root.session]
+    assert surroundings.permission_context(child, None).mode == "yolo"
+    assert surroundings.permission_context(orphan, None).mode == "plan"
+    assert [each.session for each in parents(engine.sessions._desk.ports, child)] == [root.session]
 
 
 def test_f11_agents_and_modes_that_nobody_knows_may_only_plan(family: Family) -> None:
@@ -168,25 +168,25 @@ def test_f11_agents_and_modes_that_nobody_knows_may_only_plan(family: Family) ->
     [child] = family.children(known)
     stranger = SessionRecord("x", "w", "x", "yolo", "", "", 1, agent="wizard", custom="magic")
     surroundings = Surroundings(desk, family.tooling(None))
-    posture = surroundings.posture(stranger, None)
+    posture = surroundings.permission_context(stranger, None)
     assert (posture.mode, [agent.name for agent in posture.agents]) == ("plan", ["plan"])
-    assert [words[:20] for words in surroundings.doubts(stranger)] == [
+    assert [words[:20] for words in surroundings.warnings(stranger)] == [
         "There is no agent 'w",
         "The session's mode '",
     ]
-    assert surroundings.doubts(child) == ()
+    assert surroundings.warnings(child) == ()
 
 
 def test_modes_of_ones_own_narrow_children_too(family: Family) -> None:
     narrow = CustomMode("docs-only", "auto-edit", edit=("docs/**",), prompt="Only documents.")
     family.modes = {"docs-only": narrow}
     started, desk = family.start("auto-edit"), family.engine.sessions._desk
-    diary = family.engine.sessions.diary()
+    diary = family.engine.sessions.repository()
     chosen, _ = diary.append(started, ModeChanged("auto-edit", custom="docs-only"))
     root = family.work(chosen, Cast(WRITER))
     [child] = family.children(root)
     surroundings = Surroundings(desk, family.tooling(None))
-    assert surroundings.posture(child, None).custom == (narrow,)
+    assert surroundings.permission_context(child, None).custom == (narrow,)
     assert surroundings.agent(root).prompt.endswith("Only documents.")
     assert surroundings.agent(root) is surroundings.agent(root)
     assert (family.results(child)[0].failed, family.world.files()) == (True, OLD)
@@ -219,12 +219,15 @@ def test_f101_no_real_child_is_freer_than_its_parent_whatever_both_are(
     started = family.start(mode, agent)
     if custom:
         changed = ModeChanged(mode, custom=custom)
-        started, _ = family.engine.sessions.diary().append(started, changed)
+        started, _ = family.engine.sessions.repository().append(started, changed)
     root = family.work(started, Cast(WRITER))
     [child] = family.children(root)
     tooling = family.tooling(None)
     surroundings = Surroundings(family.engine.sessions._desk, tooling)
-    own, parents_own = surroundings.posture(child, None), surroundings.posture(root, None)
+    own, parents_own = (
+        surroundings.permission_context(child, None),
+        surroundings.permission_context(root, None),
+    )
     for request in REQUESTS:
         said = tooling.gate.decide((request,), own).verdict
         at_least = tooling.gate.decide((request,), parents_own).verdict
@@ -299,12 +302,12 @@ def test_a_child_of_a_build_works_in_its_scope_and_belongs_to_its_run(family: Fa
             }
         )
     )
-    with engine.building.held(plan) as current:
-        engine.building.start(current)
+    with engine.text_plan_builds.locked(plan) as current:
+        engine.text_plan_builds.start(current)
         current = engine.plans.find(plan.plan_id)
-        for _ in engine.building.work(current, actor, family.tooling(actor)):
+        for _ in engine.text_plan_builds.work(current, actor, family.tooling(actor)):
             pass
-        report = engine.building.report(current)
+        report = engine.text_plan_builds.report(current)
     assert family.person.asked == []
     assert family.world.files() == {**OLD, "src/c.py": b"c\n"}
     assert [result for _, result in report.operations] == ["done"]

@@ -27,10 +27,10 @@ class Noted(NoProcess):
         self._hold = hold
         self.done: list[tuple[Errand, bytes, Limits, bool]] = []
 
-    def standing(self) -> Standing:
+    def sandbox_status(self) -> Standing:
         return Standing(self._hold, "There is none.", "apt install bubblewrap")
 
-    def perform(
+    def run_command(
         self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         self.done.append((errand, folder, limits, confined))

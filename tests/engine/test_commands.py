@@ -33,7 +33,7 @@ class Scripted(NoProcess):
         self._parts = parts or OK
         self.ran: list[tuple[str, bytes, float, bool]] = []
 
-    def perform(
+    def run_command(
         self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         self.ran.append((errand.line, folder, limits.seconds, confined))
@@ -64,8 +64,8 @@ def finished_by(running: Running) -> Outcome:
 
 
 def recorded(engine: Engine) -> list[CommandStarted | CommandEnded]:
-    ledger = engine.plans.ledger()
-    events = [each.event for each in engine._doors.store.read(ledger.permits)]
+    ledger = engine.plans.repository()
+    events = [each.event for each in engine._doors.store.read(ledger.permit_stream)]
     return [event for event in events if isinstance(event, CommandStarted | CommandEnded)]
 
 
@@ -149,7 +149,7 @@ def test_a_refusal_is_recorded_as_one_that_changed_nothing(world: World) -> None
         done(engine, Scripted(refuse))
     begun, ended = recorded(engine)
     assert ended == CommandEnded(begun.id, 126, "start", ())
-    assert verb(engine).left() is None
+    assert verb(engine).unfinished() is None
 
 
 def test_a_command_that_is_stopped_is_recorded_with_what_it_did(world: World) -> None:
@@ -169,10 +169,10 @@ def test_after_a_crash_the_command_is_known_to_have_begun(world: World) -> None:
     """The machine stops before the end is written: nobody knows what the command did."""
     engine = world.engine()
     seen: list[CommandStarted | None] = []
-    done(engine, Scripted(lambda: seen.append(verb(engine).left())))
+    done(engine, Scripted(lambda: seen.append(verb(engine).unfinished())))
     begun, _ = recorded(engine)
     assert seen == [begun]
-    assert verb(engine).left() is None
+    assert verb(engine).unfinished() is None
 
 
 def test_no_build_and_no_other_command_runs_meanwhile(world: World, tmp_path: Path) -> None:
@@ -193,9 +193,9 @@ def test_permits_and_commands_share_a_stream_and_undo_still_finds_its_run(world:
     done(engine, Scripted(lambda: None))
     apply(engine, write("a.txt", None, b"a\n"))
     done(engine, Scripted(lambda: None))
-    ledger = engine.plans.ledger()
+    ledger = engine.plans.repository()
     assert [run.outcome for run in ledger.permit_runs()] == ["done"]
-    assert ledger.book().unfinished is None
+    assert ledger.permit_log().unfinished is None
     assert undo(engine).outcome == "done"
 
 
@@ -205,7 +205,7 @@ def test_where_there_are_too_many_files_nobody_claims_to_know(world: World) -> N
     assert in_words(many).endswith("019 (new), and 5 more.")
     engine = world.engine()
     world.put({"a": b"1", "b": b"2"})
-    place = msgspec.structs.replace(engine.permits._place, bounds=Bounds(files=1))
+    place = msgspec.structs.replace(engine.permits._place, snapshot_limits=Bounds(files=1))
     outcome = finished_by(
         Commands(engine._doors, place, engine.runs).run(
             order(engine), Scripted(lambda: (world.root / "a").unlink())

@@ -63,7 +63,7 @@ def cut_off(world: ActingWorld) -> Engine:
     store, world.store = world.store, DyingStore(world.store)
     engine = world.opened()
     with pytest.raises(Died):
-        list(engine.commands.run(order(engine), Scripted(change(world))))
+        list(engine.session_commands.run(order(engine), Scripted(change(world))))
     world.store = store
     return world.opened()
 
@@ -77,9 +77,9 @@ def ended(engine: Engine) -> CommandEnded:
 
 
 VERBS: dict[str, Callable[[Engine], object]] = {
-    "the next turn": lambda engine: finished(engine.runs.settle()),
+    "the next turn": lambda engine: finished(engine.runs.recover_unfinished()),
     "recover": lambda engine: finished(engine.runs.recover()),
-    "runs list": lambda engine: engine.runs.reckon(),
+    "runs list": lambda engine: engine.runs.record_lost_command(),
 }
 
 
@@ -93,14 +93,18 @@ def test_what_changed_since_is_recorded_once_and_undo_covers_it(
     assert ended(engine).changed == ("a", "new/b")
     (told,) = engine.warnings
     assert told == f"A session's command was cut off: $ make. {SINCE} `assent undo` takes it back."
-    assert engine.commands.left() is None
+    assert engine.session_commands.unfinished() is None
     assert undo(engine).outcome == "done"
     assert world.files() == {"a": b"1"}
 
 
 def test_the_next_command_sees_to_it_first(world: ActingWorld) -> None:
     engine = cut_off(world)
-    list(engine.commands.run(order(engine), Scripted(lambda: world.put({"c": b"c"}), Ended(0))))
+    list(
+        engine.session_commands.run(
+            order(engine), Scripted(lambda: world.put({"c": b"c"}), Ended(0))
+        )
+    )
     _, first, _, second = recorded(engine)
     assert isinstance(first, CommandEnded)
     assert isinstance(second, CommandEnded)
@@ -109,19 +113,21 @@ def test_the_next_command_sees_to_it_first(world: ActingWorld) -> None:
 
 def test_the_model_is_told_that_the_end_was_not_seen_and_what_changed(world: ActingWorld) -> None:
     engine = cut_off(world)
-    assert engine.commands.unseen("s1", "c1") == UNKNOWN
-    engine.runs.reckon()
-    assert engine.commands.unseen("s1", "c1") == f"{UNKNOWN} {SINCE}"
-    assert [engine.commands.unseen(*name) for name in (("s2", "c1"), ("s1", "c2"))] == ["", ""]
+    assert engine.session_commands.unknown_end("s1", "c1") == UNKNOWN
+    engine.runs.record_lost_command()
+    assert engine.session_commands.unknown_end("s1", "c1") == f"{UNKNOWN} {SINCE}"
+    assert [
+        engine.session_commands.unknown_end(*name) for name in (("s2", "c1"), ("s1", "c2"))
+    ] == ["", ""]
 
 
 def test_a_command_that_is_at_work_is_left_alone(world: ActingWorld, tmp_path: Path) -> None:
     world.locks = FileLocks(tmp_path / "locks", patience=0)
     engine, other = world.opened(), world.opened()
-    running = engine.commands.run(order(engine), Scripted(change(world)))
+    running = engine.session_commands.run(order(engine), Scripted(change(world)))
     assert next(running) == Chunk(b"out\n")
-    other.runs.reckon()
-    finished(other.runs.settle())
+    other.runs.record_lost_command()
+    finished(other.runs.recover_unfinished())
     with pytest.raises(Busy):
         finished(other.runs.recover())
     assert len(recorded(other)) == 1
@@ -132,14 +138,14 @@ def test_a_command_that_is_at_work_is_left_alone(world: ActingWorld, tmp_path: P
 
 def test_what_still_runs_is_not_judged_yet(world: ActingWorld) -> None:
     engine = cut_off(world)
-    acting = engine._doors.commander
+    acting = engine._doors.command_runner
     assert isinstance(acting, Acting)
     acting.outlived = "process 7"
     with pytest.raises(Unsettled, match="process 7"):
         finished(engine.runs.recover())
     with pytest.raises(Unsettled, match="process 7"):
-        list(engine.commands.run(order(engine), Scripted(lambda: None)))
-    engine.runs.reckon()
+        list(engine.session_commands.run(order(engine), Scripted(lambda: None)))
+    engine.runs.record_lost_command()
     assert engine.warnings == ("It still runs: process 7.",)
     assert len(recorded(engine)) == 1
 
@@ -152,7 +158,7 @@ def test_what_it_needs_is_kept_from_collection_until_its_end_is_on_record(
     assert isinstance(begun, CommandStarted)
     old = world.blobs.keep([b"1"])[0]
     assert {begun.before, old} <= needed(world)
-    engine.runs.reckon()
+    engine.runs.record_lost_command()
     assert begun.before not in needed(world)
     assert old in needed(world)
 
@@ -167,7 +173,7 @@ def test_a_record_that_is_gone_is_said_to_be_unknown(world: ActingWorld) -> None
     begun = recorded(engine)[0]
     assert isinstance(begun, CommandStarted)
     del world.blobs.contents[begun.before]
-    engine.runs.reckon()
+    engine.runs.record_lost_command()
     assert ended(engine).changed is None
     assert "Not all that changed" in engine.warnings[0]
 
@@ -180,11 +186,11 @@ def test_a_full_disk_is_named_and_what_changed_is_recorded_later(world: ActingWo
         change(world)()
         blobs.full = True
 
-    told = finished_by(engine.commands.run(order(engine), Scripted(fill))).text
+    told = finished_by(engine.session_commands.run(order(engine), Scripted(fill))).text
     assert "[What it changed is not on record yet, and cannot be undone: No space is left" in told
     assert "too many" not in told
     with pytest.raises(StoreError):
-        list(engine.commands.run(order(engine), Scripted(lambda: None)))
+        list(engine.session_commands.run(order(engine), Scripted(lambda: None)))
     assert len(recorded(engine)) == 1
     blobs.full = False
     assert undo_after(engine) == "done"
@@ -192,5 +198,5 @@ def test_a_full_disk_is_named_and_what_changed_is_recorded_later(world: ActingWo
 
 
 def undo_after(engine: Engine) -> str:
-    finished(engine.runs.settle())
+    finished(engine.runs.recover_unfinished())
     return undo(engine).outcome

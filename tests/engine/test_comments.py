@@ -21,7 +21,7 @@ KEY = "-----BEGIN PRIVATE KEY-----\n" + ("q" * 64 + "\n") * 3 + "-----END PRIVAT
 
 def proposed(world: World, text: bytes = TEXT) -> PlanRecord:
     record = world.propose({"a.py": b"one\ntwo\n", "b.py": b"three\n"})
-    return world.engine().consents.propose(world.engine().plans.write(record, text))
+    return world.engine().approvals.propose(world.engine().plans.write(record, text))
 
 
 def commented(engine: Engine, record: PlanRecord, where: str, *lines: int) -> Comment:
@@ -147,7 +147,7 @@ def test_f57_what_was_sent_is_not_sent_again(world: World) -> None:
     record, engine = proposed(world), world.engine()
     commented(engine, record, "plan", 3)
     rejected, _ = engine.comments.reject(record, Feedback())
-    later = engine.consents.propose(rejected)
+    later = engine.approvals.propose(rejected)
     assert engine.comments.reject(later, Feedback(notes="No."))[1] == 0
     assert [(event.note, event.comments) for event in rejections(world)[1:]] == [("No.", ())]
 
@@ -169,7 +169,7 @@ def test_g18_after_a_revision_comments_follow_their_lines_and_none_is_lost(world
     changed = engine.drafts.write(changed, b"a.py", [b"zero\none\n"], None).record
     second = engine.reviews.review(record).operations[1].id
     changed = engine.drafts.remove(changed, second).record
-    later = engine.consents.propose(changed)
+    later = engine.approvals.propose(changed)
     found = [(p.standing, p.anchor.first, p.number) for p in engine.comments.placed(later)]
     assert found == [
         ("gone", 2, 0),
@@ -193,16 +193,16 @@ def test_g18_a_draft_can_be_commented_in_its_live_text(world: World) -> None:
     assert (comment.digest, comment.anchor.quote) == ("", ("First do this.",))
     with pytest.raises(IllegalStep):
         engine.comments.reject(record, Feedback(notes="No."))
-    later = engine.consents.propose(record)
+    later = engine.approvals.propose(record)
     assert engine.comments.reject(later, Feedback())[1] == 1
 
 
 def test_g18_a_review_has_comments_below_their_lines(world: World) -> None:
     record, engine = proposed(world), world.engine()
-    plain = [*review_lines(engine.readings.review(record))]
+    plain = [*review_lines(engine.review_history.review(record))]
     commented(engine, record, "plan", 3, 4)
     engine.comments.add(record, engine.comments.anchor(record, "1", 6), "Why?\nAnd how?")
-    review = engine.readings.review(record)
+    review = engine.review_history.review(record)
     lines = [*review_lines(review)]
     assert lines[lines.index(Line("plain", "│ Then do that.")) + 1] == Line(
         "said", "▸ comment 1 (lines 3-4): On plan, please change this."

@@ -189,7 +189,7 @@ def test_what_a_commit_that_was_cut_off_told_git_is_taken_back(repo: Repository)
     left = repo.left(["a.txt", "new.txt"])
     repo.git("add", "-N", "new.txt", "later.txt")
     repo.git("add", "own.txt")
-    assert repo.commander().tidied(commit_command("Say hello"), left) == ""
+    assert repo.commander().clean_up(commit_command("Say hello"), left) == ""
     assert repo.git("status", "--porcelain") == " M a.txt\n A later.txt\nA  own.txt\n?? new.txt\n"
 
 
@@ -198,7 +198,7 @@ def test_what_git_cannot_let_go_of_is_said(repo: Repository) -> None:
     left = repo.left(["new.txt"])
     repo.git("add", "-N", "new.txt")
     (repo.root / ".git/index.lock").touch()
-    told = repo.commander().tidied(commit_command("Say hello"), left)
+    told = repo.commander().clean_up(commit_command("Say hello"), left)
     assert told.startswith("Git still knows of new.txt. ")
 
 

@@ -29,9 +29,9 @@ def forge(world: World, change: Callable[[Approval], Approval]) -> PlanRecord:
     """Puts an approval into the log that nobody gave, made from a real one of another plan."""
     record = world.propose(FILES)
     engine = world.engine()
-    real = engine.consents.sign(record.plan_id, engine.plans.ledger().plan(record), "", "test")
-    forged = engine.plans.ledger().append(record, record.plan_id, PlanApproved(change(real)))
-    assert engine.consents.is_approved(forged)
+    real = engine.approvals.sign(record.plan_id, engine.plans.repository().plan(record), "", "test")
+    forged = engine.plans.repository().append(record, record.plan_id, PlanApproved(change(real)))
+    assert engine.approvals.is_approved(forged)
     return forged
 
 
@@ -80,7 +80,7 @@ def test_an_approval_expires_and_a_clock_set_back_does_not_revive_it(
     world.expires_s = 2 * 3600
     record = world.approve(FILES)
     world.clock.hour = hour
-    assert world.engine().consents.is_approved(record) is (error is None)
+    assert world.engine().approvals.is_approved(record) is (error is None)
     if error is None:
         assert world.build(record).outcome == "done"
         return
@@ -99,11 +99,11 @@ def test_two_approvals_at_once_are_one(world: World) -> None:
     record = world.propose(FILES)
 
     def other() -> None:
-        world.engine().consents.approve(record, record.digest, "first", "test")
+        world.engine().approvals.approve(record, record.digest, "first", "test")
 
     racing = world.engine(RacingStore(world.store, PlanApproved, other))
     with pytest.raises(Moved) as refused:
-        racing.consents.approve(record, record.digest, "second", "test")
+        racing.approvals.approve(record, record.digest, "second", "test")
     assert refused.value.exit == 5
     (consent,) = world.engine().plans.find("work").consents
     assert consent.approval.note == "first"
@@ -125,8 +125,8 @@ def test_a_build_of_what_was_shown_before_is_refused(world: World) -> None:
     record = world.approve(FILES)
     engine = world.engine()
     drafted = engine.drafts.write(record, b"b.txt", [b"b\n"], None).record
-    other = engine.consents.propose(drafted)
-    engine.consents.approve(other, other.digest, "", "test")
+    other = engine.approvals.propose(drafted)
+    engine.approvals.approve(other, other.digest, "", "test")
     with pytest.raises(OtherDigest) as refused:
         finished(engine.runs.build(record.plan_id, record.digest))
     assert record.digest in refused.value.message
@@ -141,10 +141,10 @@ def test_an_approval_of_what_was_shown_before_is_refused(world: World) -> None:
     engine = world.engine()
     drafted = engine.drafts.write(record, b"b.txt", [b"b\n"], None).record
     with pytest.raises(OtherDigest):
-        engine.consents.approve(drafted, shown, "", "test")
-    engine.consents.propose(drafted)
+        engine.approvals.approve(drafted, shown, "", "test")
+    engine.approvals.propose(drafted)
     with pytest.raises(OtherDigest):
-        engine.consents.approve(drafted, shown, "", "test")
+        engine.approvals.approve(drafted, shown, "", "test")
     assert world.kinds().count("PlanApproved") == 0
 
 
@@ -152,16 +152,16 @@ def test_a_digest_that_was_approved_before_still_is_unless_it_was_rejected(world
     record = world.approve(FILES)
     engine = world.engine()
     revised = engine.plans.write(record, b"# Something else\n")
-    assert not engine.consents.is_approved(revised)
+    assert not engine.approvals.is_approved(revised)
     with pytest.raises(NotApproved):
-        engine.consents.usable(revised)
+        engine.approvals.usable(revised)
     restored = engine.plans.write(revised, engine.plans.text(record.content_hash))
-    again = engine.consents.propose(restored)
+    again = engine.approvals.propose(restored)
     assert again.digest == record.digest
-    assert engine.consents.is_approved(again)
-    rejected = engine.consents.propose(engine.consents.reject(again, "No"))
+    assert engine.approvals.is_approved(again)
+    rejected = engine.approvals.propose(engine.approvals.reject(again, "No"))
     assert rejected.digest == record.digest
-    assert not engine.consents.is_approved(rejected)
+    assert not engine.approvals.is_approved(rejected)
 
 
 def test_a_refused_proposal_changes_nothing(world: World) -> None:
@@ -169,7 +169,7 @@ def test_a_refused_proposal_changes_nothing(world: World) -> None:
     events = len(world.kinds())
     (world.root / "a.txt").write_bytes(b"in the way\n")
     with pytest.raises(AssentError) as refused:
-        world.engine().consents.propose(record)
+        world.engine().approvals.propose(record)
     assert refused.value.word == "drift"
     assert len(world.kinds()) == events
     assert world.engine().plans.find("work") == record
@@ -188,7 +188,7 @@ def test_a_damaged_plan_is_not_built(world: World) -> None:
 
 def test_a_plan_is_decoded_once_and_its_stored_form_checked_every_time(world: World) -> None:
     record = world.approve(FILES)
-    ledger = world.engine().plans.ledger()
+    ledger = world.engine().plans.repository()
     assert ledger.plan(record) is ledger.plan(record)
     world.blobs.contents[record.frozen] = b"{}"
     with pytest.raises(StoreError):
@@ -198,7 +198,7 @@ def test_a_plan_is_decoded_once_and_its_stored_form_checked_every_time(world: Wo
 def test_a_plan_with_another_digest_than_its_event_names_is_not_built(world: World) -> None:
     """A frozen plan is checked against the digest that the person said yes to."""
     record = world.approve(FILES)
-    other = world.engine().plans.ledger().plan(record)
+    other = world.engine().plans.repository().plan(record)
     swapped = msgspec.structs.replace(other, text=b"# Swapped\n")
     frozen, _ = world.blobs.keep([msgspec.json.encode(swapped)])
     forged = msgspec.structs.replace(record, frozen=frozen)

@@ -37,7 +37,7 @@ def plan_text(text: str, name: str = "") -> tuple[str, dict[str, str]]:
 def test_an_edit_while_planning_is_staged_and_named(world: World) -> None:
     record = turn(world, GOAL, [write("a")], "Done.")
     plan = world.engine().plans.find()
-    [operation] = world.engine().consents.freeze(b"", plan).ids
+    [operation] = world.engine().approvals.freeze(b"", plan).ids
     [result] = results(world, record)
     assert f"{operation[:12]} write a" in result.text
     [ended] = [
@@ -59,7 +59,7 @@ def test_an_edit_after_the_plan_was_presented_revises_it(world: World) -> None:
 def test_after_a_plan_is_done_the_next_edit_begins_another(world: World) -> None:
     record = turn(world, GOAL, [write("a")], PRESENTS)
     plan = world.engine().plans.find()
-    world.build(world.engine().consents.approve(plan, plan.digest, "", "test"))
+    world.build(world.engine().approvals.approve(plan, plan.digest, "", "test"))
     record = work(
         world, world.engine().sessions.say(record, "More."), Script([write("b")], "Done.")
     )
@@ -206,7 +206,7 @@ def test_f41_a_yes_lets_an_edit_happen_and_is_on_record(world: World) -> None:
     [answered] = [e for e in events if isinstance(e, QuestionAnswered)]
     [ended] = [e for e in events if isinstance(e, CallEnded)]
     assert (answered.answers, ended.verdict) == ((("Yes",),), "ask")
-    permits = [p.permit for p in world.engine().plans.ledger().permit_runs()]
+    permits = [p.permit for p in world.engine().plans.repository().permit_runs()]
     assert [permit.source for permit in permits] == ["answer"]
 
 
@@ -277,12 +277,12 @@ def test_f113_an_interrupt_at_a_question_answers_it_and_the_call(world: World) -
 def test_a_mode_that_a_person_chose_is_the_source_of_a_permit(world: World, mode: Mode) -> None:
     record = world.engine().sessions.start(GOAL, mode)
     record = work(world, record, Script([write("a")], "Done."))
-    [permit] = [p.permit for p in world.engine().plans.ledger().permit_runs()]
+    [permit] = [p.permit for p in world.engine().plans.repository().permit_runs()]
     assert (permit.source, permit.session, permit.call) == ("mode", record.session, "1.1")
     [ended] = [
         e.event for e in world.engine().sessions.events(record) if isinstance(e.event, CallEnded)
     ]
-    [run] = world.engine().plans.ledger().permit_runs()
+    [run] = world.engine().plans.repository().permit_runs()
     assert ended.metadata == {"run": run.run}
 
 
@@ -328,16 +328,16 @@ def test_todos_are_kept_beside_the_tasks_of_the_plan(world: World) -> None:
 
 def test_facts_are_remembered_for_later_sessions_and_can_be_taken_away(world: World) -> None:
     turn(world, GOAL, [("remember", {"text": "Tests  run\nwith make."})] * 2, "Done.")
-    [fact] = world.engine().facts.all()
+    [fact] = world.engine().memory.all()
     assert fact.text == "Tests run with make."
-    world.engine().facts.forget(fact.fact[:12])
-    assert world.engine().facts.all() == ()
+    world.engine().memory.forget(fact.fact[:12])
+    assert world.engine().memory.all() == ()
     with pytest.raises(NotFound):
-        world.engine().facts.forget(fact.fact)
+        world.engine().memory.forget(fact.fact)
 
 
 def test_facts_are_few_and_short(world: World) -> None:
-    facts = world.engine().facts
+    facts = world.engine().memory
     for text in ("", " ", "x" * 501):
         with pytest.raises(Refused):
             facts.remember(text)

@@ -18,11 +18,11 @@ def propose(world: World, text: bytes = TEXT, files: dict[str, bytes] | None = N
     record = engine.plans.write(engine.plans.new("work", "tests", ""), text)
     for path, content in (files or {}).items():
         record = engine.drafts.write(record, path.encode(), [content], None).record
-    return engine.consents.propose(record)
+    return engine.approvals.propose(record)
 
 
 def exported(world: World, record: PlanRecord) -> list[bytes]:
-    plan = world.engine().plans.ledger().plan(record)
+    plan = world.engine().plans.repository().plan(record)
     writes = [op for op in plan.operations if isinstance(op, WriteFile)]
     return [op.path for op in writes if op.after.digest == plan.content_hash]
 
@@ -34,7 +34,7 @@ def test_the_text_is_an_operation_like_any_other(world: World) -> None:
     review = world.engine().reviews.review(record)
     shown = [one.diff or "" for one in review.operations]
     assert any("+# A plan" in diff for diff in shown)
-    approved = world.engine().consents.approve(record, record.digest, "", "test")
+    approved = world.engine().approvals.approve(record, record.digest, "", "test")
     assert world.build(approved).outcome == "done"
     assert world.files() == {"a.txt": b"a\n", "docs/PLAN.md": TEXT}
     assert undo(world.engine()).outcome == "done"
@@ -46,8 +46,8 @@ def test_the_draft_never_holds_it_so_it_is_not_doubled(world: World) -> None:
     record = propose(world, files={"a.txt": b"a\n"})
     engine = world.engine()
     assert len(engine.drafts.operations(record)) == 1
-    revised = engine.consents.propose(engine.plans.write(record, b"# Other words\n"))
-    plan = engine.plans.ledger().plan(revised)
+    revised = engine.approvals.propose(engine.plans.write(record, b"# Other words\n"))
+    plan = engine.plans.repository().plan(revised)
     assert len(plan.operations) == 2
     assert exported(world, revised) == [b"PLAN.md"]
 
@@ -56,7 +56,7 @@ def test_it_replaces_what_stands_or_was_staged_there(world: World) -> None:
     world.export = b"PLAN.md"
     world.put({"PLAN.md": b"the last plan\n"})
     record = propose(world, files={"PLAN.md": b"staged by hand\n"})
-    (op,) = world.engine().plans.ledger().plan(record).operations
+    (op,) = world.engine().plans.repository().plan(record).operations
     assert isinstance(op, WriteFile)
     assert op.before is not None
     assert world.blobs.read(op.before.digest) == b"the last plan\n"
@@ -104,16 +104,16 @@ def test_an_export_alone_leaves_a_plan_of_prose_what_it_is(world: World) -> None
     world.export = b"PLAN.md"
     record = approve(world, TEXT)
     engine = world.engine()
-    assert engine.runs.is_prose(record)
-    engine.building.start(record)
+    assert engine.runs.is_text_plan(record)
+    engine.text_plan_builds.start(record)
     assert world.files() == {"PLAN.md": TEXT}
-    (run,) = engine.plans.ledger().permit_runs()
+    (run,) = engine.plans.repository().permit_runs()
     note = load(world, record).building
     assert note is not None
     assert (run.permit.source, run.permit.build) == ("scope", note.run)
-    engine.building.start(load(world, record))
-    assert len(engine.plans.ledger().permit_runs()) == 1
-    assert engine.building.finish(load(world, record), "done").state is State.COMPLETED
+    engine.text_plan_builds.start(load(world, record))
+    assert len(engine.plans.repository().permit_runs()) == 1
+    assert engine.text_plan_builds.finish(load(world, record), "done").state is State.COMPLETED
     assert undo(engine).outcome == "done"
     assert world.files() == {}
 
@@ -127,11 +127,11 @@ def test_a_staged_write_of_the_own_text_is_no_export(
     text = b'---\nscope: {files: ["*"]}\n---\n# Notes\n'
     record = propose(world, text, {path: text})
     engine = world.engine()
-    assert not engine.runs.is_prose(record)
+    assert not engine.runs.is_text_plan(record)
     assert engine.reviews.review(record).risks == ()
-    approved = engine.consents.approve(record, record.digest, "", "test")
+    approved = engine.approvals.approve(record, record.digest, "", "test")
     with pytest.raises(IllegalStep):
-        engine.building.start(approved)
+        engine.text_plan_builds.start(approved)
     assert world.build(approved).outcome == "done"
     assert world.files()[path] == text
 
@@ -139,10 +139,10 @@ def test_a_staged_write_of_the_own_text_is_no_export(
 def test_what_is_staged_where_the_export_goes_stays_an_operation(world: World) -> None:
     world.export = b"PLAN.md"
     record = propose(world, files={"PLAN.md": TEXT})
-    assert not world.engine().runs.is_prose(record)
-    assert world.build(world.engine().consents.approve(record, record.digest, "", "t")).outcome == (
-        "done"
-    )
+    assert not world.engine().runs.is_text_plan(record)
+    assert world.build(
+        world.engine().approvals.approve(record, record.digest, "", "t")
+    ).outcome == ("done")
 
 
 @pytest.mark.parametrize(("before", "after"), [(b"", b"PLAN.md"), (b"PLAN.md", b"")])
@@ -153,29 +153,29 @@ def test_another_setting_later_changes_nothing_about_a_frozen_plan(
     record = propose(world, files={} if before else {"PLAN.md": TEXT})
     world.export = after
     engine = world.engine()
-    assert engine.runs.is_prose(record) == bool(before)
-    approved = engine.consents.approve(record, record.digest, "", "test")
+    assert engine.runs.is_text_plan(record) == bool(before)
+    approved = engine.approvals.approve(record, record.digest, "", "test")
     with pytest.raises(IllegalStep):
-        world.build(approved) if before else engine.building.start(approved)
+        world.build(approved) if before else engine.text_plan_builds.start(approved)
 
 
 def test_law_2_exported_and_staged_have_different_digests(world: World) -> None:
     """The same bytes are written; who writes the rest is another matter, and another yes."""
     staged = propose(world, files={"PLAN.md": TEXT})
     engine = world.engine()
-    engine.consents.approve(staged, staged.digest, "", "test")
+    engine.approvals.approve(staged, staged.digest, "", "test")
     world.export = b"PLAN.md"
     engine = world.engine()
     drafted = engine.drafts.clear(engine.plans.find(staged.plan_id)).record
-    exported_one = engine.consents.propose(drafted)
+    exported_one = engine.approvals.propose(drafted)
     assert exported_one.digest != staged.digest
     with pytest.raises(NotApproved):
-        engine.building.start(exported_one)
+        engine.text_plan_builds.start(exported_one)
 
 
 def test_an_undo_plan_exports_nothing(world: World) -> None:
     record = propose(world, files={"a.txt": b"a\n"})
-    world.build(world.engine().consents.approve(record, record.digest, "", "test"))
+    world.build(world.engine().approvals.approve(record, record.digest, "", "test"))
     world.export = b"PLAN.md"
     assert undo(world.engine()).outcome == "done"
     assert world.files() == {}

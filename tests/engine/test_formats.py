@@ -20,7 +20,7 @@ class Formatter:
         self._said = said
         self._hold = hold
 
-    def standing(self) -> Standing:
+    def sandbox_status(self) -> Standing:
         return Standing(self._hold, "" if self._hold is Hold.HELD else "There is none.")
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
@@ -33,7 +33,7 @@ class Formatter:
     def hidden_below(self, folder: bytes) -> bytes | None:
         raise NotImplementedError
 
-    def outlived(self) -> str:
+    def still_running(self) -> str:
         raise NotImplementedError
 
     def entries(self, folder: bytes) -> dict[bytes, bool]:
@@ -46,7 +46,7 @@ class Formatter:
         self.ran.append((program, folder, limits))
         return iter(self._said or (Chunk(program.stdin.upper()), Ended(0)))
 
-    def perform(
+    def run_command(
         self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         raise NotImplementedError

@@ -108,7 +108,7 @@ def test_f111_cancelling_answers_what_is_open_with_no_children_s_too(family: Fam
     assert family.load(family.engine.sessions.halt(root, "paused")).halt == "paused"
     assert len(family.load(child).questions) == 1
     family.engine.sessions.halt(root, "cancelled")
-    assert (family.load(child).questions, family.engine.questions.pending()) == ((), [])
+    assert (family.load(child).questions, family.engine.pending_questions.pending()) == ((), [])
     cast.answers["general"] = ["I see."]
     root = family.work(root, cast)
     assert (root.ended, family.world.files()) == ("end", {"a.txt": b"old\n"})

@@ -142,7 +142,7 @@ def test_an_undo_is_a_run(world: World) -> None:
     world.build(record)
     ears = world.hooks = Ears()
     engine = world.engine()
-    report = finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+    report = finished(engine.undo.apply(engine.undo.preview(), "test"))
     assert ears.moments == ["run_finished"]
     assert ears.heard[0][1]["run"] == report.run
     assert world.files() == {}

@@ -19,9 +19,9 @@ def machine(tmp_path: Path) -> Machine:
 def test_f59_another_user_approves(machine: Machine) -> None:
     record = machine.propose({"a.txt": b"a\n"})
     with pytest.raises(NotIndependent):
-        machine.opened().consents.approve(record, record.digest, "", "test")
+        machine.opened().approvals.approve(record, record.digest, "", "test")
     machine.user = "second"
-    approved = machine.opened().consents.approve(record, record.digest, "", "test")
+    approved = machine.opened().approvals.approve(record, record.digest, "", "test")
     assert approved.consents[-1].approval.approver.user == "second"
 
 
@@ -33,10 +33,10 @@ def test_f59_a_plan_whose_maker_nobody_knows_needs_somebody_who_is_known(machine
     assert isinstance(created, PlanCreated)
     assert (created.user, record.user) == ("", "")
     record = machine.opened().drafts.write(record, b"a.txt", [b"a\n"], None).record
-    record = machine.opened().consents.propose(record)
+    record = machine.opened().approvals.propose(record)
     machine.user = "second"
     with pytest.raises(NotIndependent):
-        machine.opened().consents.approve(record, record.digest, "", "test")
+        machine.opened().approvals.approve(record, record.digest, "", "test")
 
 
 def test_f59_who_made_a_plan_is_on_record(machine: Machine) -> None:

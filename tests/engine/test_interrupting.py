@@ -161,7 +161,7 @@ def test_f113_a_question_is_taken_back_and_is_a_no(
     [result] = family.results(root)
     assert (result.failed, "interrupted the turn" in result.text) == (True, True)
     assert family.ends(root) == [("interrupted", BROKEN_OFF)]
-    assert (family.world.files(), engine.questions.pending()) == ({}, [])
+    assert (family.world.files(), engine.pending_questions.pending()) == ({}, [])
 
 
 def test_f113_children_and_their_commands_end_with_it(family: Family) -> None:
@@ -282,7 +282,7 @@ def test_f113_wherever_a_turn_is_interrupted_the_history_is_valid(tmp_path: Path
         for one in (root, *family.children(root)):
             events = [each.event for each in family.engine.sessions.events(one)]
             assert len(family.ends(one)) == sum(isinstance(e, TurnStarted) for e in events) == 1
-            assert family.engine.sessions.transcript(one).unsettled == ()
+            assert family.engine.sessions.transcript(one).pending_calls == ()
         assert family.ends(root)[0][0] in ("interrupted", "end")
         again = family.engine.sessions.say(root, "Go on")
         assert family.work(again, Cast({"main": ["Fine."]})).ended == "end"

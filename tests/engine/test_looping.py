@@ -56,7 +56,7 @@ class Turn:
     ) -> str:
         """Makes a call, an answer of its own; returns `ran`, `warned`, `asked` or `blocked`."""
         made = self.one(tool, outcome, decision, **args)
-        self.stuck = self.guard.stuck()
+        self.stuck = self.guard.turn_end_reason()
         return made
 
     def one(
@@ -218,7 +218,7 @@ def test_f108_the_calls_of_one_answer_fail_once(tool: str) -> None:
     turn = Turn()
     found = [turn.one(tool, CRASHED, command=f"make {n}") for n in range(9)]
     assert found == ["ran"] * 9
-    assert turn.guard.stuck() == ""
+    assert turn.guard.turn_end_reason() == ""
     assert turn.call(tool, command="make all") == "ran"
 
 
@@ -424,7 +424,7 @@ def test_f108_calls_that_nobody_can_read_are_a_streak_whatever_they_name(
         call = Call(f"u{number}", f"none{number}", {})
         unread = Attempt("s1", "build", "ask", call, call.tool, (), decision)
         turn.guard.after(unread, Outcome(f"There is no tool {number}.", failed=True))
-        ends.append(bool(turn.guard.stuck()))
+        ends.append(bool(turn.guard.turn_end_reason()))
     assert ends == [False, False, False, True, True]
     assert turn.call(path="a") == "ran"  # what can be read is not held back by it
 

@@ -36,7 +36,7 @@ def next_turn(world: World, record: SessionRecord, *answers: str) -> tuple[Sessi
 
 def test_f39_a_rejection_reaches_the_model_verbatim_and_plan_mode_stays(world: World) -> None:
     record, plan = presented(world)
-    world.engine().consents.reject(plan, ODD)
+    world.engine().approvals.reject(plan, ODD)
     record, read = next_turn(world, record)
     [words] = told(world, record, "rejected")
     assert words.endswith("\n\n" + ODD)
@@ -46,7 +46,7 @@ def test_f39_a_rejection_reaches_the_model_verbatim_and_plan_mode_stays(world: W
 
 def test_f54_a_rejected_plan_is_revised_and_presented_again(world: World) -> None:
     record, plan = presented(world)
-    world.engine().consents.reject(plan, "Also c.")
+    world.engine().approvals.reject(plan, "Also c.")
     record = world.engine().sessions.say(record, "Go on.")
     record = work(world, record, Script([write("c")], PRESENTS))
     again = world.engine().plans.find()
@@ -58,7 +58,7 @@ def test_f54_a_rejected_plan_is_revised_and_presented_again(world: World) -> Non
 
 def test_news_is_told_once(world: World) -> None:
     record, plan = presented(world)
-    world.engine().consents.reject(plan, "No.")
+    world.engine().approvals.reject(plan, "No.")
     for _ in range(3):
         record, _ = next_turn(world, record)
     assert len(told(world, record, "rejected")) == 1
@@ -81,7 +81,7 @@ def test_what_the_turn_did_itself_is_no_news(world: World) -> None:
 
 def test_an_approval_and_a_run_are_reported(world: World) -> None:
     record, plan = presented(world)
-    plan = world.engine().consents.approve(plan, plan.digest, "Well done.", "test")
+    plan = world.engine().approvals.approve(plan, plan.digest, "Well done.", "test")
     world.build(plan)
     record, read = next_turn(world, record)
     [approved] = told(world, record, "approved")
@@ -103,7 +103,7 @@ def test_an_approval_and_a_run_are_reported(world: World) -> None:
 def test_a_new_plan_after_a_built_one_is_no_edit_of_a_person(world: World) -> None:
     record, plan = presented(world)
     engine = world.engine()
-    engine.consents.approve(plan, plan.digest, "", "test")
+    engine.approvals.approve(plan, plan.digest, "", "test")
     finished(engine.runs.build(plan.plan_id))
     record = world.engine().sessions.say(record, "More.")
     record = work(world, record, Script([write("d")], "Done."))
@@ -114,11 +114,11 @@ def test_a_new_plan_after_a_built_one_is_no_edit_of_a_person(world: World) -> No
 
 def test_an_undo_is_reported(world: World) -> None:
     record, plan = presented(world)
-    plan = world.engine().consents.approve(plan, plan.digest, "", "test")
+    plan = world.engine().approvals.approve(plan, plan.digest, "", "test")
     world.build(plan)
     record, _ = next_turn(world, record)
     engine = world.engine()
-    finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+    finished(engine.undo.apply(engine.undo.preview(), "test"))
     record, _ = next_turn(world, record)
     assert "took run" in told(world, record, "run")[-1]
     assert "- done: delete a" in told(world, record, "run")[-1]
@@ -127,11 +127,11 @@ def test_an_undo_is_reported(world: World) -> None:
 
 def test_an_undo_that_left_something_alone_is_reported_with_that(world: World) -> None:
     record, plan = presented(world)
-    plan = world.engine().consents.approve(plan, plan.digest, "", "test")
+    plan = world.engine().approvals.approve(plan, plan.digest, "", "test")
     world.build(plan)
     world.put({"b": b"mine"})
     engine = world.engine()
-    report = finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+    report = finished(engine.undo.apply(engine.undo.preview(), "test"))
     assert report.outcome == "partial"
     record, _ = next_turn(world, record)
     last = told(world, record, "run")[-1]
@@ -141,13 +141,13 @@ def test_an_undo_that_left_something_alone_is_reported_with_that(world: World) -
 
 def test_f141_a_redo_is_reported(world: World) -> None:
     record, plan = presented(world)
-    plan = world.engine().consents.approve(plan, plan.digest, "", "test")
+    plan = world.engine().approvals.approve(plan, plan.digest, "", "test")
     run = world.build(plan).run
     engine = world.engine()
-    finished(engine.undoing.apply(engine.undoing.preview(run, operation="1"), "test"))
+    finished(engine.undo.apply(engine.undo.preview(run, operation="1"), "test"))
     record, _ = next_turn(world, record)
     assert f"took run {run} back" in told(world, record, "run")[-1]
-    finished(engine.undoing.apply(engine.undoing.redo(), "test"))
+    finished(engine.undo.apply(engine.undo.redo(), "test"))
     record, _ = next_turn(world, record)
     last = told(world, record, "run")[-1]
     assert last.startswith(f"The person took the undo of run {run} back; its files are as the run")
@@ -198,8 +198,8 @@ def test_what_a_person_does_before_a_call_stages_more_is_told(world: World, act:
             case "delete":
                 engine.plans.delete([plan])
             case _:
-                plan = engine.consents.propose(plan)
-                world.build(engine.consents.approve(plan, plan.digest, "", "test"))
+                plan = engine.approvals.propose(plan)
+                world.build(engine.approvals.approve(plan, plan.digest, "", "test"))
 
     record = world.engine().sessions.start(GOAL, "plan")
     script = Script([write("a")], [write("b")], "Done.")
@@ -291,7 +291,7 @@ def test_a_rejection_in_the_very_moment_of_staging_is_not_lost(world: World) -> 
     record, plan = presented(world)
 
     def reject() -> None:
-        world.engine().consents.reject(plan, "Stop!")
+        world.engine().approvals.reject(plan, "Stop!")
 
     record = world.engine().sessions.say(record, "Go on.")
     store = RacingStore(world.store, DraftChanged, reject)
@@ -306,6 +306,6 @@ def test_news_neither_changes_the_agent_nor_the_model(world: World, mode: str) -
     sessions = world.engine().sessions
     record = sessions.set_mode(record, mode)  # type: ignore[arg-type]
     record = sessions.say(record, "Explore.", agent="explore", model="x/y")
-    world.engine().consents.reject(plan, "No.")
+    world.engine().approvals.reject(plan, "No.")
     record = work(world, record, Script("Fine."), Person())
     assert (record.agent, record.model) == ("explore", "x/y")

@@ -26,7 +26,7 @@ class Broken(PassedOn):
 def noted(world: World) -> World:
     """A workspace where a plan was approved with a note, and built."""
     record = world.propose({"a": b"1"})
-    world.build(world.engine().consents.approve(record, record.digest, NOTE, "test"))
+    world.build(world.engine().approvals.approve(record, record.digest, NOTE, "test"))
     return world
 
 
@@ -36,7 +36,7 @@ def carried(world: World) -> list[NotesCarried]:
 
 
 def text(world: World, record: PlanRecord) -> str:
-    return (world.engine().plans.live(record) or b"").decode()
+    return (world.engine().plans.live_text(record) or b"").decode()
 
 
 def waiting(world: World) -> list[str]:
@@ -55,7 +55,7 @@ def test_g11_a_crash_after_the_file_was_written_loses_and_doubles_nothing(noted:
 
 def test_g11_what_happens_to_the_workspace_meanwhile_does_not_stop_a_plan(noted: World) -> None:
     other = noted.engine()
-    racing = RacingStore(noted.store, PlanCreated, lambda: other.facts.remember("It rains."))
+    racing = RacingStore(noted.store, PlanCreated, lambda: other.memory.remember("It rains."))
     record = noted.engine(racing).plans.new("two", "tests")
     assert NOTE in text(noted, record)
     assert [one.plan_id for one in carried(noted)] == [record.plan_id]

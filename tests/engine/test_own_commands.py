@@ -43,7 +43,7 @@ def test_it_runs_in_every_mode_with_the_person_s_rights_and_is_on_record(
     engine = world.engine()
     record = engine.sessions.start("Do it", mode)
     process = making(world)
-    running = engine.commands.own(record, "make it", process)
+    running = engine.session_commands.run_as_user(record, "make it", process)
     assert next(running) == Chunk(b"made\n")
     outcome = finished_by(running)
     begun, ended = recorded(engine)
@@ -62,7 +62,7 @@ def test_it_runs_in_every_mode_with_the_person_s_rights_and_is_on_record(
 def test_the_model_reads_of_it_with_its_next_step_and_no_turn_begins(world: World) -> None:
     engine = world.engine()
     record = engine.sessions.start("Do it", "plan")
-    finished_by(engine.commands.own(record, "make it", making(world)))
+    finished_by(engine.session_commands.run_as_user(record, "make it", making(world)))
     [words] = heard(engine, record)
     assert words.endswith("\n\n$ make it\nmade\n[Files: made.txt (new).]")
     after = engine.sessions.load(record.session)
@@ -79,18 +79,20 @@ def test_secrets_are_taken_out_of_what_the_model_reads(world: World) -> None:
     record = engine.sessions.start("Do it", "plan")
     secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3z0K"
     process = Scripted(lambda: None, Chunk(f"key={secret}\n".encode()), Ended(0))
-    finished_by(engine.commands.own(record, f"echo {secret}", process))
+    finished_by(engine.session_commands.run_as_user(record, f"echo {secret}", process))
     [words] = heard(engine, record)
     assert secret not in words
     finished_by(
-        engine.commands.own(record, "echo", Scripted(lambda: None), mask=lambda _: "masked")
+        engine.session_commands.run_as_user(
+            record, "echo", Scripted(lambda: None), mask=lambda _: "masked"
+        )
     )
     assert heard(engine, record)[1:] == ["masked"]
 
 
 def test_it_needs_no_session_and_no_workspace_before(world: World) -> None:
     engine = world.engine()
-    finished_by(engine.commands.own(None, "make it", making(world)))
+    finished_by(engine.session_commands.run_as_user(None, "make it", making(world)))
     begun, _ = recorded(engine)
     assert isinstance(begun, CommandStarted)
     assert (begun.session, begun.turn) == ("", 0)
@@ -101,8 +103,8 @@ def test_an_undo_covers_it_alone_and_not_with_a_turn(world: World) -> None:
     record = engine.sessions.start("Do it", "yolo")
     work(world, record, Script([("write", {"path": "a.txt", "text": "a\n"})], "Done."))
     record = engine.sessions.load(record.session)
-    finished_by(engine.commands.own(record, "make it", making(world)))
-    assert [kept.how for kept in engine.past.all()] == ["run", "command"]
+    finished_by(engine.session_commands.run_as_user(record, "make it", making(world)))
+    assert [kept.how for kept in engine.history.all()] == ["run", "command"]
     undo(engine)
     assert world.files() == {"a.txt": b"a\n"}
     undo(engine)
@@ -116,7 +118,7 @@ def test_what_does_not_run_tells_the_model_nothing(world: World) -> None:
     engine = world.engine()
     record = engine.sessions.start("Do it", "plan")
     with pytest.raises(Refused, match="no shell"):
-        finished_by(engine.commands.own(record, "x", Scripted(refuse)))
+        finished_by(engine.session_commands.run_as_user(record, "x", Scripted(refuse)))
     assert heard(engine, record) == []
     assert isinstance(recorded(engine)[-1], CommandEnded)
 
@@ -129,7 +131,7 @@ def test_it_waits_while_somebody_builds(world: World, tmp_path: Path) -> None:
         world.locks.hold(engine.workspace, "assent build"),
         pytest.raises(Busy, match="assent build"),
     ):
-        finished_by(engine.commands.own(record, "make", making(world)))
+        finished_by(engine.session_commands.run_as_user(record, "make", making(world)))
     assert recorded(engine) == []
 
 
@@ -137,23 +139,25 @@ def test_f113_it_is_interrupted_from_another_thread(world: World) -> None:
     engine, mark = world.engine(), long_time()
     record = engine.sessions.start("Do it", "plan")
     line = f"echo begun; echo x > x.txt; sleep {mark}"
-    assert not engine.commands.interrupt()
-    worker = Worker(engine.commands.own(record, line, plain_process(world.root)))
+    assert not engine.session_commands.interrupt()
+    worker = Worker(engine.session_commands.run_as_user(record, line, plain_process(world.root)))
     worker.until(lambda one: b"begun" in one.content)
-    assert engine.commands.interrupt()
+    assert engine.session_commands.interrupt()
     worker.ended()
     assert left_over(mark) == []
     assert worker.result.text == (
         "begun\n[It was ended early: interrupted.]\n[Exit code 130.]\n[Files: x.txt (new).]"
     )
     assert worker.result.text in heard(engine, record)[0]
-    assert not engine.commands.interrupt()
+    assert not engine.session_commands.interrupt()
 
 
 def test_who_goes_away_ends_it_and_the_model_hears_of_it(world: World) -> None:
     engine, mark = world.engine(), long_time()
     record = engine.sessions.start("Do it", "plan")
-    running = engine.commands.own(record, f"echo begun; sleep {mark}", plain_process(world.root))
+    running = engine.session_commands.run_as_user(
+        record, f"echo begun; sleep {mark}", plain_process(world.root)
+    )
     next(running)
     running.close()
     assert left_over(mark) == []
@@ -163,7 +167,7 @@ def test_who_goes_away_ends_it_and_the_model_hears_of_it(world: World) -> None:
 class Chatty(Scripted):
     """Implements ports.Process: says much more than anybody keeps."""
 
-    def perform(
+    def run_command(
         self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         for _ in range(12):
@@ -174,7 +178,7 @@ class Chatty(Scripted):
 def test_what_it_says_is_bounded(world: World) -> None:
     engine = world.engine()
     record = engine.sessions.start("Do it", "plan")
-    outcome = finished_by(engine.commands.own(record, "yes", Chatty(lambda: None)))
+    outcome = finished_by(engine.session_commands.run_as_user(record, "yes", Chatty(lambda: None)))
     assert "[Of 12582912 bytes only the first are kept.]" in outcome.text
     assert len(heard(engine, record)[0]) < 60_000
 

@@ -17,14 +17,16 @@ NOTE = "Fine.\n\nBut rename `b` next time."
 
 def plan_text(world: World) -> str:
     engine = world.engine()
-    return (engine.plans.live(engine.plans.find()) or b"").decode()
+    return (engine.plans.live_text(engine.plans.find()) or b"").decode()
 
 
 def test_g10_the_model_is_told_what_was_declined(world: World) -> None:
     record, plan = presented(world)
     engine = world.engine()
     names = [op.id for op in engine.reviews.review(plan).operations]
-    engine.partials.approve(engine.partials.preview(plan, names[:1]), NOTE, "test")
+    engine.partial_approvals.approve(
+        engine.partial_approvals.preview(plan, names[:1]), NOTE, "test"
+    )
     record, read = next_turn(world, record)
     [declined] = told(world, record, "declined")
     assert declined.splitlines()[1:] == ["- write a"]
@@ -42,7 +44,9 @@ def test_g10_what_followed_is_told_apart(world: World) -> None:
     engine = world.engine()
     plan = engine.plans.find()
     rows = engine.reviews.review(plan).operations
-    engine.partials.approve(engine.partials.preview(plan, [rows[0].id]), "", "test")
+    engine.partial_approvals.approve(
+        engine.partial_approvals.preview(plan, [rows[0].id]), "", "test"
+    )
     record, _ = next_turn(world, record)
     [declined] = told(world, record, "declined")
     assert declined.splitlines()[1:] == [
@@ -55,7 +59,7 @@ def test_g10_what_followed_is_told_apart(world: World) -> None:
 
 def test_g11_the_note_is_told_at_once_and_after_the_build(world: World) -> None:
     record, plan = presented(world)
-    plan = world.engine().consents.approve(plan, plan.digest, NOTE, "test")
+    plan = world.engine().approvals.approve(plan, plan.digest, NOTE, "test")
     record, _ = next_turn(world, record)
     [approved] = told(world, record, "approved")
     assert approved.endswith(f"item of the next plan. Their words:\n\n{NOTE}")
@@ -67,7 +71,7 @@ def test_g11_the_note_is_told_at_once_and_after_the_build(world: World) -> None:
 
 def test_g11_a_model_that_writes_its_own_text_does_not_lose_the_note(world: World) -> None:
     record, plan = presented(world)
-    world.build(world.engine().consents.approve(plan, plan.digest, NOTE, "test"))
+    world.build(world.engine().approvals.approve(plan, plan.digest, NOTE, "test"))
     record = world.engine().sessions.say(record, "More.")
     script = Script([("write_plan", {"text": "# Mine\n\nWords.\n"})], "Done.")
     work(world, record, script)
@@ -81,7 +85,7 @@ def test_g11_a_model_that_writes_its_own_text_does_not_lose_the_note(world: Worl
 
 def test_g11_a_model_that_keeps_the_note_gets_no_second_one(world: World) -> None:
     record, plan = presented(world)
-    world.build(world.engine().consents.approve(plan, plan.digest, "Short", "test"))
+    world.build(world.engine().approvals.approve(plan, plan.digest, "Short", "test"))
     item = f"- [x] From the approval of {plan.name} ({plan.digest[:12]}): Short\n"
     record = world.engine().sessions.say(record, "More.")
     work(world, record, Script([("write_plan", {"text": f"# Mine\n\n{item}"})], "Done."))
@@ -90,7 +94,7 @@ def test_g11_a_model_that_keeps_the_note_gets_no_second_one(world: World) -> Non
 
 def test_g11_a_template_with_notes_is_still_no_plan(world: World) -> None:
     record, plan = presented(world)
-    world.build(world.engine().consents.approve(plan, plan.digest, "Short", "test"))
+    world.build(world.engine().approvals.approve(plan, plan.digest, "Short", "test"))
     record = world.engine().sessions.say(record, "More.")
     record = work(world, record, Script([write("c"), PRESENT], "Well."))
     again = world.engine().plans.find()
@@ -101,25 +105,29 @@ def test_g11_a_template_with_notes_is_still_no_plan(world: World) -> None:
 def test_g10_a_part_is_approved_whole_or_not_at_all(world: World) -> None:
     record = world.propose({"a": b"1", "b": b"2"})
     engine = world.engine()
-    partial = engine.partials.preview(record, [engine.reviews.review(record).operations[0].id])
+    partial = engine.partial_approvals.preview(
+        record, [engine.reviews.review(record).operations[0].id]
+    )
     other = world.engine()
     racing = RacingStore(
-        world.store, OperationsDeclined, lambda: other.consents.reject(record, "No.")
+        world.store, OperationsDeclined, lambda: other.approvals.reject(record, "No.")
     )
     for late, refusal in ((world.engine(racing), Moved), (engine, OtherDigest)):
         with pytest.raises(refusal):
-            late.partials.approve(partial, "", "test")
+            late.partial_approvals.approve(partial, "", "test")
         assert world.kinds()[-1] == "PlanRejected"
-    assert other.consents.propose(other.plans.find()).digest == record.digest
-    assert engine.partials.approve(partial, "", "test").digest == partial.plan.digest
+    assert other.approvals.propose(other.plans.find()).digest == record.digest
+    assert engine.partial_approvals.approve(partial, "", "test").digest == partial.plan.digest
 
 
 def test_g10_the_plan_that_was_approved_in_part_stays_for_whoever_reviews(world: World) -> None:
     record = world.propose({"a": b"1", "b": b"2"})
     engine = world.engine()
     first = engine.reviews.review(record).operations[0]
-    engine.partials.approve(engine.partials.preview(record, [first.id]), "", "test")
+    engine.partial_approvals.approve(
+        engine.partial_approvals.preview(record, [first.id]), "", "test"
+    )
     needed = references(world.store.read_all(["plan/"]), world.blobs.read, world.blobs.has)
     assert record.frozen in needed
-    (left_out,) = engine.readings.review(engine.plans.find()).declined
+    (left_out,) = engine.review_history.review(engine.plans.find()).declined
     assert left_out == LeftOut(first.id, first.op)

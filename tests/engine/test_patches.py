@@ -41,7 +41,7 @@ class Bench:
     def compare(self, before: Entries, other: Checkout) -> list[FileOperation]:
         """Stages what leads from a tree to another folder's, and returns it."""
         self._begin(before)
-        self.engine.checkouts.stage(self.record, other, delete=True)
+        self.engine.folder_import.stage(self.record, other, delete=True)
         return self.operations()
 
     def operations(self) -> list[FileOperation]:

@@ -51,7 +51,7 @@ def apply(
 
 
 def undo(engine: Engine, reference: str = "") -> RunReport:
-    return finished(engine.undoing.apply(engine.undoing.preview(reference), "test"))
+    return finished(engine.undo.apply(engine.undo.preview(reference), "test"))
 
 
 def test_an_edit_is_applied_and_recorded(world: World) -> None:
@@ -60,7 +60,7 @@ def test_an_edit_is_applied_and_recorded(world: World) -> None:
     report = apply(engine, write("a.txt", b"old\n", b"new\n"))
     assert (report.outcome, [result for _, result in report.operations]) == ("done", ["done"])
     assert world.files() == {"a.txt": b"new\n"}
-    (run,) = engine.plans.ledger().permit_runs()
+    (run,) = engine.plans.repository().permit_runs()
     assert (run.run, run.outcome) == (report.run, "done")
     permit = run.permit
     told = (permit.session, permit.call, permit.source, permit.detail, permit.turn, permit.build)
@@ -105,7 +105,7 @@ def test_a_file_that_changed_since_it_was_read_is_left_alone(world: World) -> No
     assert "a.txt: expected" in refused.value.message
     assert "Nothing was changed" in refused.value.message
     assert world.files() == {"a.txt": b"mine\n"}
-    assert world.engine().plans.ledger().permit_runs() == []
+    assert world.engine().plans.repository().permit_runs() == []
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_what_fails_is_put_back_and_said(world: World, content: bytes | None, le
         apply(engine, write("a.txt", b"old\n", b"new\n"))
     assert failed.value.message.endswith("Every file is as it was before.")
     assert world.files() == {"a.txt": left}
-    (run,) = engine.plans.ledger().permit_runs()
+    (run,) = engine.plans.repository().permit_runs()
     assert run.outcome == "rolled_back"
 
 
@@ -191,16 +191,16 @@ def test_undo_takes_a_turn_back_as_one(world: World) -> None:
     apply(engine, write("a.txt", b"1\n", b"2\n"), turn=2)
     apply(engine, write("b.txt", None, b"b\n"), turn=2)
     apply(engine, write("a.txt", b"2\n", b"3\n"), turn=2)
-    preview = engine.undoing.preview()
+    preview = engine.undo.preview()
     assert preview.run == "s1.2"
     assert len(preview.plan.operations) == 2
-    assert engine.undoing.preview("s1.2").plan.digest == preview.plan.digest
+    assert engine.undo.preview("s1.2").plan.digest == preview.plan.digest
     assert undo(engine).outcome == "done"
     assert world.files() == {"a.txt": b"1\n"}
     assert undo(engine).outcome == "done"
     assert world.files() == {"a.txt": b"0\n"}
     with pytest.raises(AssentError, match="no run to undo"):
-        engine.undoing.preview()
+        engine.undo.preview()
 
 
 def test_undo_of_one_run_by_its_id(world: World) -> None:

@@ -26,7 +26,7 @@ def test_a_command_is_drafted_and_proposed_like_any_operation(world: World) -> N
     engine = world.engine()
     staged = engine.drafts.stage(record, [RunCommand((b"make", b"test"))]).record
     assert engine.reviews.review(staged).operations[0].reversible == "reversible"
-    assert engine.consents.propose(staged).state == "AWAITING_APPROVAL"
+    assert engine.approvals.propose(staged).state == "AWAITING_APPROVAL"
 
 
 def test_reading_a_folder_that_is_no_workspace_makes_none(world: World) -> None:
@@ -72,7 +72,7 @@ def test_another_folder_in_the_old_place_is_another_workspace(world: World) -> N
     with pytest.raises(NotFound):
         world.engine().plans.find()
     with pytest.raises(OtherWorkspace):
-        world.engine().runs.ledger().load(record.plan_id)
+        world.engine().runs.repository().load(record.plan_id)
 
 
 def test_the_current_plan_is_the_last_made_used_or_proposed(world: World) -> None:
@@ -83,7 +83,7 @@ def test_the_current_plan_is_the_last_made_used_or_proposed(world: World) -> Non
     engine.plans.use("one")
     assert engine.plans.find() == one
     two = engine.plans.write(two, b"# Two\n\nSay more.\n")
-    assert engine.consents.propose(two) == engine.plans.find()
+    assert engine.approvals.propose(two) == engine.plans.find()
 
 
 def test_old_and_new_content_are_kept_when_an_operation_is_staged(world: World) -> None:

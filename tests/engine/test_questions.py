@@ -88,7 +88,7 @@ def test_f95_an_open_question_survives_a_restart_and_is_not_asked_twice(booth: B
     one = after.pending()
     assert (one.root.session, one.standing) == (booth.session, "open")
     after.answer(one, YES)
-    assert after.engine.questions.pending() == []
+    assert after.engine.pending_questions.pending() == []
     person = Person()
     assert after.ask(CALL, person) == Consent(yes=True, question=one.id)
     assert person.asked == []
@@ -154,8 +154,8 @@ def test_f95_a_question_whose_call_is_over_is_marked(booth: Booth) -> None:
     parked(booth)
     one = booth.pending()
     booth.note(CallEnded("c1", "shell", Result("c1", "Lost.", failed=True)))
-    assert booth.engine.questions.pending() == []
-    [known] = booth.engine.questions.pending(every=True)
+    assert booth.engine.pending_questions.pending() == []
+    [known] = booth.engine.pending_questions.pending(every=True)
     assert known.standing == "interrupted"
     with pytest.raises(IllegalStep, match="nothing waits for it"):
         booth.answer(one, YES)
@@ -183,11 +183,17 @@ def test_f86_a_plain_no_answers_the_other_questions_of_the_session(booth: Booth)
     parked(booth)
     parked(booth, "c2", PUSH)
     colour = (Question("Colour", "Which?"),)
-    booth.drained(booth.permission(Absent()).asked(booth.record, shell("c3"), "question", colour))
-    mine = [one for one in booth.engine.questions.pending() if one.session.session == booth.session]
+    booth.drained(
+        booth.permission(Absent()).ask_questions(booth.record, shell("c3"), "question", colour)
+    )
+    mine = [
+        one
+        for one in booth.engine.pending_questions.pending()
+        if one.session.session == booth.session
+    ]
     assert len(mine) == 3
     booth.answer(mine[0], NO)
-    [left] = booth.engine.questions.pending()
+    [left] = booth.engine.pending_questions.pending()
     assert left.session.session == other.session
     answers = [e for e in booth.events() if isinstance(e, QuestionAnswered)]
     because = f"ada (test), by the no to {mine[0].id}"
@@ -202,9 +208,9 @@ def test_f86_a_no_with_words_answers_nothing_else(booth: Booth) -> None:
     booth.step(CALL, shell("c2", PUSH))
     parked(booth)
     parked(booth, "c2", PUSH)
-    first, second = booth.engine.questions.pending()
+    first, second = booth.engine.pending_questions.pending()
     booth.answer(first, "Rather not")
-    assert [one.id for one in booth.engine.questions.pending()] == [second.id]
+    assert [one.id for one in booth.engine.pending_questions.pending()] == [second.id]
 
 
 def test_f88_a_remembered_yes_answers_what_it_covers_in_the_same_session(booth: Booth) -> None:
@@ -215,11 +221,13 @@ def test_f88_a_remembered_yes_answers_what_it_covers_in_the_same_session(booth: 
     for call, line in (("c1", STATUS), ("c2", "git status -b"), ("c3", PUSH)):
         parked(booth, call, line)
     first, second, third = (
-        one for one in booth.engine.questions.pending() if one.session.session == booth.session
+        one
+        for one in booth.engine.pending_questions.pending()
+        if one.session.session == booth.session
     )
     booth.answer(first, SESSION, patterns=PATTERN)
     [grant] = booth.engine.grants.all()
-    left = {one.id for one in booth.engine.questions.pending()}
+    left = {one.id for one in booth.engine.pending_questions.pending()}
     assert third.id in left
     assert second.id not in left
     assert len(left) == 2
@@ -281,9 +289,9 @@ def test_f96_an_answer_that_does_not_fit_is_refused(
     named = right if digest is None else digest.replace("half", right[:32])
     wanted = reference if error is NotFound else one.id
     with pytest.raises(error) as refused:
-        booth.engine.questions.answer(wanted, named, reply)
+        booth.engine.pending_questions.answer(wanted, named, reply)
     assert refused.value.next.startswith("assent questions ")
-    assert [each.id for each in booth.engine.questions.pending()] == [one.id]
+    assert [each.id for each in booth.engine.pending_questions.pending()] == [one.id]
     assert booth.engine.grants.all() == ()
 
 
@@ -331,7 +339,7 @@ def test_the_start_of_an_id_is_enough_if_it_names_one(booth: Booth) -> None:
     booth.step(CALL, shell("c2", PUSH))
     parked(booth)
     parked(booth, "c2", PUSH)
-    first, second = booth.engine.questions.pending()
-    assert booth.engine.questions.find(second.id[:10]).id == second.id
+    first, second = booth.engine.pending_questions.pending()
+    assert booth.engine.pending_questions.find(second.id[:10]).id == second.id
     with pytest.raises(NotFound, match="names 2 questions"):
-        booth.engine.questions.find(first.id[:3])
+        booth.engine.pending_questions.find(first.id[:3])

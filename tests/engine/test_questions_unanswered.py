@@ -24,7 +24,7 @@ def test_f96_an_expired_question_is_a_no(world: World, tmp_path: Path) -> None:
     parked(booth)
     one = booth.pending()
     world.clock.hour += 1
-    assert booth.engine.questions.pending() == []
+    assert booth.engine.pending_questions.pending() == []
     with pytest.raises(Expired, match="which is a no"):
         booth.answer(one, YES)
     person = Person(((YES,),))
@@ -68,7 +68,7 @@ def test_f94_nobody_and_errors_are_a_no_at_once(booth: Booth) -> None:
             False, True, False, False,
         )  # fmt: skip
         assert consent.why == NOBODY
-    assert booth.engine.questions.pending() == []
+    assert booth.engine.pending_questions.pending() == []
 
 
 def test_an_interrupt_leaves_no_question_open(booth: Booth) -> None:
@@ -91,6 +91,6 @@ def test_the_digest_is_of_the_call_as_the_model_made_it(booth: Booth, events: in
 
 def test_f94_what_is_about_no_call_does_not_wait(booth: Booth) -> None:
     for person, yes in ((Person(((YES,),)), True), (Person(), False), (Absent(), False)):
-        work = booth.permission(person).may(booth.record, "Budget", "Go on?")
+        work = booth.permission(person).confirm(booth.record, "Budget", "Go on?")
         assert booth.drained(work).yes is yes
-    assert booth.engine.questions.pending() == []
+    assert booth.engine.pending_questions.pending() == []

@@ -49,7 +49,7 @@ def asked(site: Site, number: int) -> tuple[str, QuestionAsked]:
     wanted = QuestionAsked(f"question{number}", "c1", (question,), "write")
     digest = question_digest(record.session, call, wanted)
     found = QuestionAsked(wanted.id, "c1", (question,), "write", digest)
-    diary = Diary(engine.sessions.diary()._doors, record.workspace)
+    diary = Diary(engine.sessions.repository()._doors, record.workspace)
     diary.append(record, StepStarted(1, "build", "m", "ask"), PartSaid(call), found)
     engine.close()
     return record.session, found
@@ -84,6 +84,6 @@ def test_f96_of_two_processes_that_answer_at_once_one_wins(tmp_path: Path) -> No
         winner = ("Yes", "No")[said.index("won")]
         [lost] = [words for words in said if words != "won"]
         assert f"was answered by {winner} at " in lost
-        events = [one.event for one in open_site(site).sessions.diary().read(session)]
+        events = [one.event for one in open_site(site).sessions.repository().read(session)]
         [answered] = [event for event in events if isinstance(event, QuestionAnswered)]
         assert answered.answers == ((winner,),)

@@ -30,14 +30,14 @@ def shown(record: PlanRecord) -> ReviewShown:
 
 def revised(engine: Engine, record: PlanRecord, content: bytes) -> PlanRecord:
     record = engine.drafts.write(record, b"a", [content], None).record
-    return engine.consents.propose(record)
+    return engine.approvals.propose(record)
 
 
 def test_g9_a_reading_that_cannot_be_recorded_is_a_warning(world: World) -> None:
     record = world.propose({"a": b"1"})
     engine = world.engine(Full(world.store))
-    assert engine.readings.review(record).since is None
-    engine.readings.record(record)
+    assert engine.review_history.review(record).since is None
+    engine.review_history.record(record)
     assert engine.warnings == (f"{NOT_RECORDED}The disk is full.",)
     assert readings(world) == []
 
@@ -46,11 +46,11 @@ def test_g9_the_same_reading_is_recorded_once(world: World) -> None:
     record = world.propose({"a": b"1"})
     engine = world.engine()
     for _ in range(3):
-        engine.readings.record(record)
+        engine.review_history.record(record)
     assert readings(world) == [shown(record)]
     later = revised(engine, record, b"2")
-    engine.readings.record(later)
-    engine.readings.record(record)
+    engine.review_history.record(later)
+    engine.review_history.record(record)
     assert readings(world) == [shown(record), shown(later), shown(record)]
 
 
@@ -58,9 +58,9 @@ def test_g9_two_who_read_at_the_same_time_are_both_on_record(world: World) -> No
     record = world.propose({"a": b"1"})
     later = revised(world.engine(), record, b"2")
     other = world.engine()
-    racing = RacingStore(world.store, ReviewShown, lambda: other.readings.record(later))
+    racing = RacingStore(world.store, ReviewShown, lambda: other.review_history.record(later))
     engine = world.engine(racing)
-    engine.readings.record(record)
+    engine.review_history.record(record)
     assert engine.warnings == ()
     assert readings(world) == [shown(later), shown(record)]
 
@@ -70,6 +70,6 @@ def test_g9_a_form_that_is_no_longer_kept_is_a_warning(world: World) -> None:
     engine = world.engine()
     event = ReviewShown(record.plan_id, "d" * 64, "0" * 64, "tester")
     world.store.append(Batch(f"reading/{record.workspace}/{record.plan_id}", 0, "now", (event,)))
-    found = engine.readings.review(record)
+    found = engine.review_history.review(record)
     assert (found.since, len(found.operations)) == (None, 1)
     assert engine.warnings[0].startswith(NOT_COMPARED)

@@ -89,9 +89,9 @@ def drifted(world: World) -> None:
 def test_g8_the_merged_content_is_kept_and_built(world: World) -> None:
     drifted(world)
     engine = world.engine()
-    record = engine.rebasing.apply(engine.rebasing.preview(engine.plans.find()))
-    assert engine.consents.is_approved(record) is False
-    approved = engine.consents.approve(record, record.digest, "", "test")
+    record = engine.rebaser.apply(engine.rebaser.preview(engine.plans.find()))
+    assert engine.approvals.is_approved(record) is False
+    approved = engine.approvals.approve(record, record.digest, "", "test")
     assert world.build(approved).outcome == "done"
     assert world.files()["f"] == BOTH
 
@@ -101,21 +101,21 @@ def test_g8_a_plan_that_others_changed_meanwhile_is_not_rebased(world: World) ->
 
     def act() -> None:
         engine = world.engine()
-        engine.consents.reject(engine.plans.find(), "No.")
+        engine.approvals.reject(engine.plans.find(), "No.")
 
     engine = world.engine(RacingStore(world.store, PlanRebased, act))
     with pytest.raises(Moved):
-        engine.rebasing.apply(engine.rebasing.preview(engine.plans.find()))
+        engine.rebaser.apply(engine.rebaser.preview(engine.plans.find()))
     assert "PlanRebased" not in world.kinds()
 
 
 def test_g8_files_that_change_meanwhile_refuse_it(world: World) -> None:
     drifted(world)
     engine = world.engine()
-    preview = engine.rebasing.preview(engine.plans.find())
+    preview = engine.rebaser.preview(engine.plans.find())
     world.put({"f": TEXT + b"more\n"})
     with pytest.raises(Drift):
-        engine.rebasing.apply(preview)
+        engine.rebaser.apply(preview)
     assert "PlanRebased" not in world.kinds()
 
 
@@ -123,17 +123,17 @@ def test_g8_the_live_text_is_taken_in_as_by_propose(world: World) -> None:
     drifted(world)
     engine = world.engine()
     record = engine.plans.find()
-    preview = engine.rebasing.preview(record)
+    preview = engine.rebaser.preview(record)
     live = Path(world.root, record.path.decode())
     live.write_bytes(b"# Another text\n")
     with pytest.raises(Drift, match="changed meanwhile"):
-        engine.rebasing.apply(preview)
-    after = engine.rebasing.apply(engine.rebasing.preview(record))
-    assert engine.plans.ledger().plan(after).text == b"# Another text\n"
+        engine.rebaser.apply(preview)
+    after = engine.rebaser.apply(engine.rebaser.preview(record))
+    assert engine.plans.repository().plan(after).text == b"# Another text\n"
     engine.plans.check_live(after)
     live.write_bytes(b"# A third text\n")
     count = world.kinds().count("PlanRebased")
-    engine.rebasing.apply(engine.rebasing.preview(after))
+    engine.rebaser.apply(engine.rebaser.preview(after))
     assert world.kinds()[-1] == "PlanProposed"
     assert world.kinds().count("PlanRebased") == count
 
@@ -144,7 +144,7 @@ def test_g8_the_model_is_told_and_takes_it_for_no_refusal(world: World, now: byt
     record = turn(world, GOAL, [write("a"), write("f", OURS.decode())], "Well?")
     world.put({"f": now})
     engine = world.engine()
-    engine.rebasing.apply(engine.rebasing.preview(engine.plans.find()))
+    engine.rebaser.apply(engine.rebaser.preview(engine.plans.find()))
     record, read = next_turn(world, record)
     [words] = told(world, record, "rebased")
     assert words.splitlines()[1:] == ["- f"]
@@ -164,13 +164,13 @@ def test_g8_whatever_happened_a_rebased_plan_can_be_built_and_undone(
     lay(world.root.parent / "copy", after)
     bench.compare(before, LocalCheckout(os.fsencode(world.root.parent / "copy")))
     written = bench.engine.plans.write(bench.engine.plans.find(), b"# Work\n\nChange it.\n")
-    record = bench.engine.consents.propose(written)
+    record = bench.engine.approvals.propose(written)
     lay(world.root, drifted)
     try:
-        preview = bench.engine.rebasing.preview(record)
+        preview = bench.engine.rebaser.preview(record)
     except Drift:
         return
-    rebased = bench.engine.rebasing.apply(preview)
+    rebased = bench.engine.rebaser.apply(preview)
     assert laid(world.root) == drifted
     if preview.is_empty:  # it says that all is there: then it is
         assert rebased == record
@@ -180,7 +180,7 @@ def test_g8_whatever_happened_a_rebased_plan_can_be_built_and_undone(
     record = rebased
     operations = bench.operations()
     expected = applied(states(drifted), operations)
-    approved = bench.engine.consents.approve(record, record.digest, "", "test")
+    approved = bench.engine.approvals.approve(record, record.digest, "", "test")
     if not operations:
         return
     assert world.build(approved).outcome == "done"
@@ -190,5 +190,5 @@ def test_g8_whatever_happened_a_rebased_plan_can_be_built_and_undone(
         if drifted.get(path) == before.get(path):  # where nobody else was, it is as it was meant
             assert expected.get(path) == states(after).get(path)
     engine = world.engine()
-    assert finished(engine.undoing.apply(engine.undoing.preview(), "test")).outcome == "done"
+    assert finished(engine.undo.apply(engine.undo.preview(), "test")).outcome == "done"
     assert laid(world.root) == drifted

@@ -220,7 +220,7 @@ def test_a_path_too_long_for_the_system_is_named_and_not_new(folder: Folder) -> 
     os.close(here)
     found = changed(folder, lambda root: (root / "a").unlink())
     assert found == Changes((DeleteFile(b"a", state(b"1")),))
-    coverage = folder.recorder().coverage()
+    coverage = folder.recorder().gaps()
     assert [len(path) > 3800 for path in coverage.closed] == [True]
 
 
@@ -232,9 +232,9 @@ def test_f145_coverage_names_files_that_cannot_be_read(tmp_path: Path) -> None:
     for name, mode in {"a/closed": 0, "b/closed": 0o600, "mine": 0o600}.items():
         (root / name).chmod(mode)
     unread = (b"a/closed", b"b/closed")
-    assert folder.recorder().coverage() == Coverage(2, unread=unread)
+    assert folder.recorder().gaps() == Coverage(2, unread=unread)
     planned = WriteFile(b"mine", state(b"1", 0o600), state(b"2", 0))
-    assert folder.recorder().coverage((planned,)) == Coverage(2, unread=unread)
+    assert folder.recorder().gaps((planned,)) == Coverage(2, unread=unread)
 
 
 def test_f145_of_files_that_only_their_owner_may_read_some_are_tried(tmp_path: Path) -> None:
@@ -244,9 +244,9 @@ def test_f145_of_files_that_only_their_owner_may_read_some_are_tried(tmp_path: P
     folder.put({f"{number:05}": b"" for number in range(ASKED)} | {"last/closed": b"1"})
     for path in (*root.iterdir(), root / "last/closed"):
         path.chmod(0o700)
-    assert folder.recorder().coverage() == Coverage(ASKED + 1)
+    assert folder.recorder().gaps() == Coverage(ASKED + 1)
     (root / "last/closed").chmod(0o044)
-    assert folder.recorder().coverage() == Coverage(ASKED, unread=(b"last/closed",))
+    assert folder.recorder().gaps() == Coverage(ASKED, unread=(b"last/closed",))
 
 
 def test_folders_that_were_there_are_not_made_by_a_command(folder: Folder) -> None:
@@ -295,4 +295,4 @@ def test_f145_coverage_counts_what_will_stand_there(
     folder.put({"a": b"1", "b": b"1", "out/d": b"1"})
     folder.blobs.keep([RULES])
     bounds = Bounds(total=len(RULES) + 2, files=3)
-    assert folder.recorder(bounds).coverage(before) == expected
+    assert folder.recorder(bounds).gaps(before) == expected

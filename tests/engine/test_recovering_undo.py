@@ -31,15 +31,15 @@ __all__ = ["site"]  # a fixture of another file
 
 
 def recalled(engine: Engine, report: RunReport) -> tuple[Undo, RunReport]:
-    found = engine.undoing.recalled(report)
+    found = engine.undo.recorded(report)
     assert found is not None
     return found
 
 
 def same(engine: Engine, undo: Undo) -> RunReport:
     """Carries out an undo, and compares it with what is recalled of it afterwards."""
-    report = finished(engine.undoing.apply(undo, "test"))
-    plain = engine.runs.report(engine.plans.ledger(), report.run, undo.plan)
+    report = finished(engine.undo.apply(undo, "test"))
+    plain = engine.runs.report(engine.plans.repository(), report.run, undo.plan)
     found, told = recalled(engine, plain)
     assert told == report
     # The plan that is taken back has gone on in the meantime, if it was an undo itself.
@@ -61,12 +61,12 @@ def test_law_8_an_undo_and_its_redo_are_recalled_as_they_were_shown(
         engine = there.opened()
         finished(engine.runs.build(there.approved(0, 0)))
         act(mine, there.root)
-        undo = engine.undoing.preview()
+        undo = engine.undo.preview()
         event(f"left alone: {bool(undo.inversion.conflicts)}")
         if not undo.plan.operations:
             return
         same(engine, undo)
-        redo = engine.undoing.redo()
+        redo = engine.undo.redo()
         if redo.plan.operations:
             same(engine, redo)
 
@@ -77,11 +77,11 @@ def test_law_8_a_turn_a_part_of_it_and_a_single_operation_are_recalled(world: Wo
     apply(engine, write("a", b"1", b"2"))
     name = command(engine, put(world, {"a": b"3", "b": b"2"}))
     apply(engine, write("a", b"3", b"4"))
-    same(engine, engine.undoing.preview(operation="3"))
-    same(engine, engine.undoing.preview(name))
-    same(engine, engine.undoing.redo())
-    same(engine, engine.undoing.preview())
-    same(engine, engine.undoing.redo())
+    same(engine, engine.undo.preview(operation="3"))
+    same(engine, engine.undo.preview(name))
+    same(engine, engine.undo.redo())
+    same(engine, engine.undo.preview())
+    same(engine, engine.undo.redo())
     assert world.files() == {"a": b"3", "b": b"2"}
 
 
@@ -89,17 +89,17 @@ def test_law_8_a_build_by_a_model_is_recalled(world: World) -> None:
     record = load(world, build_with_edits(world))
     engine = world.engine()
     assert record.building is not None
-    same(engine, engine.undoing.preview(record.building.run))
-    same(engine, engine.undoing.redo())
+    same(engine, engine.undo.preview(record.building.run))
+    same(engine, engine.undo.redo())
 
 
 def test_law_8_commands_with_an_undo_of_their_own_are_recalled(site: Site) -> None:
     engine = open_site(site)
     steps = script("echo 1 >> log.txt", "echo first > log.txt"), script("rm in.txt")
     built(engine, staged("new.txt", "new\n"), *steps, staged("mine.txt", "other\n"))
-    report = same(engine, engine.undoing.preview())
+    report = same(engine, engine.undo.preview())
     assert {result for _, result in report.operations} == {"undone"}
-    same(engine, engine.undoing.redo())
+    same(engine, engine.undo.redo())
 
 
 class Dying(Disk):
@@ -121,12 +121,12 @@ def test_law_8_what_was_cut_is_told_in_terms_of_what_it_takes_back(
 ) -> None:
     world.put({"a": b"1", "b": b"1"})
     run = world.build(world.approve({"a": b"2", "b": b"2"})).run
-    dying = world.engine(disk=Dying()).undoing
+    dying = world.engine(disk=Dying()).undo
     with pytest.raises(Crash):
         finished(dying.apply(dying.preview(), "test"))
     engine = world.engine()
     if settles:
-        settled = finished(engine.runs.settle())
+        settled = finished(engine.runs.recover_unfinished())
         assert settled is not None
         (told,) = engine.warnings
         assert told == (
@@ -134,7 +134,7 @@ def test_law_8_what_was_cut_is_told_in_terms_of_what_it_takes_back(
         )
         return
     undone, report = recalled(engine, finished(engine.runs.recover()))
-    assert (undone.run, engine.undoing.way_back(undone, report)) == (run, "assent redo")
+    assert (undone.run, engine.undo.next_command(undone, report)) == (run, "assent redo")
     assert [result for _, result in report.operations] == ["undone", "undone"]
     assert [op.path for op in undone.originals] == [b"a", b"b"]
     assert world.files() == {"a": b"1", "b": b"1"}
@@ -142,8 +142,8 @@ def test_law_8_what_was_cut_is_told_in_terms_of_what_it_takes_back(
 
 def test_no_undo_is_recalled_of_a_run_that_is_none(world: World) -> None:
     engine = world.engine()
-    assert engine.undoing.recalled(NOTHING) is None
-    assert engine.undoing.recalled(world.build(world.approve({"a": b"2"}))) is None
+    assert engine.undo.recorded(NOTHING) is None
+    assert engine.undo.recorded(world.build(world.approve({"a": b"2"}))) is None
 
 
 def half_undone(world: World) -> tuple[Engine, RunReport]:
@@ -152,18 +152,18 @@ def half_undone(world: World) -> tuple[Engine, RunReport]:
     world.build(world.approve({"a": b"2", "b": b"2"}))
     world.put({"a": b"mine"})
     engine = world.engine()
-    return engine, finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+    return engine, finished(engine.undo.apply(engine.undo.preview(), "test"))
 
 
 def test_law_8_why_an_undo_leaves_something_alone_is_on_record(world: World) -> None:
     engine, report = half_undone(world)
-    (record,) = [one for one in engine.plans.ledger().all() if one.undoes]
+    (record,) = [one for one in engine.plans.repository().all() if one.undoes]
     assert record.left_alone == ((report.operations[0][0], "a changed after the run"),)
 
 
 def test_an_old_record_still_tells_what_was_left_alone_but_not_why(world: World) -> None:
     engine, _ = half_undone(world)
-    ledger = engine.plans.ledger()
+    ledger = engine.plans.repository()
     undo, done = sorted(ledger.all(), key=lambda one: not one.undoes)
     (note,), plan = done.runs, ledger.plan(done)
     files = [op for op in plan.operations if not isinstance(op, RunCommand)]

@@ -118,7 +118,7 @@ def test_f148_a_session_at_work_cannot_go_back(world: World, tmp_path: Path) -> 
     world.locks = FileLocks(tmp_path / "locks", patience=0.01)
     record = talked(world)
     sessions = world.engine().sessions
-    with sessions.held(record, "somebody"), pytest.raises(Busy, match="is at work"):
+    with sessions.locked(record, "somebody"), pytest.raises(Busy, match="is at work"):
         sessions.rewind(record)
     assert read(world, record)[-1] == "Three."
 
@@ -131,7 +131,7 @@ def test_f148_an_open_question_is_a_no_and_its_call_is_forgotten(world: World) -
     record = engine.sessions.load(record.session)
     assert (record.ended, len(record.questions)) == ("waiting", 1)
     record = engine.sessions.rewind(record)
-    assert (record.questions, record.ended, engine.questions.pending()) == ((), "", [])
+    assert (record.questions, record.ended, engine.pending_questions.pending()) == ((), "", [])
     record = engine.sessions.say(record, "Say hello")
     script = Script("Hello.")
     record = work(world, record, script, Person())

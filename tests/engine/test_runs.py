@@ -152,7 +152,7 @@ def test_damaged_new_content_is_never_written(world: World) -> None:
 def test_one_build_at_a_time(world: World) -> None:
     record = world.approve(NEW)
     world.locks = FileLocks(world.root.parent / "locks", patience=0)
-    workspace = world.engine().plans.ledger().workspace
+    workspace = world.engine().plans.repository().workspace
     with world.locks.hold(workspace, "assent build elsewhere"), pytest.raises(Busy) as refused:
         world.build(record)
     assert "assent build elsewhere" in refused.value.message

@@ -47,8 +47,8 @@ def approved(engine: Engine, *steps: Step) -> PlanRecord:
     record = engine.plans.new("work", "tests", "A goal")
     for step in steps:
         record = step(engine, record)
-    record = engine.consents.propose(record)
-    return engine.consents.approve(record, record.digest, "", "test")
+    record = engine.approvals.propose(record)
+    return engine.approvals.approve(record, record.digest, "", "test")
 
 
 def built(engine: Engine, *steps: Step) -> tuple[PlanRecord, RunReport]:
@@ -212,7 +212,7 @@ def test_a_report_does_not_need_what_a_damaged_store_has_lost(site: Site) -> Non
     for blob in (site.state / "blobs").glob("*/*"):
         if blob.read_bytes() == b"oh no\n" or b'"operations"' in blob.read_bytes()[:20]:
             blob.write_bytes(b"damaged")
-    ledger = engine.runs.ledger()
+    ledger = engine.runs.repository()
     again = engine.runs.report(ledger, report.run, ledger.plan(record))
     assert results(again) == ["failed"]
     assert "It said: oh no" not in again.notes
@@ -235,7 +235,7 @@ def test_law_3_what_is_refused_before_the_start_leaves_the_approval_unspent(site
     (site.root / "in.txt").write_bytes(b"drifted\n")
     with pytest.raises(Drift):
         finished(engine.runs.build(record.plan_id))
-    assert engine.consents.is_approved(engine.plans.find(record.plan_id))
+    assert engine.approvals.is_approved(engine.plans.find(record.plan_id))
     assert run_events(engine) == []
 
 
@@ -254,4 +254,4 @@ def test_law_3_a_command_that_could_not_run_here_is_refused_before_anything_star
     with pytest.raises(Refused, match="symbolic link"):
         finished(engine.runs.build(record.plan_id))
     assert (files(site)["in.txt"], run_events(engine)) == (START["in.txt"], [])
-    assert engine.consents.is_approved(engine.plans.find(record.plan_id))
+    assert engine.approvals.is_approved(engine.plans.find(record.plan_id))

@@ -206,7 +206,7 @@ def test_f147_a_fork_has_words_and_todos_and_no_consent(world: World) -> None:
         PRESENTS,
     )
     plan = world.engine().plans.find()
-    world.engine().consents.approve(plan, plan.digest, "", "test")
+    world.engine().approvals.approve(plan, plan.digest, "", "test")
     fork = world.engine().sessions.fork(record)
     assert (fork.plan_id, fork.fork, fork.todos) == ("", record.session, (Todo("one"),))
     assert (fork.usage, fork.cost) == (msgspec.structs.replace(fork.usage, input=0, output=0), 0.0)
@@ -258,7 +258,7 @@ def test_f128_todos_go_back_with_a_run(world: World) -> None:
         PRESENTS,
     )
     plan = world.engine().plans.find()
-    plan = world.engine().consents.approve(plan, plan.digest, "", "test")
+    plan = world.engine().approvals.approve(plan, plan.digest, "", "test")
     run = world.build(plan).run
     record = world.engine().sessions.say(record, "Now the next thing.")
     record = work(world, record, Script([("todo", {"items": ["one", "two"]})], "Done."))
@@ -302,7 +302,7 @@ def test_f33_the_reminder_says_what_holds(world: World) -> None:
         PRESENTS,
     )
     plan = world.engine().plans.find()
-    world.engine().consents.approve(plan, plan.digest, "", "test")
+    world.engine().approvals.approve(plan, plan.digest, "", "test")
     reminders: list[str] = []
 
     class Forgetful(Script):

@@ -24,7 +24,7 @@ class Recorder:
         self._standing = standing
         self._codes = list(codes)
 
-    def standing(self) -> Standing:
+    def sandbox_status(self) -> Standing:
         return self._standing
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
@@ -36,7 +36,7 @@ class Recorder:
     def hidden_below(self, folder: bytes) -> bytes | None:
         return next((path for path in self.hidden if path.startswith(folder)), None)
 
-    def outlived(self) -> str:
+    def still_running(self) -> str:
         raise NotImplementedError
 
     def entries(self, folder: bytes) -> dict[bytes, bool]:
@@ -52,7 +52,7 @@ class Recorder:
         yield Chunk(b"12345")
         yield Ended(self._codes.pop(0) if self._codes else 0, seconds=1.5)
 
-    def perform(
+    def run_command(
         self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         raise AssertionError("what only reads is never handed to a shell")

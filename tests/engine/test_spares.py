@@ -30,14 +30,14 @@ def built(world: World) -> RunReport:
         record = engine.drafts.write(record, path.encode(), [b"new"], None).record
     for path in ("gone/one.txt", "gone/two.txt"):
         record = engine.drafts.delete(record, path.encode()).record
-    record = engine.consents.propose(record)
-    engine.consents.approve(record, record.digest, "", "test")
+    record = engine.approvals.propose(record)
+    engine.approvals.approve(record, record.digest, "", "test")
     return world.build(record)
 
 
 def undone(world: World) -> RunReport:
     engine = world.engine()
-    return finished(engine.undoing.apply(engine.undoing.preview(), "test"))
+    return finished(engine.undo.apply(engine.undo.preview(), "test"))
 
 
 def inodes(world: World) -> dict[str, int]:
@@ -67,7 +67,7 @@ def test_redo_gives_back_what_the_undo_displaced(world: World) -> None:
     changed, before = world.files(), inodes(world)
     undone(world)
     engine = world.engine()
-    assert finished(engine.undoing.apply(engine.undoing.redo(), "test")).outcome == "done"
+    assert finished(engine.undo.apply(engine.undo.redo(), "test")).outcome == "done"
     assert world.files() == changed
     assert inodes(world) == before
 
@@ -77,7 +77,7 @@ def test_an_undo_of_a_redo_gives_back_the_very_files_too(world: World) -> None:
     built(world)
     undone(world)
     engine = world.engine()
-    finished(engine.undoing.apply(engine.undoing.redo(), "test"))
+    finished(engine.undo.apply(engine.undo.redo(), "test"))
     assert undone(world).outcome == "done"
     assert world.files() == OLD
     assert inodes(world) == before
@@ -103,33 +103,33 @@ def test_an_operation_alone_is_taken_back_with_its_spare(world: World) -> None:
     before = inodes(world)
     built(world)
     engine = world.engine()
-    preview = engine.undoing.preview(operation="1")
-    assert finished(engine.undoing.apply(preview, "test")).outcome == "done"
+    preview = engine.undo.preview(operation="1")
+    assert finished(engine.undo.apply(preview, "test")).outcome == "done"
     assert inodes(world)["kept.txt"] == before["kept.txt"]
     assert len(spares(world)) == len(OLD), "two of the run, and one of the undo"
 
 
 def test_what_is_given_up_leaves_no_spares(world: World) -> None:
     run = built(world).run
-    keeping = world.engine().keeping
+    keeping = world.engine().retention
     keeping.delete(keeping.check([run]))
     assert spares(world) == []
 
 
 def test_the_setting_bounds_all_spares(world: World) -> None:
-    world.retention = Retention(spares=1 << 20)
+    world.retention = Retention(displaced_bytes=1 << 20)
     built(world)
-    world.engine().keeping.retain()
+    world.engine().retention.retain()
     assert spares(world)
-    world.retention = Retention(spares=1)
-    world.engine().keeping.retain()
+    world.retention = Retention(displaced_bytes=1)
+    world.engine().retention.retain()
     assert spares(world) == []
 
 
 def test_room_is_made_whenever_a_command_ends(world: World) -> None:
-    world.retention = Retention(spares=1)
+    world.retention = Retention(displaced_bytes=1)
     built(world)
-    world.engine().keeping.retain(daily=True)
+    world.engine().retention.retain(daily=True)
     assert spares(world) == []
 
 
@@ -139,7 +139,7 @@ def test_a_late_line_in_a_displaced_file_is_kept_and_named(world: World) -> None
         (spare,) = [one for one in spares(world) if one.read_bytes() == b"old"]
         held.write(b".")
     engine = world.engine()
-    engine.keeping.delete(engine.keeping.check([run]))
+    engine.retention.delete(engine.retention.check([run]))
     (told,) = [words for words in engine.warnings if "stays" in words]
     assert str(home(world) / f"{run}.late") in told
     assert (home(world) / f"{run}.late" / spare.name).read_bytes().startswith(b"old.")

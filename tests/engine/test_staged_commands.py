@@ -23,7 +23,7 @@ def carried(
     kit = msgspec.structs.replace(tooling(), staging=staging)
     call = Call("c1", "shell", {"command": MAKE.line})
     wish = Wish(record, call, MAKE, Decision(verdict), "It writes.", planning=True)
-    work = Effects(engine._desk, kit).carry(wish)
+    work = Effects(engine._desk, kit).run_effect(wish)
     while True:
         try:
             next(work)

@@ -33,7 +33,7 @@ def counted(turns: list[TurnChanges]) -> list[tuple[int, int, int, int]]:
 
 
 def summary(world: World, record: SessionRecord) -> list[TurnChanges]:
-    return world.engine().summary.turns(record)
+    return world.engine().turn_changes.turns(record)
 
 
 def test_f149_files_and_lines_of_each_turn(world: World) -> None:
@@ -50,9 +50,9 @@ def test_f149_files_and_lines_of_each_turn(world: World) -> None:
     diffs = [file.diff or "" for file in turns[0].files]
     assert "-two\n+TWO\n+three\n" in diffs[0]
     assert "+++ b/b.txt" in diffs[1]
-    assert world.engine().summary.turn(record, 3) == turns[2]
+    assert world.engine().turn_changes.turn(record, 3) == turns[2]
     with pytest.raises(NotFound, match="no turn 4"):
-        world.engine().summary.turn(record, 4)
+        world.engine().turn_changes.turn(record, 4)
 
 
 def test_f149_two_edits_of_one_file_count_as_what_they_come_to(world: World) -> None:
@@ -77,7 +77,7 @@ def test_f149_the_build_of_a_plan_counts_for_the_turn_that_presented_it(world: W
     record = engine.sessions.start("Plan it", "plan")
     record = work(world, record, Script([*wrote("a.txt", "a\n"), *PRESENTS]))
     plan = engine.plans.find(record.plan_id)
-    engine.consents.approve(plan, plan.digest, "", "test")
+    engine.approvals.approve(plan, plan.digest, "", "test")
     assert counted(summary(world, record)) == [(1, 0, 0, 0)]
     finished(engine.runs.build(plan.plan_id))
     assert counted(summary(world, record)) == [(1, 1, 1, 0)]
@@ -88,7 +88,7 @@ def ran(engine: Engine, record: SessionRecord, world: World, path: str) -> None:
         world.put({path: b"made\n"})
 
     order = Order(record, "c1", Command("make"), "answer", "yes")
-    finished_by(engine.commands.run(order, Scripted(act, Chunk(b"made\n"), Ended(0))))
+    finished_by(engine.session_commands.run(order, Scripted(act, Chunk(b"made\n"), Ended(0))))
 
 
 def test_f149_commands_of_calls_count_and_those_of_the_person_do_not(world: World) -> None:
@@ -99,7 +99,7 @@ def test_f149_commands_of_calls_count_and_those_of_the_person_do_not(world: Worl
     def own() -> None:
         world.put({"mine.txt": b"mine\n"})
 
-    finished_by(engine.commands.own(record, "make", Scripted(own, Ended(0))))
+    finished_by(engine.session_commands.run_as_user(record, "make", Scripted(own, Ended(0))))
     [turn] = summary(world, record)
     assert [file.operation.path for file in turn.files] == [b"made.txt"]
     assert (turn.additions, turn.deletions) == (1, 0)
@@ -108,7 +108,7 @@ def test_f149_commands_of_calls_count_and_those_of_the_person_do_not(world: Worl
 def test_f149_what_children_did_counts_for_the_turn_that_started_them(family: Family) -> None:
     write = [("write", {"path": "a.txt", "content": "a\n"})]
     root = family.play("yolo", main=[[task("Write", "general")], "Done."], general=[write, "Done."])
-    assert counted(family.engine.summary.turns(root)) == [(1, 1, 1, 0)]
+    assert counted(family.engine.turn_changes.turns(root)) == [(1, 1, 1, 0)]
 
 
 def test_f149_a_file_that_is_no_text_is_counted_without_lines(world: World) -> None:

@@ -78,12 +78,12 @@ def everything(engine: Engine) -> None:
     for record in engine.sessions.all():
         engine.sessions.transcript(record)
         engine.sessions.messages(record)
-        engine.summary.turns(record)
+        engine.turn_changes.turns(record)
         engine.sessions.is_at_work(record)
     for plan in engine.plans.all():
         engine.reviews.review(engine.plans.find(plan.plan_id))
-    engine.questions.pending()
-    engine.past.all()
+    engine.pending_questions.pending()
+    engine.history.all()
     engine.status()
 
 
@@ -103,11 +103,11 @@ def test_a_face_looks_while_others_talk_stage_and_remember(engine: Engine) -> No
         for n in range(TIMES):
             content = [b"%d\n" % n]
             record = engine.drafts.write(record, b"%d.txt" % n, content, None).record
-        engine.consents.propose(record)
+        engine.approvals.propose(record)
 
     def remember() -> None:
         for n in range(TIMES):
-            engine.facts.remember(f"Fact {n}.")
+            engine.memory.remember(f"Fact {n}.")
 
     def muse() -> None:
         for n in range(3):  # only words: the plan's file is made, and taken away again
@@ -128,7 +128,7 @@ def test_a_face_looks_while_others_talk_stage_and_remember(engine: Engine) -> No
     for name in ("one", "two"):  # nothing is lost, and each speaks in order
         own = [text for text in said if text.startswith(name)]
         assert own == [f"{name} {n}" for n in range(TIMES)]
-    assert len(engine.facts.all()) == TIMES
+    assert len(engine.memory.all()) == TIMES
     [plan] = engine.plans.all()
     assert len(engine.drafts.operations(engine.plans.find(plan.plan_id))) == TIMES
     made = engine._doors.store.read_all(["plan/"])

@@ -49,7 +49,7 @@ def count(world: World, record: SessionRecord, kind: type) -> int:
 
 def answer(world: World, label: str, patterns: tuple[Pattern, ...] = ()) -> None:
     """Answers the oldest open question from elsewhere."""
-    questions = world.engine().questions
+    questions = world.engine().pending_questions
     one = questions.pending()[0]
     reply = Reply(((label,),), "ada (test)", patterns)
     questions.answer(one.id, one.inquiry.asked.digest, reply)
@@ -98,7 +98,7 @@ class Denying(OpenGate):
 
 def denying(person: Person) -> Tooling:
     gate = Denying()
-    return msgspec.structs.replace(tooling(person), gate=gate, toolbox=Toolbox(TOOLS, gate))
+    return msgspec.structs.replace(tooling(person), gate=gate, dispatcher=Toolbox(TOOLS, gate))
 
 
 def test_f87_what_a_rule_denies_lets_the_model_go_on_with_the_reason(
@@ -120,7 +120,7 @@ def test_f95_a_question_for_later_ends_the_turn_and_its_answer_goes_on(
     script = Script([write("a"), ("todo", {"items": ["x"]}), write("b")], "Done.")
     work(world, record, script, Absent())
     assert ends(world, record) == ["waiting"]
-    assert (world.files(), len(world.engine().questions.pending())) == ({}, 2)
+    assert (world.files(), len(world.engine().pending_questions.pending())) == ({}, 2)
     assert [one.failed for one in results(world, record)] == [False]  # the call in between
     answer(world, YES)
     work(world, record, script, Absent())
@@ -145,7 +145,7 @@ def test_f86_one_plain_no_ends_all_that_waits(world: World, record: SessionRecor
     script = Script([write("a"), write("b")], "Done.")
     work(world, record, script, Absent())
     answer(world, NO)
-    assert world.engine().questions.pending() == []
+    assert world.engine().pending_questions.pending() == []
     work(world, record, script, Person())
     assert ends(world, record) == ["waiting", "declined"]
     assert world.files() == {}
@@ -187,7 +187,7 @@ def killed(world: World, record: SessionRecord, after: type, *answers: Answers) 
 @pytest.mark.parametrize("after", [QuestionAsked, QuestionAnswered])
 def test_f95_a_restart_during_a_question(world: World, record: SessionRecord, after: type) -> None:
     script = killed(world, record, after, ((YES,),))
-    open_ones = world.engine().questions.pending()
+    open_ones = world.engine().pending_questions.pending()
     assert len(open_ones) == (after is QuestionAsked)
     person = Person(((YES,),))
     work(world, record, script, person)
@@ -217,7 +217,7 @@ class Remembering(OpenGate):
     def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
         return ()
 
-    def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+    def grant_patterns(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
         return (Pattern("edit", "*"),)
 
 
@@ -227,13 +227,13 @@ def test_f88_a_remembered_yes_settles_what_waits_and_what_comes(
     gate = Remembering()
 
     def tools(person: Person) -> Tooling:
-        return msgspec.structs.replace(tooling(person), gate=gate, toolbox=Toolbox(TOOLS, gate))
+        return msgspec.structs.replace(tooling(person), gate=gate, dispatcher=Toolbox(TOOLS, gate))
 
     script = Script([write("a"), write("b")], [write("c")], "Done.")
     for _ in world.engine().sessions.work(record, script, tools(Absent())):
         pass
     answer(world, SESSION, (Pattern("edit", "*"),))
-    assert world.engine().questions.pending() == []
+    assert world.engine().pending_questions.pending() == []
     person = Person()
     for _ in world.engine().sessions.work(record, script, tools(person)):
         pass

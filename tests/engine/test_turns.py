@@ -324,12 +324,12 @@ class Stammering(Script):
     """A model whose calls all have the same id."""
 
     def drive(self, turn: Turn) -> Iterator[Recorded | Delta]:
-        yield from turn.catch_up()
-        yield from turn.note(StepStarted(1, "plan", "m", "plan"))
+        yield from turn.read_new_messages()
+        yield from turn.append_events(StepStarted(1, "plan", "m", "plan"))
         calls = [Call("same", "write", {"path": path, "text": "x"}) for path in "ab"]
-        yield from turn.note(*[PartSaid(call) for call in calls], StepEnded(Stop.CALLS))
-        yield from turn.settle(calls)
-        yield from turn.note(TurnEnded("end"))
+        yield from turn.append_events(*[PartSaid(call) for call in calls], StepEnded(Stop.CALLS))
+        yield from turn.run_calls(calls)
+        yield from turn.append_events(TurnEnded("end"))
         self.prompts.append(turn.messages)
 
 

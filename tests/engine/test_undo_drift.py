@@ -13,7 +13,7 @@ def test_law_6_who_comes_second_is_led_to_the_undo_and_not_to_the_current_plan(
 ) -> None:
     world.put({"a": b"1"})
     world.build(world.approve({"a": b"2"}))
-    undoing = world.engine().undoing
+    undoing = world.engine().undo
     first, second = (undoing.preview(operation=operation) for _ in range(2))
     assert finished(undoing.apply(first, "test")).outcome == "done"
     with pytest.raises(Drift) as refused:

@@ -108,9 +108,9 @@ def test_law_7_folders_and_symlinks_are_taken_back(
         act(mine, there.root)
         met = laid(there.root)
         engine = there.opened()
-        preview = engine.undoing.preview()
+        preview = engine.undo.preview()
         engine.reviews.undo_review(preview.source, preview.plan, again=preview.extent.again)
-        report = finished(engine.undoing.apply(preview, "test"))
+        report = finished(engine.undo.apply(preview, "test"))
         end = laid(there.root)
         spared = [preview.originals[index] for index, _ in preview.inversion.conflicts]
         named = {path for op in spared for path, *_ in footprint(op)}

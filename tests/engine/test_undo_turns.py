@@ -25,9 +25,9 @@ def command(
 ) -> str:
     """Runs a command of a turn; returns its id."""
     wanted = Order(session(engine, turn), "c2", Command("make"), "answer", "yes", confined)
-    for _ in engine.commands.run(wanted, Scripted(act, Ended(0))):
+    for _ in engine.session_commands.run(wanted, Scripted(act, Ended(0))):
         pass
-    events = engine._doors.store.read(engine.plans.ledger().permits)
+    events = engine._doors.store.read(engine.plans.repository().permit_stream)
     return [e.event.id for e in events if isinstance(e.event, CommandStarted)][-1]
 
 
@@ -82,7 +82,7 @@ def test_a_command_that_changed_nothing_is_nothing_to_undo(world: World) -> None
 def test_f144_a_command_without_a_sandbox_may_have_done_more(world: World) -> None:
     engine = world.engine()
     command(engine, put(world, {"a": b"1"}), confined=False)
-    preview = engine.undoing.preview()
+    preview = engine.undo.preview()
     (gap,) = preview.extent.gaps
     assert gap.why == "it ran without the sandbox: what it did outside the workspace stays"
     assert b"## Not covered\n\n- it ran without the sandbox" in preview.plan.text
@@ -94,7 +94,7 @@ def test_f141_a_turn_with_commands_is_redone(world: World) -> None:
     apply(engine, write("a", b"1", b"2"))
     command(engine, put(world, {"a": b"3", "b": b"b"}))
     undo(engine)
-    for _ in engine.undoing.apply(engine.undoing.redo(), "test"):
+    for _ in engine.undo.apply(engine.undo.redo(), "test"):
         pass
     assert world.files() == {"a": b"3", "b": b"b"}
 
@@ -104,11 +104,11 @@ def test_f141_a_command_after_an_undo_ends_that_it_is_redone_unnamed(world: Worl
     first = apply(engine, write("a", None, b"1")).run
     undo(engine)
     command(engine, lambda: None, turn=2)
-    assert engine.undoing.redo().target.record.undoes == first
+    assert engine.undo.redo().target.record.undoes == first
     command(engine, put(world, {"b": b"1"}), turn=3)
     with pytest.raises(NotFound):
-        engine.undoing.redo()
-    assert engine.undoing.redo(first).target.record.undoes == first
+        engine.undo.redo()
+    assert engine.undo.redo(first).target.record.undoes == first
 
 
 def test_g6_a_build_of_prose_goes_with_what_its_commands_changed(world: World) -> None:
@@ -120,13 +120,13 @@ def test_g6_a_build_of_prose_goes_with_what_its_commands_changed(world: World) -
     record = msgspec.structs.replace(at_rest, build=building.run, mode="ask")
     wanted = Order(record, "c2", Command("make"), "scope", "plan")
     process = Scripted(put(world, {"src/a.py": b"3\n", "made": b"m"}), Ended(0))
-    for _ in engine.commands.run(wanted, process):
+    for _ in engine.session_commands.run(wanted, process):
         pass
-    report = engine.building.report(load(world, plan))
+    report = engine.text_plan_builds.report(load(world, plan))
     paths = sorted(path for op in report.about for path, *_ in footprint(op))
     assert paths == [b"made", b"src/a.py", b"src/b.py"]
-    engine.building.finish(load(world, plan), "done")
-    (listed,) = engine.past.all()
+    engine.text_plan_builds.finish(load(world, plan), "done")
+    (listed,) = engine.history.all()
     assert (listed.how, listed.unit.name, listed.operations) == ("build", building.run, 4)
     undo(engine)
     assert world.files() == {"src/a.py": b"0\n"}
@@ -137,15 +137,15 @@ def test_f146_turns_and_commands_are_listed_and_given_up(world: World) -> None:
     apply(engine, write("a", None, b"1"), turn=1)
     command(engine, put(world, {"b": b"22"}), turn=1)
     name = command(engine, put(world, {"c": b"333"}), turn=2)
-    turn, single = engine.past.all()
+    turn, single = engine.history.all()
     assert (turn.unit.name, turn.how, turn.operations, turn.own) == ("s1.1", "turn", 2, 3)
     assert (single.unit.name, single.how, single.operations, single.own) == (name, "command", 1, 3)
-    (item,) = engine.past.items(single)
+    (item,) = engine.history.items(single)
     assert (item.line, item.told and item.told.code) == ("make", 0)
-    engine.keeping.delete(engine.keeping.check(["s1.1"]))
-    assert [bool(kept.given_up) for kept in engine.past.all()] == [True, False]
+    engine.retention.delete(engine.retention.check(["s1.1"]))
+    assert [bool(kept.given_up) for kept in engine.history.all()] == [True, False]
     with pytest.raises(NotFound, match="given up"):
-        engine.undoing.preview(turn.unit.runs[0])
+        engine.undo.preview(turn.unit.runs[0])
     undo(engine)
     assert world.files() == {"a": b"1", "b": b"22"}
 
@@ -156,10 +156,10 @@ def test_f146_nothing_is_collected_while_a_command_runs(world: World) -> None:
 
     def act() -> None:
         with pytest.raises(Busy, match="is running"):
-            engine.keeping.collect()
+            engine.retention.collect()
 
     command(engine, act)
-    engine.keeping.collect()
+    engine.retention.collect()
     assert world.collector.asked == 1
 
 
@@ -201,11 +201,11 @@ def test_f146_runs_go_by_age_but_never_the_newest(world: World) -> None:
         world.clock.hour = 9 + turn
         apply(engine, write(f"f{turn}", None, b"%d" % turn), turn=turn)
     world.clock.hour = 24 + 13  # the first two are older than a day
-    given_up = engine.keeping.retain()
+    given_up = engine.retention.retain()
     assert len(given_up.runs) == 2
     assert engine.warnings[-1].startswith("2 older runs can no longer be undone")
     world.clock.hour = 24 * 3
-    assert engine.keeping.retain().runs == ()
+    assert engine.retention.retain().runs == ()
     undo(engine)
     assert world.files() == {"f1": b"1", "f2": b"2"}
 
@@ -214,7 +214,7 @@ def test_f146_what_cannot_be_collected_is_only_a_warning(world: World) -> None:
     world.collector = Unsound()
     engine = world.engine()
     apply(engine, write("a", None, b"1"))
-    engine.keeping.retain()
+    engine.retention.retain()
     assert engine.warnings == (
         "Not all contents that nothing needs were removed: The disk is gone.",
     )
@@ -223,5 +223,5 @@ def test_f146_what_cannot_be_collected_is_only_a_warning(world: World) -> None:
 def test_f146_giving_up_is_on_record(world: World) -> None:
     engine = world.engine()
     run = apply(engine, write("a", None, b"12")).run
-    engine.keeping.delete(engine.keeping.check([run]))
+    engine.retention.delete(engine.retention.check([run]))
     assert engine.log()[-1].event == RunsDeleted((run,), 2, "tester")

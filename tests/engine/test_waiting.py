@@ -33,11 +33,11 @@ def test_f150_an_open_list_follows_what_others_decide(world: World) -> None:
     titles = [[one.title for one in engine.waiting()]]
     world.expires_s = 3600
     other = world.engine()
-    other.consents.approve(record, record.digest, "", "test")
+    other.approvals.approve(record, record.digest, "", "test")
     titles.append([one.title for one in engine.waiting()])
     world.clock.hour += 2
     titles.append([one.title for one in engine.waiting()])
-    other.consents.reject(other.plans.find(record.plan_id), "No.")
+    other.approvals.reject(other.plans.find(record.plan_id), "No.")
     titles.append([one.title for one in engine.waiting()])
     proposed, approved = ["Plan work is proposed"], ["Plan work was approved and not built"]
     assert titles == [proposed, approved, proposed, []]

@@ -50,7 +50,7 @@ class Remembering(OpenGate):
     def parts(self, requests: Sequence[Request]) -> tuple[str, ...]:
         return ()
 
-    def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+    def grant_patterns(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
         words = [request.resource.split()[:2] for request in requests]
         return tuple(Pattern("bash", f"{' '.join(each)} *") for each in words)
 
@@ -58,7 +58,7 @@ class Remembering(OpenGate):
 class Absent(Person):
     """Somebody who answers some other day, and elsewhere."""
 
-    later = True
+    defers = True
 
 
 class Elsewhere(Person):
@@ -147,7 +147,7 @@ class Booth:
             self.mode,
             command=self.mode != "plan",
             risk=(level, *reasons),
-            always=gate.always(requests, Posture(self.mode)),
+            always=gate.grant_patterns(requests, Posture(self.mode)),
         )
         return self.drained(self.permission(person).ask(self.record, doubt))
 
@@ -155,9 +155,9 @@ class Booth:
         """Returns somebody to ask, who knows what was asked before the session was taken up."""
         tools = self.tooling(person)
         shaping = Shaping(self.engine.sessions._desk, tools)
-        found = Permission(self.engine.questions, tools, shaping)
+        found = Permission(self.engine.pending_questions, tools, shaping)
         if self._before is not None:
-            found.take_up(self._before)
+            found.resume(self._before)
         return found
 
     def tooling(self, person: Person) -> Tooling:
@@ -182,13 +182,13 @@ class Booth:
 
     def pending(self) -> Pending:
         """The one question that is open."""
-        [one] = self.engine.questions.pending()
+        [one] = self.engine.pending_questions.pending()
         return one
 
     def answer(self, one: Pending, label: str, **more: object) -> object:
         """Answers from elsewhere."""
         reply = msgspec.structs.replace(Reply(((label,),), "ada (test)"), **more)
-        return self.world.engine().questions.answer(one.id, one.inquiry.asked.digest, reply)
+        return self.world.engine().pending_questions.answer(one.id, one.inquiry.asked.digest, reply)
 
 
 def shell(id: str, line: str = STATUS) -> Call:

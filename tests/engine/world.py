@@ -166,8 +166,8 @@ class World:
             projection=self.projection or LocalProjection(root),
             executor=partial(Executor, LocalHands(root, disk, spares=self.spares), self.blobs),
             hooks=self.hooks,
-            collector=self.collector,
-            spares=self.spares,
+            garbage_collector=self.collector,
+            displaced_files=self.spares,
         )
         inode = os.stat(root).st_ino
         place = Place(
@@ -182,12 +182,12 @@ class World:
         record = engine.plans.new("work", "tests", "A goal")
         for path, content in files.items():
             record = engine.drafts.write(record, path.encode(), [content], None).record
-        return engine.consents.propose(record)
+        return engine.approvals.propose(record)
 
     def approve(self, files: dict[str, bytes]) -> PlanRecord:
         """Makes a plan that writes files, and approves it."""
         record = self.propose(files)
-        return self.engine().consents.approve(record, record.digest, "", "test")
+        return self.engine().approvals.approve(record, record.digest, "", "test")
 
     def build(self, record: PlanRecord, disk: Disk | None = None) -> RunReport:
         return finished(self.engine(disk=disk).runs.build(record.plan_id))

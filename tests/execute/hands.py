@@ -34,10 +34,10 @@ class WatchedHands:
         self.calls: list[Call] = []
         self._layout = layout
 
-    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         names = tuple(paths)
         with self._watched("look", *names):
-            return self.disk.look(names)
+            return self.disk.read_states(names)
 
     def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
         with self._watched("layout"):

@@ -97,7 +97,7 @@ class TearingFuse(Fuse):
         self.disk = disk
         self.torn: dict[bytes, Node] = {}
 
-    def burn(self) -> None:
+    def step(self) -> None:
         if not self.torn and any(is_slot(path) for path in self.disk.files):
             self.torn = {path: node for path, node in self.disk.files.items() if is_slot(path)}
             raise OSError(ENOSPC, "full")

@@ -148,16 +148,16 @@ def test_f81_what_a_remembered_yes_would_cover(
     action: Action, resource: str, wanted: tuple[Pattern, ...]
 ) -> None:
     requests = [Request(action, resource)]
-    assert GATE.always(requests, Posture("ask")) == wanted
-    assert GATE.always(requests, Posture("plan")) == ()
+    assert GATE.grant_patterns(requests, Posture("ask")) == wanted
+    assert GATE.grant_patterns(requests, Posture("plan")) == ()
     if wanted:
         assert judged(action, resource, yes(*wanted)).verdict is RUN
 
 
 def test_f81_nothing_is_offered_where_a_part_cannot_be_remembered() -> None:
     requests = [Request(Action.EDIT, "a.py"), Request(Action.LOOP, "edit a.py")]
-    assert GATE.always(requests, Posture("ask")) == ()
-    assert GATE.always([Request(Action.FETCH, "ftp://x")], Posture("ask")) == ()
+    assert GATE.grant_patterns(requests, Posture("ask")) == ()
+    assert GATE.grant_patterns([Request(Action.FETCH, "ftp://x")], Posture("ask")) == ()
 
 
 RISKS = [

@@ -26,7 +26,7 @@ def gate(*tables: object) -> RuleGate:
 
 
 def fence(*tables: object, mode: Mode = "ask") -> Fence:
-    found = gate(*tables).fence(Posture(mode))
+    found = gate(*tables).path_limits(Posture(mode))
     assert found is not None
     return found
 
@@ -90,7 +90,7 @@ def test_f72_a_deny_of_any_layer_keeps_whatever_the_next_one_allows() -> None:
 def test_f72_a_question_keeps_named_files_where_it_would_be_asked(
     mode: Mode, is_hidden: bool
 ) -> None:
-    found = gate({"read": {"sec/*": "ask"}}).fence(Posture(mode))
+    found = gate({"read": {"sec/*": "ask"}}).path_limits(Posture(mode))
     assert (found is not None and hidden(found, "sec/a")) is is_hidden
 
 
@@ -100,7 +100,7 @@ def test_f72_a_remembered_yes_opens_what_was_asked_about() -> None:
     posture = Posture("ask", agents=(Agent("build"),), grants=(grant,))
     judge = gate({"read": {"sec/*": "ask", "no": "deny"}})
     assert judge.decide((Request(READ, "sec/a"),), posture).verdict is Verdict.RUN
-    found = judge.fence(posture)
+    found = judge.path_limits(posture)
     assert found is not None
     assert not hidden(found, "sec", folder=True)
     assert [hidden(found, path) for path in ("sec/a", "sec/b", "no")] == [False, True, True]
@@ -109,12 +109,12 @@ def test_f72_a_remembered_yes_opens_what_was_asked_about() -> None:
 def test_f75_an_agents_own_rules_keep_files_from_its_commands() -> None:
     agent = Agent("docs", rules=rules_of({"edit": {"src/*": "deny"}}))
     judge = gate("allow")
-    found = judge.fence(Posture("yolo", agents=(agent,)))
+    found = judge.path_limits(Posture("yolo", agents=(agent,)))
     assert found is not None
     assert kept(found, "src", folder=True)
     assert (found.named, found.hides) == ((b"src", *RESERVED), None)
-    assert judge.fence(Posture("yolo", agents=(agent,))) is found
-    other = judge.fence(Posture("yolo", agents=(Agent("other"),)))
+    assert judge.path_limits(Posture("yolo", agents=(agent,))) is found
+    other = judge.path_limits(Posture("yolo", agents=(Agent("other"),)))
     assert other is not None
     assert not kept(other, "src", folder=True)
 
@@ -127,7 +127,7 @@ def test_programs_change_orders_for_agents_only_where_the_person_named_them() ->
     assert not kept(named, ".claude/settings.json")
     assert kept(named, "opencode.json")
     assert b".claude" not in named.named
-    opened = gate().fence(Posture("ask", opened=(".claude/a.json",)))
+    opened = gate().path_limits(Posture("ask", opened=(".claude/a.json",)))
     assert opened is not None
     assert not kept(opened, ".claude", folder=True)
     assert (kept(opened, ".claude/a.json"), kept(opened, ".claude/b.json")) == (False, True)

@@ -234,8 +234,8 @@ def test_a_yes_for_the_session_answers_it_and_one_for_the_project_does_not(
     request_: Request,
 ) -> None:
     judge, plain = gate(), Posture("yolo", agents=BUILD)
-    offered = judge.always([request_], plain)
-    assert judge.is_fixed([request_], plain)
+    offered = judge.grant_patterns([request_], plain)
+    assert judge.is_mandatory_ask([request_], plain)
     assert judge.decide([request_], remembered("project", *offered)).verdict is ASK
     if offered:
         assert judge.decide([request_], remembered("session", *offered)).verdict is RUN
@@ -320,5 +320,5 @@ def test_explaining_says_who_decides() -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_yes_is_never_offered_for_the_project_where_it_would_not_count(mode: Mode) -> None:
-    assert gate().is_fixed([READS["a folder"]], Posture(mode))
-    assert not gate().is_fixed([Request(Action.EDIT, "src/a.py")], Posture(mode))
+    assert gate().is_mandatory_ask([READS["a folder"]], Posture(mode))
+    assert not gate().is_mandatory_ask([Request(Action.EDIT, "src/a.py")], Posture(mode))

@@ -286,7 +286,7 @@ def test_what_touches_nothing_and_what_fails_is_denied() -> None:
     gate = RuleGate(Policy(), broken)
     assert gate.decide(shell, Posture("yolo")).verdict is DENY
     assert gate.risk(shell) == ("high", ("It could not be judged: RuntimeError('out of order').",))
-    assert gate.always(shell, Posture("yolo")) == ()
+    assert gate.grant_patterns(shell, Posture("yolo")) == ()
     unknown = [Request("fly", "moon")]  # type: ignore[arg-type]
     assert GATE.decide(unknown, Posture("yolo")).verdict is DENY
 

@@ -56,7 +56,7 @@ def test_f79_rules_see_every_command_of_a_real_line(text: str, wanted: Verdict) 
 
 @pytest.mark.parametrize("text", ["npm test", "make lint", "cargo build --release", "pytest -x"])
 def test_f81_the_offered_pattern_answers_the_same_line_and_pushes_nothing(text: str) -> None:
-    offered = PLAIN.always([Request(Action.SHELL, text)], Posture("ask"))
+    offered = PLAIN.grant_patterns([Request(Action.SHELL, text)], Posture("ask"))
     assert offered
     grant = remembered(*offered)
     assert decided(PLAIN, text, grant).layer == "grant"
@@ -66,7 +66,7 @@ def test_f81_the_offered_pattern_answers_the_same_line_and_pushes_nothing(text: 
 
 @pytest.mark.parametrize("text", ["python -c 1", "bash -c ls", "node -e 1", "sh run.sh"])
 def test_f84_of_an_interpreter_only_the_very_line_is_remembered(text: str) -> None:
-    offered = PLAIN.always([Request(Action.SHELL, text)], Posture("ask"))
+    offered = PLAIN.grant_patterns([Request(Action.SHELL, text)], Posture("ask"))
     program = text.split()[0]
     wide = [each for each in offered if each.pattern.startswith(program) and not each.exact]
     assert wide == []

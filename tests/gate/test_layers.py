@@ -264,15 +264,19 @@ def test_f97_a_tool_that_no_call_can_use_is_shut_with_the_reason() -> None:
     judge = gate(layer({"bash": "deny", "edit": {"*": "deny", "docs/*": "ask"}}))
     poet = Agent("poet", rules=rules_of({"webfetch": "deny"}, "the agent poet"))
     posture = Posture("ask", agents=(poet,))
-    assert judge.shut("shell", Action.SHELL, posture) == (
+    assert judge.never_allowed_reason("shell", Action.SHELL, posture) == (
         "A rule of user denies it. (`bash: * = deny`)"
     )
-    assert judge.shut("fetch", Action.FETCH, posture).startswith("A rule of the agent poet denies")
-    assert judge.shut("fetch", Action.FETCH, Posture("ask")) == ""
-    assert judge.shut("write", Action.EDIT, posture) == ""
+    assert judge.never_allowed_reason("fetch", Action.FETCH, posture).startswith(
+        "A rule of the agent poet denies"
+    )
+    assert judge.never_allowed_reason("fetch", Action.FETCH, Posture("ask")) == ""
+    assert judge.never_allowed_reason("write", Action.EDIT, posture) == ""
     docs = Posture("ask", custom=(CustomMode("docs", "ask", tools=("read",)),))
-    assert judge.shut("grep", Action.READ, docs) == "The mode docs does not have it."
-    assert judge.shut("read", Action.READ, docs) == ""
+    assert (
+        judge.never_allowed_reason("grep", Action.READ, docs) == "The mode docs does not have it."
+    )
+    assert judge.never_allowed_reason("read", Action.READ, docs) == ""
 
 
 def test_explaining_names_what_every_layer_says() -> None:

@@ -80,7 +80,7 @@ def test_f77_rules_speak_of_external_directory(
 def test_f77_a_remembered_answer_covers_the_folder_and_no_other() -> None:
     gate = RuleGate(Policy((), "/ws", "/home/me"), no_line)
     doubts = [one for one in A if gate.decide((one,), ASKING).verdict is Verdict.ASK]
-    patterns = gate.always(doubts, ASKING)
+    patterns = gate.grant_patterns(doubts, ASKING)
     grant = Grant("g", "session", "s", "build", "ask", patterns, "now")
     posture = Posture("ask", grants=(grant,))
     sibling = (A[0], Request(Action.READ, "/near/sibling.txt"))

@@ -105,7 +105,7 @@ def test_a_line_that_names_orders_for_agents_is_protected_in_both(line: str) -> 
     assert level(line) == LEVELS.index("high")
     decision = GATE.decide([Request(Action.SHELL, line)], Posture("yolo", auto=True))
     assert decision.verdict is Verdict.ASK
-    assert GATE.is_fixed([Request(Action.SHELL, line)], Posture("yolo"))
+    assert GATE.is_mandatory_ask([Request(Action.SHELL, line)], Posture("yolo"))
 
 
 @pytest.mark.parametrize("line", LOOKING)
@@ -113,7 +113,7 @@ def test_a_line_that_only_reads_them_is_free_at_the_gate(line: str) -> None:
     asked = [Request(Action.SHELL, line)]
     assert (level(line), read(line).names, told(line).protected) == (0, (), False)
     assert GATE.decide(asked, Posture("yolo")).verdict is Verdict.RUN
-    assert not GATE.is_fixed(asked, Posture("yolo"))
+    assert not GATE.is_mandatory_ask(asked, Posture("yolo"))
 
 
 def test_a_line_without_its_reader_is_told_by_the_same_table() -> None:

@@ -32,7 +32,7 @@ def test_one_connection_serves_all_steps(wire: str) -> None:
 def test_a_connection_is_opened_ahead() -> None:
     with serving() as server:
         asked = model(server, "chat")
-        asked.warm()
+        asked.connect_early()
         assert parts(list(asked.stream(HELLO))) == [Text("Hello there.")]
         assert [heard.connection for heard in server.heard] == [1]
 

@@ -36,7 +36,7 @@ def asked(
     """Asks patiently; returns what was said and the error in which it ended, after one request."""
     base = server.url if name == "anthropic" else f"{server.url}/v1"
     door = Door(Who("test", "model-1", base, "TEST_KEY", KEY), address(base, "url"), {})
-    model = WireModel(WIRES[name](Asked("test", "model-1", most=most)), door, client())
+    model = WireModel(WIRES[name](Asked("test", "model-1", answer_limits=most)), door, client())
     found: list[Answer] = []
     waits: list[float] = []
     with pytest.raises(ModelError) as caught:
@@ -130,7 +130,7 @@ def test_an_endless_body_that_is_no_stream_of_events_is_not_read_on(kind: bytes)
     with serving(Turn(raw=head + b'{"error": "', forever=b"x" * 1000)) as server:
         base = f"{server.url}/v1"
         door = Door(Who("test", "model-1", base), address(base, "url"), {})
-        model = WireModel(Chat(Asked("test", "model-1", most=SMALL)), door, client())
+        model = WireModel(Chat(Asked("test", "model-1", answer_limits=SMALL)), door, client())
         with pytest.raises(ModelError) as caught:
             list(model.stream(HELLO))
     assert len(caught.value.message) < 600

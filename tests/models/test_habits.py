@@ -85,9 +85,9 @@ HABITS: dict[str, tuple[list[dict[str, Any]], list[Part]]] = {
 def decoded(chunks: list[dict[str, Any]], *, done: bool) -> tuple[list[Part], Stopped] | None:
     decoder = ChatDecoder("call_7")
     for chunk in chunks:
-        list(decoder.take(Event("", msgspec.json.encode(chunk))))
+        list(decoder.feed(Event("", msgspec.json.encode(chunk))))
     if done:
-        list(decoder.take(Event("", b"[DONE]")))
+        list(decoder.feed(Event("", b"[DONE]")))
     ended = decoder.ended()
     if ended is None:
         return None

@@ -18,7 +18,7 @@ class Known(Standings):
     def __init__(self, standing: Standing) -> None:
         self._told = standing
 
-    def standing(self) -> Standing:
+    def status(self) -> Standing:
         return self._told
 
 
@@ -43,12 +43,12 @@ class Room(msgspec.Struct, frozen=True):
         """Runs a line by the shell."""
         wanted = Limits(**{"seconds": 30, **limits})  # type: ignore[arg-type]
         root = os.fsencode(self.root)
-        return gathered(self.process().perform(Errand(line), root, wanted, confined=confined))
+        return gathered(self.process().run_command(Errand(line), root, wanted, confined=confined))
 
     def do(self, errand: Errand, folder: str = "") -> Outcome:
         """Runs an errand in a folder of the workspace."""
         where = os.fsencode(self.root / folder)
-        return gathered(self.process().perform(errand, where, Limits(seconds=30)))
+        return gathered(self.process().run_command(errand, where, Limits(seconds=30)))
 
 
 def furnished(base: Path) -> Room:

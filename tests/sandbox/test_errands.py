@@ -146,7 +146,7 @@ def test_g13_with_the_network_no_unix_socket_and_no_raw_one_can_be_had(room: Roo
 def test_closing_it_ends_the_whole_group(room: Room) -> None:
     mark = long_time()
     line = f"(setsid sleep {mark} &); sleep {mark} & echo begun; wait"
-    parts = room.process().perform(Errand(line), os.fsencode(room.root), Limits(seconds=60))
+    parts = room.process().run_command(Errand(line), os.fsencode(room.root), Limits(seconds=60))
     assert not isinstance(next(parts), Ended)
     parts.close()  # type: ignore[attr-defined]
     assert left_over(mark) == []
@@ -163,7 +163,7 @@ def test_a_command_that_runs_too_long_ends_with_all_it_started(room: Room, profi
     errand = Errand(BACKGROUND.format(mark=mark), profile=profile)  # type: ignore[arg-type]
     where = os.fsencode(room.root)
     for seconds in TIMES:
-        found = gathered(room.process().perform(errand, where, Limits(seconds=seconds)))
+        found = gathered(room.process().run_command(errand, where, Limits(seconds=seconds)))
         assert (found.cut, left_over(mark)) == ("time", [])
         if found.output:
             break
@@ -174,7 +174,7 @@ def test_a_command_that_runs_too_long_ends_with_all_it_started(room: Room, profi
 def test_a_command_that_is_closed_ends_with_all_it_started(room: Room, profile: str) -> None:
     mark = long_time()
     errand = Errand(BACKGROUND.format(mark=mark), profile=profile)  # type: ignore[arg-type]
-    parts = room.process().perform(errand, os.fsencode(room.root), Limits(seconds=60))
+    parts = room.process().run_command(errand, os.fsencode(room.root), Limits(seconds=60))
     assert not isinstance(next(parts), Ended)
     parts.close()  # type: ignore[attr-defined]
     assert left_over(mark) == []

@@ -22,7 +22,7 @@ class Known(Standings):
     def __init__(self, hold: Hold) -> None:
         self._told = Standing(hold)
 
-    def standing(self) -> Standing:
+    def status(self) -> Standing:
         return self._told
 
 
@@ -52,11 +52,11 @@ def workspace(tmp_path: Path) -> Path:
 
 def process(root: Path, fence: Fence = FENCE, hold: Hold = Hold.HELD) -> LocalProcess:
     sight = Sight(os.fsencode(root), os.fsencode(root.parent / "home"), (), ENVIRONMENT)
-    return LocalProcess(sight, Known(hold), ENVIRONMENT).fenced(fence)
+    return LocalProcess(sight, Known(hold), ENVIRONMENT).with_path_limits(fence)
 
 
 def perform(root: Path, line: str) -> Outcome:
-    parts = process(root).perform(Errand(line), os.fsencode(root), Limits(seconds=30))
+    parts = process(root).run_command(Errand(line), os.fsencode(root), Limits(seconds=30))
     return gathered(parts)
 
 
@@ -101,7 +101,7 @@ def test_f75_no_program_changes_what_is_kept(tmp_path: Path, line: str) -> None:
 @needs_bubblewrap
 def test_the_end_says_what_was_closed(tmp_path: Path) -> None:
     root = workspace(tmp_path)
-    *_, ended = process(root).perform(Errand("true"), os.fsencode(root), Limits(seconds=30))
+    *_, ended = process(root).run_command(Errand("true"), os.fsencode(root), Limits(seconds=30))
     assert isinstance(ended, Ended)
     edits, hides = " (a rule denies edits there)", " (a rule hides it)"
     assert ended.closed == (
@@ -124,7 +124,7 @@ def test_what_is_new_is_found_and_the_same_fence_lists_no_folder_twice(tmp_path:
     assert seen.visible(os.fsencode(root / "new.key"))
     (root / "new.key").touch()
     assert not process(root).visible(os.fsencode(root / "new.key"))
-    seen.standing()
+    seen.sandbox_status()
     assert not seen.visible(os.fsencode(root / "new.key"))
 
 

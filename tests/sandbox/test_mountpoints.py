@@ -53,7 +53,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def test_it_is_there_for_the_call_and_no_longer(state: Path, place: Path) -> None:
-    with MountPoints(str(state)).standing([bytes(place)]) as held:
+    with MountPoints(str(state)).active([bytes(place)]) as held:
         assert len(held) == 1
         assert place.is_dir()
     assert not place.exists()
@@ -62,13 +62,13 @@ def test_it_is_there_for_the_call_and_no_longer(state: Path, place: Path) -> Non
 
 def test_what_was_there_before_is_neither_recorded_nor_removed(state: Path, place: Path) -> None:
     place.mkdir()
-    with MountPoints(str(state)).standing([bytes(place)]) as held:
+    with MountPoints(str(state)).active([bytes(place)]) as held:
         assert held == ()
     assert place.is_dir()
 
 
 def test_a_folder_that_somebody_made_anew_stays(state: Path, place: Path) -> None:
-    with MountPoints(str(state)).standing([bytes(place)]):
+    with MountPoints(str(state)).active([bytes(place)]):
         place.rmdir()
         place.mkdir()
         os.utime(place, ns=(1, 1))
@@ -85,7 +85,7 @@ def test_after_a_kill_the_next_sweep_removes_it_once(state: Path, place: Path) -
 
 def test_after_a_kill_the_next_call_removes_it_too(state: Path, place: Path) -> None:
     kill(started(state, place))
-    with MountPoints(str(state)).standing([]):
+    with MountPoints(str(state)).active([]):
         assert not place.exists()
 
 
@@ -102,7 +102,7 @@ def test_a_folder_of_two_calls_stays_until_the_second_ends(
     state: Path, place: Path, first_is_killed: bool
 ) -> None:
     first = started(state, place)
-    with MountPoints(str(state)).standing([bytes(place)]):
+    with MountPoints(str(state)).active([bytes(place)]):
         if first_is_killed:
             kill(first)
         else:

@@ -44,10 +44,10 @@ def nothing_lacks() -> Standing | None:
 
 def test_g13_the_self_test_is_made_once_a_boot(tmp_path: Path) -> None:
     first, second = Counted(), Counted()
-    assert Standings(tmp_path, first).known() is None
-    assert Standings(tmp_path, first).standing() == HELD
-    assert Standings(tmp_path, second).standing() == HELD
-    assert Standings(tmp_path, second).known() == HELD
+    assert Standings(tmp_path, first).cached() is None
+    assert Standings(tmp_path, first).status() == HELD
+    assert Standings(tmp_path, second).status() == HELD
+    assert Standings(tmp_path, second).cached() == HELD
     # One to see whether it starts, one for the attempts, one for the boundaries of a call.
     assert (first.times, second.times) == (3, 0)
     assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
@@ -55,12 +55,12 @@ def test_g13_the_self_test_is_made_once_a_boot(tmp_path: Path) -> None:
 
 
 def test_g13_a_leak_turns_the_shell_off_and_is_remembered(tmp_path: Path) -> None:
-    found = Standings(tmp_path, lambda _: unconfined).standing()
+    found = Standings(tmp_path, lambda _: unconfined).status()
     assert (found.hold, found.next) == (Hold.OFF, "assent doctor")
     assert found.reason.startswith("The sandbox does not hold. From inside one can: make a file;")
-    assert Standings(tmp_path, Counted()).known() == found
-    assert Standings(tmp_path, Counted()).fresh()[0] == HELD
-    assert Standings(tmp_path, Counted()).known() == HELD
+    assert Standings(tmp_path, Counted()).cached() == found
+    assert Standings(tmp_path, Counted()).retest()[0] == HELD
+    assert Standings(tmp_path, Counted()).cached() == HELD
 
 
 def test_another_program_is_tested_anew(tmp_path: Path) -> None:
@@ -83,13 +83,13 @@ def test_a_damaged_result_is_made_anew(tmp_path: Path, text: bytes) -> None:
     file = tmp_path / FILE
     file.write_bytes(text)
     file.chmod(0o600)
-    assert Standings(tmp_path, Counted()).known() is None
-    assert Standings(tmp_path, Counted()).standing() == HELD
+    assert Standings(tmp_path, Counted()).cached() is None
+    assert Standings(tmp_path, Counted()).status() == HELD
     assert msgspec.json.decode(file.read_bytes(), type=Kept).standing == HELD
 
 
 def test_a_result_that_others_could_write_does_not_count(tmp_path: Path) -> None:
-    Standings(tmp_path, Counted()).standing()
+    Standings(tmp_path, Counted()).status()
     file = tmp_path / FILE
     ways: list[Callable[[], object]] = [
         lambda: file.chmod(0o666),
@@ -102,24 +102,24 @@ def test_a_result_that_others_could_write_does_not_count(tmp_path: Path) -> None
     for way in ways:
         kept = file.read_bytes()
         way()
-        assert Standings(tmp_path, Counted()).known() is None
+        assert Standings(tmp_path, Counted()).cached() is None
         _clear(file)
         file.write_bytes(kept)
         file.chmod(0o600)
-        assert Standings(tmp_path, Counted()).known() == HELD
+        assert Standings(tmp_path, Counted()).cached() == HELD
 
 
 def test_a_result_of_other_circumstances_does_not_count(tmp_path: Path) -> None:
     file = tmp_path / FILE
     file.write_bytes(msgspec.json.encode(Kept("another boot", HELD)))
     file.chmod(0o600)
-    assert Standings(tmp_path, Counted()).known() is None
+    assert Standings(tmp_path, Counted()).cached() is None
 
 
 def test_a_result_that_cannot_be_kept_is_still_one(tmp_path: Path) -> None:
     taken = tmp_path / "state"
     taken.write_bytes(b"no folder")
-    assert Standings(taken, Counted()).standing() == HELD
+    assert Standings(taken, Counted()).status() == HELD
 
 
 def test_g13_a_self_test_that_breaks_turns_the_shell_off(tmp_path: Path) -> None:
@@ -128,16 +128,16 @@ def test_g13_a_self_test_that_breaks_turns_the_shell_off(tmp_path: Path) -> None
 
     standings = Standings(tmp_path, broken, None, real_tool, nothing_lacks)
     words = "The self-test of the sandbox failed: RuntimeError: out of order."
-    assert standings.standing() == Standing(Hold.OFF, words, "assent doctor")
-    assert standings.known() is None
+    assert standings.status() == Standing(Hold.OFF, words, "assent doctor")
+    assert standings.cached() is None
 
 
 def test_g13_without_bubblewrap_there_is_no_sandbox(tmp_path: Path) -> None:
     lack = Standing(Hold.NONE, "bubblewrap is not installed.", "apt install bubblewrap")
     standings = Standings(tmp_path, Counted(), None, lambda: None, lambda: lack)
     expected = Standing(Hold.NONE, lack.reason, install("bubblewrap"))
-    assert standings.known() == standings.standing() == expected
-    assert standings.fresh() == (expected, ())
+    assert standings.cached() == standings.status() == expected
+    assert standings.retest() == (expected, ())
     assert standings.confinement() is None
     assert "bubblewrap" in expected.next
     assert list(tmp_path.iterdir()) == []
@@ -153,12 +153,12 @@ def test_g13_a_bubblewrap_that_cannot_start_is_no_sandbox(tmp_path: Path) -> Non
     state.mkdir()
     (state / FILE).write_text("what was found when it started", encoding="utf-8")
     standings = Standings(state, confine, None, lambda: tool, nothing_lacks)
-    found = standings.standing()
+    found = standings.status()
     assert found.hold is Hold.NONE
     assert found.reason.startswith("bubblewrap cannot start here")
     assert found.reason.endswith("It said: bwrap: no namespaces")
     assert standings.confinement() is None
-    assert Standings(state, confine, None, lambda: tool, nothing_lacks).known() == found
+    assert Standings(state, confine, None, lambda: tool, nothing_lacks).cached() == found
 
 
 def test_what_hindered_is_tried_again(tmp_path: Path) -> None:
@@ -167,8 +167,8 @@ def test_what_hindered_is_tried_again(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(msgspec.json.encode(Kept(circumstances(tool), hindered)))
     (tmp_path / FILE).chmod(0o600)
     standings = Standings(tmp_path, Counted())
-    assert standings.known() == hindered
-    assert standings.standing() == HELD
+    assert standings.cached() == hindered
+    assert standings.status() == HELD
 
 
 def test_in_a_container_it_is_tested_anew() -> None:

@@ -40,7 +40,7 @@ def test_a_workspace_that_cannot_be_written_shows_nothing() -> None:
 @needs_bubblewrap
 def test_g13_a_leak_of_the_writable_workspace_turns_everything_off(tmp_path: Path) -> None:
     confine = partial(bubblewrapped, ENVIRONMENT)
-    standing, _ = Standings(tmp_path, confine).covering(lambda _: unconfined).fresh()
+    standing, _ = Standings(tmp_path, confine).with_writable(lambda _: unconfined).retest()
     assert standing.hold is Hold.OFF
     assert "change a file outside a writable workspace" in standing.reason
 
@@ -140,7 +140,7 @@ def test_without_a_sandbox_no_confined_command_runs(room: Room, hold: Hold) -> N
 def test_an_unconfined_command_has_the_persons_variables_without_keys(room: Room) -> None:
     variables = {"OPENAI_API_KEY": "k", "MY_MODEL": "k", "ASSENT_X": "k", "MINE": "yes"}
     line, root = "env; tty; :", os.fsencode(room.root)
-    parts = room.process(**variables).perform(
+    parts = room.process(**variables).run_command(
         Errand(line), root, Limits(seconds=20), confined=False
     )
     told = gathered(parts).output.decode()

@@ -32,7 +32,7 @@ class Programs:
         self._hold = hold
         self._sight = Sight(root, b"/nonexistent", (), {"PATH": PATH})
 
-    def standing(self) -> Standing:
+    def sandbox_status(self) -> Standing:
         return Standing(self._hold)
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
@@ -45,7 +45,7 @@ class Programs:
     def hidden_below(self, folder: bytes) -> bytes | None:
         return None
 
-    def outlived(self) -> str:
+    def still_running(self) -> str:
         return ""
 
     def entries(self, folder: bytes) -> dict[bytes, bool]:
@@ -62,7 +62,7 @@ class Programs:
         assert tool is not None, "bubblewrap is not installed."
         return Bubblewrap(self._sight.profile, tool).run(pipeline, folder, limits)
 
-    def perform(
+    def run_command(
         self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         raise AssertionError("a tool runs no command that may write")

@@ -53,7 +53,7 @@ class Desk:
 
     def settle_call(self, call: Call) -> Settled:
         prepared = self.toolbox.prepare(call, self.around, self.agent)
-        settled = self.toolbox.settle(prepared, self.around, self._ask)
+        settled = self.toolbox.run_call(prepared, self.around, self._ask)
         effect = settled.outcome.effect
         if isinstance(effect, Edit):
             for content in effect.contents.values():

@@ -41,7 +41,7 @@ def desk(tmp_path: Path) -> Desk:
 
 
 def offered(desk: Desk, posture: Posture, agent: Agent = AGENT) -> set[str]:
-    return {offer.name for offer in desk.toolbox.offers(posture, agent)}
+    return {offer.name for offer in desk.toolbox.available_tools(posture, agent)}
 
 
 def test_f12_what_is_offered_in_each_mode(desk: Desk) -> None:
@@ -60,7 +60,10 @@ def test_f12_without_staging_every_write_tool_is_refused(desk: Desk) -> None:
     desk.put("a", "x\n")
     desk.posture = Posture("plan", staging=False)
     assert "use `write_plan`" in desk.failing("write", path="x", content="x")
-    assert set(desk.toolbox.withheld(desk.posture, AGENT)) == WRITES | {"enter_plan", "fetch"}
+    assert set(desk.toolbox.unavailable_tools(desk.posture, AGENT)) == WRITES | {
+        "enter_plan",
+        "fetch",
+    }
     for tool in sorted(WRITES):
         settled = desk.settle(tool, path="a", content="y", to="b", patch="")
         assert settled.outcome.failed
@@ -69,8 +72,8 @@ def test_f12_without_staging_every_write_tool_is_refused(desk: Desk) -> None:
 
 
 def test_offers_that_are_the_same_are_one_object(desk: Desk) -> None:
-    first = desk.toolbox.offers(Posture("plan"), AGENT)
-    assert desk.toolbox.offers(Posture("plan"), Agent("other")) is first
+    first = desk.toolbox.available_tools(Posture("plan"), AGENT)
+    assert desk.toolbox.available_tools(Posture("plan"), Agent("other")) is first
 
 
 def test_f13_a_tool_that_nobody_knows_is_refused_with_those_that_there_are(desk: Desk) -> None:
@@ -135,7 +138,9 @@ def test_arguments_are_mended_where_there_is_no_doubt(desk: Desk) -> None:
 
 def test_calls_that_only_read_may_run_side_by_side(desk: Desk) -> None:
     def together(*names: str, mode: Mode = "plan") -> set[str]:
-        return {desk.toolbox.together(Call("c", name, {}), Posture(mode)) for name in names}
+        return {
+            desk.toolbox.concurrency_group(Call("c", name, {}), Posture(mode)) for name in names
+        }
 
     reads = READS - {"task"}
     assert together(*reads, "Read", "bash", "fetch", "LS") == {"reads"}
@@ -165,7 +170,7 @@ class NoArgs(msgspec.Struct, frozen=True):
 def settled(toolbox: Toolbox, desk: Desk, consent: Consent = YES) -> Settled:
     """Settles a call of the odd tool."""
     prepared = toolbox.prepare(Call("c", "odd", {}), desk.around, AGENT)
-    return toolbox.settle(prepared, desk.around, lambda doubt: consent)
+    return toolbox.run_call(prepared, desk.around, lambda doubt: consent)
 
 
 def strange(desk: Desk, outcome: Outcome | Exception, *touched: Request | Exception) -> Outcome:
@@ -231,7 +236,7 @@ class BrokenGate:
     def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
         raise RuntimeError("out of order")
 
-    def shut(self, tool: str, action: Action, posture: Posture) -> str:
+    def never_allowed_reason(self, tool: str, action: Action, posture: Posture) -> str:
         return ""
 
     def risk(self, requests: Sequence[Request]) -> tuple[Level, tuple[str, ...]]:
@@ -246,10 +251,10 @@ class BrokenGate:
     def operands(self, requests: Sequence[Request]) -> tuple[str, ...]:
         return ()
 
-    def is_fixed(self, requests: Sequence[Request], posture: Posture) -> bool:
+    def is_mandatory_ask(self, requests: Sequence[Request], posture: Posture) -> bool:
         return False
 
-    def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+    def grant_patterns(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
         raise RuntimeError("out of order")
 
 

@@ -87,7 +87,7 @@ def session(app: TerminalApp, goal: str) -> SessionRecord:
 
 
 def here(app: TerminalApp) -> str:
-    return app.sitting.record.goal if app.sitting.record else ""
+    return app.session_controller.record.goal if app.session_controller.record else ""
 
 
 def hold_reading(monkeypatch: pytest.MonkeyPatch, goal: str) -> Gate:

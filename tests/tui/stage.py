@@ -70,7 +70,12 @@ class Seat:
     async def say(self, words: str) -> None:
         """Says something as if typed at the prompt, and waits until the model rests."""
         self.app.say(words)
-        await self.until(lambda: self.app.sitting.at_work or self.app.sitting.record is not None)
+        await self.until(
+            lambda: (
+                self.app.session_controller.at_work
+                or self.app.session_controller.record is not None
+            )
+        )
         await self.rest()
 
     async def until(self, holds: Callable[[], object]) -> None:
@@ -92,7 +97,9 @@ class Seat:
     async def rest(self) -> None:
         """Waits until nobody works and everything that was reported is on screen."""
         app = self.app
-        await self.until(lambda: not app.sitting.at_work and not app.running.at_work)
+        await self.until(
+            lambda: not app.session_controller.at_work and not app.run_controller.at_work
+        )
         await self.until(lambda: app.quiet and not self._unseen())
         await self.pilot.pause()
         await arrived()
@@ -100,7 +107,7 @@ class Seat:
     def _unseen(self) -> bool:
         """Tells whether something is at work in a thread of which the screen says nothing."""
         ours = [thread for thread in threads() if thread not in self._others]
-        return bool(self.app.errands._words) or any(t.name.endswith(UNSEEN) for t in ours)
+        return bool(self.app.tasks._words) or any(t.name.endswith(UNSEEN) for t in ours)
 
     async def shows(self, words: str) -> None:
         """Waits until words are on the screen."""

@@ -22,7 +22,7 @@ def gone(*names: str) -> list[Operation]:
 
 
 def told(seat: Seat) -> list[str]:
-    return [line.text for sheet in seat.app.conversation.sheets for line in sheet.lines]
+    return [line.text for sheet in seat.app.conversation.sections for line in sheet.lines]
 
 
 def test_a_yes_says_to_what_without_what_and_with_which_words() -> None:
@@ -108,7 +108,7 @@ def test_only_where_commands_were_involved_it_is_said_that_a_record_is_taken_bac
         await reader.press("1", "y")
         await seat.opened(RunPanel)
         await seat.rest()
-        watched = seat.app.running.watched
+        watched = seat.app.run_controller.watched
         assert watched is not None
         assert watched.lines()[0].text == f"Done: {words}"
         assert not list(stage.root.glob("*.txt"))
@@ -139,7 +139,7 @@ def test_what_was_withdrawn_is_marked_and_turns_are_counted(stage: Stage) -> Non
 
 def test_words_of_several_lines_are_shown_as_lines(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
-        seat.app.tell("one\ntwo\n")
+        seat.app.add_note("one\ntwo\n")
         assert told(seat)[-2:] == ["  one", "  two"]
 
     stage.show(act)

@@ -47,10 +47,10 @@ def test_f4_who_goes_back_to_the_first_message_still_sees_the_agent(stage: Stage
 
     async def act(seat: Seat) -> None:
         await seat.say("Say hello")
-        sessions, record = seat.app.engine.sessions, seat.app.sitting.record
+        sessions, record = seat.app.engine.sessions, seat.app.session_controller.record
         assert record is not None
         sessions.rewind(record, sessions.messages(record)[0].id)
-        seat.app.refresh_standing()
+        seat.app.refresh_status()
         await seat.rest()
         assert "│ agent plan │" in status(seat)
 

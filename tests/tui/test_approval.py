@@ -35,7 +35,7 @@ def test_f37_the_text_that_is_shown_is_the_text_that_is_hashed(stage: Stage) -> 
 
     async def act(reader: Reader) -> None:
         await reader.open()
-        shown = {sheet.key: sheet.lines for sheet in reader.panel.paper.sheets}
+        shown = {sheet.key: sheet.lines for sheet in reader.panel.line_view.sections}
         lines = [line.text for line in shown["text"] if line.text.startswith(GUTTER)]
         written = "".join(f"{line.removeprefix(GUTTER)}\n" for line in lines)
         assert hashlib.sha256(written.encode()).hexdigest() == reader.record.content_hash
@@ -44,12 +44,12 @@ def test_f37_the_text_that_is_shown_is_the_text_that_is_hashed(stage: Stage) -> 
         await reader.seat.shows(digest)
         rows = []
         for _ in range(2000):
-            top = reader.panel.paper.scroll_offset.y
+            top = reader.panel.line_view.scroll_offset.y
             rows.append(reader.seat.text())
             if reader.panel.standing.read:
                 break
             await reader.press("pagedown")
-            assert reader.panel.paper.scroll_offset.y > top
+            assert reader.panel.line_view.scroll_offset.y > top
         drawn = "\n".join(rows)
         assert all(f"{n}. step {n} of the work" in drawn for n in range(900))
         assert all(f"+line {n}" in drawn for n in range(60))
@@ -313,7 +313,7 @@ def test_f46_a_plan_that_changed_under_the_panel_is_shown_anew_and_not_approved(
         await reader.seat.shows(CHANGED)
         await reader.seat.shows(after)
         assert before != after
-        assert reader.panel.paper.scroll_offset.y == 0
+        assert reader.panel.line_view.scroll_offset.y == 0
         assert not reader.panel.standing.read, "the new one has an end of its own"
         await reader.press("1")
         assert reader.at() is At.READING

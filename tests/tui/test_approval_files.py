@@ -96,7 +96,7 @@ def test_a_file_that_somebody_else_wrote_stands_in_the_way_until_it_is_taken_in(
         await reader.press("p", "ctrl+y")
         await reader.seat.until(lambda: reader.panel.digest() != before["digest"])
         await reader.reads()
-        texts = {sheet.key: sheet.lines[1].text for sheet in reader.panel.paper.sheets}
+        texts = {sheet.key: sheet.lines[1].text for sheet in reader.panel.line_view.sections}
         assert texts["text"] == "│ # Other"
         assert reader.approvals == []
 

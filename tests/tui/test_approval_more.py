@@ -73,7 +73,7 @@ def test_g10_a_marked_operation_is_left_out_of_the_plan_that_is_read_and_approve
         await reader.reads()
         assert reader.panel.standing.part
         assert not reader.panel.standing.read
-        assert reader.panel.paper.scroll_offset.y == 0
+        assert reader.panel.line_view.scroll_offset.y == 0
         smaller = reader.panel.digest()
         assert smaller != whole
         await reader.seat.shows(smaller)
@@ -151,14 +151,14 @@ def test_g9_what_was_read_before_is_said_and_only_the_difference_is_new(stage: S
         await reader.seat.shows("You have not read this plan before")
         await reader.to_the_end()
         await reader.seat.until(
-            lambda: reader.app.engine.readings.review(reader.record).since is not None
+            lambda: reader.app.engine.review_history.review(reader.record).since is not None
         )
 
     async def again(reader: Reader) -> None:
         await reader.open()
         await reader.seat.shows("Since you last read this")
         await reader.seat.shows("since you last read it: 1 joined")
-        titles = [sheet.lines[0].text for sheet in reader.panel.paper.sheets]
+        titles = [sheet.lines[0].text for sheet in reader.panel.line_view.sections]
         assert [title for title in titles if ". write" in title] == [
             "1. write short.txt (reversible, seen before)",
             "2. write long.txt (reversible, seen before)",
@@ -334,13 +334,13 @@ def test_a_merge_in_progress_is_said_in_the_review_and_when_it_is_built(stage: S
 
     async def act(reader: Reader) -> None:
         await reader.open()
-        sheet = next(each for each in reader.panel.paper.sheets if each.key == "warnings")
+        sheet = next(each for each in reader.panel.line_view.sections if each.key == "warnings")
         assert sheet.lines[0].text.startswith(words)
         assert sheet.lines[0].style == "risk"
         await reader.seat.shows(words)
         await reader.to_the_end()
         await reader.press("1", "y")
-        await reader.seat.until(lambda: reader.app.running.report is not None)
+        await reader.seat.until(lambda: reader.app.run_controller.report is not None)
         await reader.seat.rest()
         await reader.press("escape")
         await reader.closed()

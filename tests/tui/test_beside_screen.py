@@ -40,7 +40,7 @@ def test_what_was_said_in_the_workspace_is_there_again(stage: Stage) -> None:
         await seat.say(GOAL)
 
     async def second(seat: Seat) -> None:
-        await seat.until(lambda: seat.app.prompt.recall.entries)
+        await seat.until(lambda: seat.app.prompt.history.entries)
         await seat.press("up")
         assert seat.app.prompt.text == GOAL
 

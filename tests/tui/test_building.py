@@ -12,10 +12,10 @@ async def approved(seat: Seat) -> str:
     await seat.say("Greet")
     await seat.until(lambda: len(seat.app.screen_stack) == 2)
     await seat.press("escape")
-    engine, record = seat.app.engine, seat.app.sitting.record
+    engine, record = seat.app.engine, seat.app.session_controller.record
     assert record is not None
     plan = engine.plans.find(engine.sessions.load(record.session).plan_id)
-    engine.consents.approve(plan, plan.digest, "", "terminal")
+    engine.approvals.approve(plan, plan.digest, "", "terminal")
     return plan.plan_id
 
 

@@ -97,7 +97,7 @@ def test_f3_a_command_opens_its_panel_and_escape_closes_it(stage: Stage, line: s
         seat.app.run_slash(line)
         await seat.opened(PANELS[line])
         await closed(seat)
-        assert seat.app.mailbox.mishaps == []
+        assert seat.app.messages.mishaps == []
 
     stage.show(act)
 
@@ -111,7 +111,7 @@ def test_f3_a_command_says_what_it_did(stage: Stage, line: str) -> None:
         seat.app.run_slash(line)
         await seat.until(lambda: seat.app.quiet)
         await seat.shows(WORDS[line])
-        assert seat.app.mailbox.mishaps == []
+        assert seat.app.messages.mishaps == []
 
     stage.show(act)
 

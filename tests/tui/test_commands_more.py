@@ -102,7 +102,7 @@ def test_what_cannot_be_done_is_said_in_words(stage: Stage, line: str, said: str
         seat.app.run_slash("/clear")
         await typed(seat, line)
         await seat.shows(said)
-        assert seat.app.mailbox.mishaps == []
+        assert seat.app.messages.mishaps == []
 
     stage.show(act, size=(110, 40))
 
@@ -217,7 +217,7 @@ def test_the_doctor_works_in_a_thread_and_says_so(stage: Stage) -> None:
         await seat.until(lambda: seat.app.quiet)
         await seat.opened(LinesPanel)
         await seat.shows("held")
-        assert seat.app.mailbox.mishaps == []
+        assert seat.app.messages.mishaps == []
 
     stage.show(act, size=(120, 60))
 
@@ -314,7 +314,7 @@ def test_an_agent_is_chosen_from_the_list(stage: Stage) -> None:
         await seat.type("build")
         await seat.press("enter")
         await seat.shows("From now on the agent is build.")
-        await seat.until(lambda: seat.app.standing.agent == "build")
+        await seat.until(lambda: seat.app.status_snapshot.agent == "build")
 
     stage.show(act)
 
@@ -331,7 +331,7 @@ def test_every_command_has_words_in_a_folder_where_nothing_was_done_yet(stage: S
                 if len(seat.app.screen_stack) > 1:
                     await Reader(seat).press("escape")
                 await seat.until(lambda: len(seat.app.screen_stack) == 1)
-        assert seat.app.mailbox.mishaps == []
+        assert seat.app.messages.mishaps == []
 
     stage.show(act)
 

@@ -178,7 +178,7 @@ def test_saying_the_same_twice_is_remembered_once() -> None:
 def test_long_pastes_are_signs(text: str, sign: str) -> None:
     pastes = Pastes()
     assert pastes.take(text) == sign
-    assert pastes.whole(f"<{sign}>") == f"<{text}>"
+    assert pastes.expanded(f"<{sign}>") == f"<{text}>"
 
 
 def test_each_paste_has_its_own_sign_and_none_is_looked_for_in_another() -> None:
@@ -186,12 +186,12 @@ def test_each_paste_has_its_own_sign_and_none_is_looked_for_in_another() -> None
     one, two = "a\n" * 20, "b\n" * 19 + "[pasted: 20 lines]\n"
     signs = [pastes.take(one), pastes.take(two), pastes.take(one)]
     assert signs == ["[pasted: 20 lines]", "[pasted: 20 lines, 2]", "[pasted: 20 lines]"]
-    assert pastes.whole(f"{signs[1]}|{signs[0]}") == f"{two}|{one}"
+    assert pastes.expanded(f"{signs[1]}|{signs[0]}") == f"{two}|{one}"
 
 
 def test_a_sign_that_was_typed_stands_for_itself() -> None:
     pastes = Pastes()
-    assert pastes.whole("[pasted: 20 lines]") == "[pasted: 20 lines]"
+    assert pastes.expanded("[pasted: 20 lines]") == "[pasted: 20 lines]"
     pastes.take("a\n" * 20)
     pastes.forget()
-    assert pastes.whole("[pasted: 20 lines]") == "[pasted: 20 lines]"
+    assert pastes.expanded("[pasted: 20 lines]") == "[pasted: 20 lines]"

@@ -31,7 +31,7 @@ def test_without_a_model_words_are_refused_in_words_and_stay_in_the_history(stag
         await seat.rest()
         await seat.press("up")
         assert seat.app.prompt.text == "Do it"
-        assert seat.app.mailbox.mishaps == []
+        assert seat.app.messages.mishaps == []
 
     stage.show(act, size=(100, 40))
 

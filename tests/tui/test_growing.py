@@ -83,7 +83,7 @@ def test_what_streams_in_looks_as_if_it_had_come_at_once() -> None:
             conversation.begin("s")
             for number in range(90):
                 end = "\n\n" if number % 7 == 0 else " "
-                conversation.hear([Delta("text", f"token {number}{end}")])
+                conversation.add_events([Delta("text", f"token {number}{end}")])
                 await pilot.pause()
                 streamed = _seen(app)
                 bar = conversation.vertical_scrollbar

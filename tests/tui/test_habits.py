@@ -148,7 +148,7 @@ def test_escape_interrupts_the_turn_and_what_was_said_is_kept(stage: Stage) -> N
     async def act(seat: Seat) -> None:
         await seat.say("First")
         seat.app.say("Second")
-        await seat.until(lambda: seat.app.sitting.at_work)
+        await seat.until(lambda: seat.app.session_controller.at_work)
         await seat.shows("The model is working")
         await seat.press("escape")
         await seat.rest()

@@ -132,7 +132,7 @@ async def uncovered(seat: Seat, panel: AskingPanel[str]) -> None:
         seat.app.pop_screen()
         await seat.pilot.pause()
     await seat.until(lambda: panel.listening)
-    assert not panel.pace.held
+    assert not panel.pace.has_pending
 
 
 @pytest.mark.parametrize("asks", ["", "1"])
@@ -148,7 +148,7 @@ def test_f41_no_sentence_takes_a_run_back(stage: Stage, asks: str) -> None:
             await slowly(seat, "end", "home", "end", *asks)
             await at_pace(seat, spelled(f"{words}\n"), pause=PAUSE_S)
             await uncovered(seat, panel)
-        assert not seat.app.running.at_work
+        assert not seat.app.run_controller.at_work
 
     stage.show(act, paces=PACES)
     assert (stage.root / "long.txt").exists()
@@ -164,9 +164,9 @@ def test_f41_no_sentence_answers_a_permission(stage: Stage, chosen: tuple[str, .
             await slowly(seat, "end", *chosen)
             await at_pace(seat, spelled(f"{words}\n"), pause=PAUSE_S)
             await uncovered(seat, panel)
-        assert len(seat.app.engine.questions.pending()) == 1
+        assert len(seat.app.engine.pending_questions.pending()) == 1
         assert answers(seat) == []
-        seat.app.sitting.interrupt()
+        seat.app.session_controller.interrupt()
         await seat.rest()
 
     stage.show(act, ASK, paces=PACES)
@@ -184,7 +184,7 @@ def test_f41_no_sentence_takes_a_way_on(stage: Stage, asks: str) -> None:
         for words in SHARP if asks else SENTENCES:
             await slowly(seat, *asks)
             await at_pace(seat, spelled(f"{words}\n"), pause=PAUSE_S)
-            assert not panel.pace.held, words
+            assert not panel.pace.has_pending, words
             assert seat.app.screen is panel, words
             await seat.shows("Build: halted")
 
@@ -203,7 +203,7 @@ def test_f3_no_sentence_confirms_yolo(stage: Stage) -> None:
             assert seat.app.screen is panel, words
             assert not panel.pace.held, words
             await slowly(seat, "escape")
-            assert seat.app.standing.mode == "plan"
+            assert seat.app.status_snapshot.mode == "plan"
 
     stage.show(act, paces=PACES)
 
@@ -218,16 +218,16 @@ def test_f41_what_is_typed_slowly_takes_no_way_on_and_raises_no_mode(stage: Stag
         await at_pace(seat, spelled("by the way\n"), gap=SLOW_S, pause=PAUSE_S)
         panel = seat.app.screen
         assert isinstance(panel, ConfirmPanel)
-        assert not panel.pace.held
+        assert not panel.pace.has_pending
         await slowly(seat, "escape")
         await built(seat, plan)
         halted = seat.app.screen
         assert isinstance(halted, RunPanel)
         for words in ("sorry, try again", "go by train", "say", "by\n"):
             await at_pace(seat, spelled(words), gap=SLOW_S, pause=PAUSE_S)
-            assert not halted.pace.held, words
+            assert not halted.pace.has_pending, words
             await seat.shows("Build: halted")
-        assert seat.app.standing.mode == "plan"
+        assert seat.app.status_snapshot.mode == "plan"
 
     stage.show(act, paces=PACES)
     assert (stage.root / "a.txt").exists()
@@ -241,12 +241,12 @@ def test_ctrl_c_takes_back_what_is_asked_and_an_answer_that_waits(stage: Stage) 
         await reader.open()
         await silent(reader)
         await slowly(seat, "1", "y")
-        assert reader.panel.pace.held
+        assert reader.panel.pace.has_pending
         await at_pace(seat, ["ctrl+c"])
         await seat.shows(TAKEN_BACK)
-        assert (reader.at(), reader.panel.pace.held) == (At.READING, False)
+        assert (reader.at(), reader.panel.pace.has_pending) == (At.READING, False)
         await slowly(seat, "1", "ctrl+c", "y")
-        assert (reader.at(), reader.panel.pace.held) == (At.READING, False)
+        assert (reader.at(), reader.panel.pace.has_pending) == (At.READING, False)
         assert (reader.record.digest, reader.approvals) == (digest, [])
         await slowly(seat, "ctrl+c")
         await seat.shows("Ctrl+C once more leaves")
@@ -258,7 +258,7 @@ def test_ctrl_c_takes_back_what_is_asked_and_an_answer_that_waits(stage: Stage) 
         await seat.shows(TAKEN_BACK)
         await slowly(seat, "ctrl+c")
         await seat.until(lambda: len(seat.app.screen_stack) == 1)
-        assert seat.app.standing.mode == "plan"
+        assert seat.app.status_snapshot.mode == "plan"
 
     stage.show(act, paces=PATIENT)
 
@@ -272,11 +272,11 @@ def test_ctrl_c_takes_a_permission_back(stage: Stage) -> None:
             await slowly(seat, *keys)
             await at_pace(seat, ["ctrl+c"])
             await seat.shows(TAKEN_BACK)
-            assert not panel.pace.held
+            assert not panel.pace.has_pending
             await slowly(seat, "ctrl+y")
             await seat.shows("Nothing is chosen")
-        assert (len(seat.app.engine.questions.pending()), answers(seat)) == (1, [])
-        seat.app.sitting.interrupt()
+        assert (len(seat.app.engine.pending_questions.pending()), answers(seat)) == (1, [])
+        seat.app.session_controller.interrupt()
         await seat.rest()
 
     stage.show(act, ASK, paces=PATIENT)
@@ -318,7 +318,7 @@ def test_a_question_does_not_open_over_what_is_typed_and_opens_once_nothing_is(
         seat.app.prompt.clear()
         await asked(seat)
         assert answers(seat) == []
-        seat.app.sitting.interrupt()
+        seat.app.session_controller.interrupt()
         await seat.rest()
 
     stage.show(act, ASK)
@@ -373,12 +373,12 @@ def test_what_is_pasted_as_keys_says_nothing_runs_nothing_and_raises_no_mode(
         app = seat.app
         await at_pace(seat, spelled(lines), gap=0.001, pause=PAUSE_S)
         await seat.until(lambda: app.prompt.text == lines)
-        assert (app.standing.mode, app.shelling.at_work) == ("plan", False)
+        assert (app.status_snapshot.mode, app.shell_controller.at_work) == ("plan", False)
         await at_pace(seat, ["enter"], pause=PAUSE_S)
         await seat.until(lambda: app.prompt.text == "")
         await at_pace(seat, spelled("/mode ask"), pause=PAUSE_S)
         await at_pace(seat, ["enter"], pause=PAUSE_S)
-        await seat.until(lambda: app.standing.mode == "ask")
+        await seat.until(lambda: app.status_snapshot.mode == "ask")
 
     stage.show(act, paces=PACES)
     assert not (stage.root / "made").exists()

@@ -137,8 +137,8 @@ def test_the_screen_itself_advises_no_command_line(stage: Stage) -> None:
         for line in ("/status", "/build", "/resume nope", "/model foo"):
             seat.app.run_slash(line)
             await seat.rest()
-            await seat.until(lambda: not seat.app.errands.words)
-        shown = [line.text for sheet in seat.app.conversation.sheets for line in sheet.lines]
+            await seat.until(lambda: not seat.app.tasks.activity_text)
+        shown = [line.text for sheet in seat.app.conversation.sections for line in sheet.lines]
         advised = [text for text in shown if "assent " in text]
         assert [text for text in advised if SHELL not in text] == []
         assert any("/sessions" in text for text in shown)

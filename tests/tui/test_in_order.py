@@ -25,11 +25,11 @@ Typed = Callable[[TerminalApp], None]
 
 
 def slash(text: str) -> Typed:
-    return lambda app: app.on_prompt_slash(Prompt.Slash(text))
+    return lambda app: app.on_prompt_input_slash(Prompt.Slash(text))
 
 
 def said(words: str) -> Typed:
-    return lambda app: app.on_prompt_said(Prompt.Said(words))
+    return lambda app: app.on_prompt_input_submitted(Prompt.Submitted(words))
 
 
 def key(habit: str) -> Typed:
@@ -99,15 +99,15 @@ def test_words_behind_resume_go_to_the_session_that_it_opens(
         slash(f"/resume {session(app, 'First').slug}")(app)
         await seat.until(finding.reached.is_set)
         said("Say it again")(app)
-        assert not app.sitting.at_work
+        assert not app.session_controller.at_work
         finding.let()
         await seat.until(reading.reached.is_set)
-        assert not app.sitting.at_work
+        assert not app.session_controller.at_work
         reading.let()
         await seat.shows("> Say it again")
         await seat.rest()
         assert here(app) == "First"
-        assert heard(app, "Say it again") == [app.sitting.session]
+        assert heard(app, "Say it again") == [app.session_controller.session]
 
     stage.show(act, GOING_ON)
 
@@ -124,8 +124,8 @@ def test_what_is_typed_before_the_first_session_is_read_stays_in_order(
         await seat.shows("> Say it again")
         await seat.rest()
         assert here(seat.app) == "First"
-        assert (seat.app.sitting.session in before) == (way == "resume")
-        assert heard(seat.app, "Say it again") == [seat.app.sitting.session]
+        assert (seat.app.session_controller.session in before) == (way == "resume")
+        assert heard(seat.app, "Say it again") == [seat.app.session_controller.session]
 
     stage.show(act, GOING_ON, app=app)
 
@@ -158,7 +158,7 @@ def test_build_behind_resume_builds_the_plan_of_the_session_that_is_shown(stage:
         await seat.shows("is not approved; nothing was built.")
         await seat.rest()
         assert here(app) == "First"
-        assert app.running.watched is None
+        assert app.run_controller.watched is None
 
     stage.show(act, GOING_ON)
 
@@ -197,11 +197,11 @@ def test_words_behind_a_mode_are_said_in_it(stage: Stage, monkeypatch: pytest.Mo
         await seat.until(gate.reached.is_set)
         said("Say it again")(app)
         key("cycle_mode")(app)
-        assert not app.sitting.at_work
+        assert not app.session_controller.at_work
         gate.let()
         await seat.shows("> Say it again")
         await seat.rest()
-        assert app.standing.mode == "auto-edit"
+        assert app.status_snapshot.mode == "auto-edit"
 
     stage.show(act, GOING_ON)
 
@@ -235,7 +235,7 @@ def test_a_session_without_a_plan_takes_up_no_plan_of_another(stage: Stage, comm
         await seat.shows(NO_PLAN)
         await seat.rest()
         assert f"next: {command} {name}" in seat.text()
-        assert app.running.watched is None
+        assert app.run_controller.watched is None
         if command == "/build":
             slash(f"/build {name}")(app)
             await seat.opened(RunPanel)

@@ -73,7 +73,7 @@ async def recalls(seat: Seat, key: str) -> None:
 async def searches(seat: Seat, key: str) -> None:
     await seat.press(key)
     await seat.type("Greet the")
-    await seat.until(lambda: seat.app.prompt.offers)
+    await seat.until(lambda: seat.app.prompt.completions)
     await seat.press("enter")
     await seat.until(lambda: seat.app.prompt.text == "Greet the world")
 
@@ -81,7 +81,7 @@ async def searches(seat: Seat, key: str) -> None:
 async def completes(seat: Seat, key: str, typed: str, whole: str) -> None:
     await seat.press(key)
     await seat.type(typed)
-    await seat.until(lambda: whole in [choice.text for choice in seat.app.prompt.offers])
+    await seat.until(lambda: whole in [choice.text for choice in seat.app.prompt.completions])
     await seat.press("tab")
     await seat.until(lambda: whole in seat.app.prompt.text)
 
@@ -101,7 +101,7 @@ async def runs(seat: Seat, key: str, command: str) -> None:
 
 async def cycles(seat: Seat, key: str) -> None:
     await seat.press(key)
-    await seat.until(lambda: seat.app.standing.mode == "ask")
+    await seat.until(lambda: seat.app.status_snapshot.mode == "ask")
 
 
 async def steps_back(seat: Seat, key: str) -> None:

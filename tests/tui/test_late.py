@@ -42,10 +42,10 @@ def test_the_side_area_shows_what_was_looked_at_last(
         area = app.screen.query_one(SideArea)
         monkeypatch.setattr(side, "read_beside", late)
         second = session(app, "Second")
-        area.look(app.engine, session(app, "First"))
+        area.refresh_data(app.engine, session(app, "First"))
         await seat.until(gate.reached.is_set)
         area.show(Beside())
-        area.look(app.engine, second)
+        area.refresh_data(app.engine, second)
         await seat.until(lambda: area.values.session == second.session)
         gate.let()
         await seat.pilot.pause()
@@ -74,7 +74,7 @@ def test_a_list_that_is_closed_while_it_is_read_is_no_mishap(
         await seat.until(lambda: not panel.is_attached)
         gate.let()
         await seat.rest()
-        assert app.mailbox.mishaps == []
+        assert app.messages.mishaps == []
 
     stage.show(act)
 
@@ -112,7 +112,7 @@ def test_leaving_while_something_is_still_being_opened_is_no_mishap(
     class Leaving(TerminalApp):
         def leave(self) -> None:
             gate.let()  # the screen is gone by now
-            mishaps.extend(self.mailbox.mishaps)
+            mishaps.extend(self.messages.mishaps)
             super().leave()
 
     async def act(seat: Seat) -> None:
@@ -132,11 +132,11 @@ def test_a_turn_ends_in_good_order_although_another_session_waits_for_an_answer(
 
     async def ask(seat: Seat) -> None:
         seat.app.say("First")
-        await seat.until(lambda: seat.app.standing.waiting)
+        await seat.until(lambda: seat.app.status_snapshot.waiting)
 
     async def act(seat: Seat) -> None:
         app = seat.app
-        await seat.until(lambda: app.standing.waiting)
+        await seat.until(lambda: app.status_snapshot.waiting)
         app.say("Second")
         await seat.until(lambda: here(app) == "Second")
         await seat.until(lambda: app.engine.sessions.is_at_work(session(app, "Second")))
@@ -184,7 +184,7 @@ def test_a_plan_that_is_shown_while_the_file_of_another_is_looked_at_is_followed
         following.stop()
         following.follow(engine, first, LiveText())
         following._looked = 0
-        following.look()
+        following.check()
         assert following.other is not None
         following.other.join(PATIENCE_S)
         assert following.__dict__["what"][1] is second

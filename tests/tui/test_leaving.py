@@ -31,7 +31,7 @@ def test_leaving_stops_the_command_of_a_run_and_finishes_its_files(stage: Stage)
         await seat.press("ctrl+c")
         assert seat.app.is_running
         await seat.shows("A run is at work. Ctrl+C once more stops it and leaves")
-        assert seat.app.running.at_work
+        assert seat.app.run_controller.at_work
         await seat.press("ctrl+c")
         assert seat.app.return_value == 0
 
@@ -51,7 +51,7 @@ def test_other_ways_to_leave_only_say_what_is_at_work(stage: Stage) -> None:
         assert app.is_running
         assert app.return_value is None
         await seat.press("escape")
-        await seat.until(lambda: not app.shelling.at_work)
+        await seat.until(lambda: not app.shell_controller.at_work)
         await seat.press("ctrl+d")
         assert app.return_value == 0
 

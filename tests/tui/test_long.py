@@ -22,7 +22,7 @@ def long_session(stage: Stage) -> str:
         record = engine.sessions.start("Say very much", "plan")
         said = [PartSaid(Text(f"Words of part {n}. " * 6), 0.1) for n in range(PARTS)]
         ends = StepStarted(1, "plan", "m", "plan"), StepEnded(Stop.END, Usage())
-        engine.sessions.diary().append(record, ends[0], *said, ends[1])
+        engine.sessions.repository().append(record, ends[0], *said, ends[1])
         engine.close()
     return record.slug
 

@@ -17,10 +17,10 @@ NOTE = "Rather the other one"
 
 def answer_elsewhere(app: TerminalApp) -> None:
     """Answers the question that waits, as another terminal would."""
-    (pending,) = app.engine.questions.pending()
+    (pending,) = app.engine.pending_questions.pending()
     reply = Reply((("Yes",),), "somebody (elsewhere)")
-    app.engine.questions.answer(pending.id, pending.inquiry.asked.digest, reply)
-    app.sitting.asker.look()
+    app.engine.pending_questions.answer(pending.id, pending.inquiry.asked.digest, reply)
+    app.session_controller.asker.wake()
 
 
 def test_what_is_written_for_a_question_that_goes_away_returns_to_the_prompt(stage: Stage) -> None:
@@ -56,13 +56,15 @@ def test_words_for_a_question_that_goes_away_answer_no_other_one(stage: Stage) -
         await press(seat, "w")
         await seat.until(lambda: isinstance(app.screen, WordsPanel))
         await seat.type(NOTE)
-        (first,) = app.standing.waiting
+        (first,) = app.status_snapshot.waiting
         answer_elsewhere(app)
-        await seat.until(lambda: first not in app.standing.waiting and app.standing.waiting)
+        await seat.until(
+            lambda: first not in app.status_snapshot.waiting and app.status_snapshot.waiting
+        )
         await seat.until(lambda: panel.is_over or first.id not in _ids(panel))
         await seat.press("ctrl+s")
         await seat.until(lambda: app.prompt.text == NOTE)
-        (second,) = app.engine.questions.pending()
+        (second,) = app.engine.pending_questions.pending()
         assert "touch more" in str(second.inquiry.asked.questions)
 
     stage.show(act, ASK)

@@ -95,9 +95,9 @@ def test_keys_of_the_approval_panel(stage: Stage) -> None:
         for key, where in MOVED.items():
             await moves(reader, key, where)
         for key, sheet in LED.items():
-            reader.panel.paper.point(reader.panel.paper.rows - 1)
+            reader.panel.line_view.point(reader.panel.line_view.rows - 1)
             await reader.press(key) if key != "right_square_bracket" else await first(reader, key)
-            spot = reader.panel.paper.spot
+            spot = reader.panel.line_view.position
             assert spot is not None
             assert spot.key.startswith(sheet), (key, spot)
         for key, kind in OPENED.items():
@@ -106,7 +106,7 @@ def test_keys_of_the_approval_panel(stage: Stage) -> None:
             await seat.press("escape")
             await reader.reads()
         await reader.press("slash")
-        assert reader.panel.paper.searching
+        assert reader.panel.line_view.searching
         await seat.press("escape")
         await reader.press("escape")
         await reader.closed()
@@ -120,7 +120,7 @@ def is_on_top(seat: Seat, kind: type[Panel[Any]]) -> bool:
 
 async def moves(reader: Reader, key: str, where: Where) -> None:
     """Presses a key in the middle of the paper, and looks where it leads."""
-    paper = reader.panel.paper
+    paper = reader.panel.line_view
     paper.point(FROM)
     await reader.seat.pilot.pause()
     await reader.press(key)
@@ -134,7 +134,7 @@ async def first(reader: Reader, key: str) -> None:
 
 def test_keys_of_a_run_view_scroll_and_decide_nothing(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
-        watched = seat.app.running.watched = WatchedRun("build")
+        watched = seat.app.run_controller.watched = WatchedRun("build")
         for number in range(100):
             watched.take(Said(0, b"%d\n" % number))
         seat.app.show_run()
@@ -147,6 +147,6 @@ def test_keys_of_a_run_view_scroll_and_decide_nothing(stage: Stage) -> None:
             await seat.press(key)
             await seat.until(lambda: paper.scroll_offset.y != 40)
             assert (paper.scroll_offset.y > 40) is (key in DOWN), key
-        assert not seat.app.running.at_work
+        assert not seat.app.run_controller.at_work
 
     stage.show(act)

@@ -133,7 +133,7 @@ def test_another_width_keeps_the_line_at_the_top_and_the_cursor() -> None:
         for width in (25, 80, 60, 13, 40):
             await sight.resize(width, 10)
             assert paper.at(paper.scroll_offset.y) == Spot("s", 100)
-            assert paper.spot == Spot("s", 102)
+            assert paper.position == Spot("s", 102)
 
     shown(paper, act)
 
@@ -186,7 +186,7 @@ def test_shorter_content_leaves_nobody_in_the_void() -> None:
         await sight.pilot.pause()
         paper.renew([numbered(3)])
         await sight.pilot.pause()
-        assert (paper.cursor, paper.spot) == (2, Spot("s", 2))
+        assert (paper.cursor, paper.position) == (2, Spot("s", 2))
         assert [line.strip("▸ ") for line in sight.lines()[:3]] == ["line 0", "line 1", "line 2"]
 
     shown(paper, act)
@@ -236,7 +236,7 @@ def test_a_click_points() -> None:
         paper.show([numbered(100)])
         await sight.pilot.pause()
         await sight.pilot.click(paper, offset=(5, 4))
-        assert paper.spot == Spot("s", 4)
+        assert paper.position == Spot("s", 4)
 
     shown(paper, act)
 

@@ -190,9 +190,11 @@ def test_f29_f30_choosing_a_plan_makes_it_current_and_the_model_is_told(stage: S
         await seat.press("enter")
         await seat.shows("Plan other is chosen.")
         assert seat.app.engine.plans.find().plan_id == other
-        await seat.until(lambda: seat.app.standing.plan and seat.app.standing.plan.name == "other")
+        await seat.until(
+            lambda: seat.app.status_snapshot.plan and seat.app.status_snapshot.plan.name == "other"
+        )
         await seat.say("Go on")
-        record = seat.app.sitting.record
+        record = seat.app.session_controller.record
         assert record is not None
         events = [each.event for each in seat.app.engine.sessions.events(record)]
         told = [
@@ -298,7 +300,7 @@ def test_f148_going_back_puts_the_words_into_the_prompt_and_names_runs_since(sta
         await reader.reads()
         await reader.to_the_end()
         await reader.press("1", "y")
-        await seat.until(lambda: seat.app.running.report is not None)
+        await seat.until(lambda: seat.app.run_controller.report is not None)
         await seat.rest()
         seat.app.pop_screen()
         await seat.press("escape")
@@ -309,15 +311,15 @@ def test_f148_going_back_puts_the_words_into_the_prompt_and_names_runs_since(sta
         await seat.shows("these take it back")
         await seat.press("enter", "escape")
         await seat.opened(RewindPanel)
-        assert seat.app.sitting.record is not None
-        assert seat.app.sitting.record.messages > 0
+        assert seat.app.session_controller.record is not None
+        assert seat.app.session_controller.record.messages > 0
         await seat.press("enter")
         await seat.opened(ConfirmPanel)
         await seat.press("ctrl+y")
         await seat.shows("You went back.")
         await seat.shows("/undo ")
         assert seat.app.prompt.text == "Greet somebody"
-        assert seat.app.sitting.record is not None
-        assert seat.app.sitting.record.messages == 0
+        assert seat.app.session_controller.record is not None
+        assert seat.app.session_controller.record.messages == 0
 
     stage.show(act)

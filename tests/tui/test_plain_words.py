@@ -100,7 +100,7 @@ def test_a_model_that_nothing_lists_is_listed_while_it_is_asked(stage: Stage) ->
 
 def test_memory_forget_alone_opens_a_list_and_enter_forgets(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
-        facts = seat.app.engine.facts
+        facts = seat.app.engine.memory
         facts.remember("Tests run with make test")
         facts.remember("Tabs are four wide")
         seat.app.run_slash("/memory forget")

@@ -34,18 +34,18 @@ class Typed:
         await self.sight.pilot.pause()
 
     async def offered(self, *names: str) -> None:
-        await self.sight.until(lambda: tuple(c.text for c in self.prompt.offers) == names)
+        await self.sight.until(lambda: tuple(c.text for c in self.prompt.completions) == names)
 
     @property
     def out(self) -> list[tuple[str, str]]:
         """Everything that was sent, with its sort."""
-        kinds = (Prompt.Said, Prompt.Slash, Prompt.Shell)
+        kinds = (Prompt.Submitted, Prompt.Slash, Prompt.Shell)
         return [_told(message) for kind in kinds for message in self.sight.of(kind)]
 
 
 def _told(message: object) -> tuple[str, str]:
     match message:
-        case Prompt.Said():
+        case Prompt.Submitted():
             return "said", message.words
         case Prompt.Slash():
             return "slash", message.text
@@ -204,7 +204,7 @@ def test_ctrl_r_searches_what_was_said() -> None:
     async def act(typed: Typed) -> None:
         await typed.spell("draft")
         await typed.press("ctrl+r")
-        assert typed.prompt.offers == []
+        assert typed.prompt.completions == []
         await typed.press(*["backspace"] * 5)
         await typed.offered("fix the parser", "add a\ntest")
         await typed.spell("test")
@@ -291,9 +291,9 @@ def test_esc_closes_the_list_for_this_word_and_enter_sends_again() -> None:
         await typed.spell("@p")
         await typed.offered("src/parse.py", "src/assent/prompt.py")
         await typed.press("escape")
-        assert typed.prompt.offers == ()
+        assert typed.prompt.completions == ()
         await typed.spell("a")
-        assert typed.prompt.offers == ()
+        assert typed.prompt.completions == ()
         await typed.press("enter")
         assert typed.out == [("said", "@pa")]
 

@@ -39,7 +39,7 @@ async def press(seat: Seat, *keys: str) -> None:
 
 def answers(seat: Seat) -> list[tuple[object, str]]:
     """Returns what was answered, and by whom, in the shown session."""
-    record = seat.app.sitting.record
+    record = seat.app.session_controller.record
     assert record is not None
     events = [one.event for one in seat.app.engine.sessions.events(record)]
     given = [event for event in events if isinstance(event, QuestionAnswered)]
@@ -120,9 +120,9 @@ def test_f41_esc_pastes_and_keys_typed_ahead_answer_nothing(stage: Stage) -> Non
         panel.post_message(Paste("y\n"))
         await press(seat, "y", "escape")
         await seat.until(lambda: len(seat.app.screen_stack) == 1)
-        assert len(seat.app.engine.questions.pending()) == 1
+        assert len(seat.app.engine.pending_questions.pending()) == 1
         assert answers(seat) == []
-        seat.app.sitting.interrupt()
+        seat.app.session_controller.interrupt()
         await seat.rest()
 
     stage.show(act, ASK)
@@ -206,7 +206,7 @@ def test_f129_no_choice_is_cut_off_and_one_that_is_cannot_be_answered(stage: Sta
         await press(seat, "enter")
         await seat.shows("do not fit on the screen")
         assert answers(seat) == []
-        seat.app.sitting.interrupt()
+        seat.app.session_controller.interrupt()
         await seat.rest()
 
     stage.show(act, size=(80, 24))

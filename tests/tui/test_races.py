@@ -121,7 +121,7 @@ def test_yolo_is_confirmed_although_the_session_before_was_in_it(
     async def act(seat: Seat) -> None:
         app = seat.app
         app.set_mode("yolo")
-        await seat.until(lambda: app.standing.base == "yolo")
+        await seat.until(lambda: app.status_snapshot.base == "yolo")
         await seat.rest()
         monkeypatch.setattr(lookout, "read_standing", late)
         app.open_session(session(app, "First"))
@@ -151,16 +151,16 @@ def test_where_a_session_stands_is_not_shown_after_another_was_opened(
         app = seat.app
         await seat.rest()
         monkeypatch.setattr(lookout, "read_standing", late)
-        app.refresh_standing()
+        app.refresh_status()
         await seat.until(gate.reached.is_set)
         app.open_session(session(app, "First"))
-        stand = app.stand
+        stand = app.apply_status
 
         def standing(found: Any) -> None:
             stood.append(found.record.goal)
             stand(found)
 
-        monkeypatch.setattr(app, "stand", standing)
+        monkeypatch.setattr(app, "apply_status", standing)
         gate.let()
         await seat.until(lambda: app.ready)
         await seat.rest()
@@ -181,14 +181,14 @@ def test_whoever_hears_of_an_end_can_begin_the_next_at_once(
         app = seat.app
         await seat.rest()
         begin: Callable[[str], object] = app.say if kind is TurnOver else app.run_shell
-        post = app.mailbox.post
+        post = app.messages.post
 
         def lingering(letter: object, *rest: Any) -> None:
             post(letter, *rest)
             if isinstance(letter, kind):
                 gate.wait()
 
-        monkeypatch.setattr(app.mailbox, "post", lingering)
+        monkeypatch.setattr(app.messages, "post", lingering)
         begin("echo one")
         await seat.until(gate.reached.is_set)
         await seat.until(lambda: app.quiet)
@@ -213,12 +213,12 @@ def test_the_end_of_a_turn_opens_no_review_of_another_session(
     async def act(seat: Seat) -> None:
         app = seat.app
         await seat.rest()
-        deliver = app.postman.deliver
-        monkeypatch.setattr(app.postman, "deliver", lambda: None)
+        deliver = app.dispatcher.deliver
+        monkeypatch.setattr(app.dispatcher, "deliver", lambda: None)
         app.say("Second")
-        await seat.until(lambda: not app.sitting.at_work)
+        await seat.until(lambda: not app.session_controller.at_work)
         app.open_session(session(app, "First"))
-        monkeypatch.setattr(app.postman, "deliver", deliver)
+        monkeypatch.setattr(app.dispatcher, "deliver", deliver)
         deliver()
         await seat.until(lambda: app.ready)
         await seat.rest()
@@ -297,7 +297,7 @@ def test_a_plan_that_is_chosen_during_a_turn_stays_chosen_after_it(
         app.plan_chosen(plan, None)
         gate.let()
         await seat.rest()
-        assert app.sitting.plan_id == plan.plan_id
+        assert app.session_controller.plan_id == plan.plan_id
 
     stage.show(act, Start(mode="ask"))
 
@@ -314,8 +314,8 @@ def test_the_plan_that_a_turn_took_up_is_the_one_that_is_built_after_it(stage: S
         app.plan_chosen(plan, None)
         await seat.say("Go on with that one")
         assert here(app) == "Second"
-        assert app.standing.plan is not None
-        assert app.standing.plan.plan_id == app.sitting.plan_id == plan.plan_id
+        assert app.status_snapshot.plan is not None
+        assert app.status_snapshot.plan.plan_id == app.session_controller.plan_id == plan.plan_id
 
     stage.show(act, Start(going_on=True))
 

@@ -22,7 +22,7 @@ WORDS = {words.strip() for words in (*STANDS.values(), APPROVED, CUT_OFF)}
 
 def told(seat: Seat) -> list[str]:
     """Returns what was said about the plan and the last turn since the session was opened."""
-    lines = [line.text.strip() for sheet in seat.app.conversation.sheets for line in sheet.lines]
+    lines = [line.text.strip() for sheet in seat.app.conversation.sections for line in sheet.lines]
     return [line for line in lines if line in WORDS]
 
 
@@ -49,7 +49,7 @@ def test_a_session_that_is_opened_again_says_where_its_plan_stands(stage: Stage)
                 assert stage.undo().code == 0
             else:
                 stage.ok(*line)
-            seat.app.open_session(seat.app.sitting.record)
+            seat.app.open_session(seat.app.session_controller.record)
             await seat.until(lambda: seat.app.ready)
             await seat.until(lambda: told(seat))
             await seat.rest()
@@ -63,20 +63,20 @@ def test_a_turn_that_was_cut_off_says_so_unless_somebody_is_at_work(stage: Stage
     with stage.here(), closing(LocalHost(str(stage.root))) as host:
         sessions = host.engine().sessions
         record = sessions.start("Say hello", "ask")
-        sessions.diary().append(record, TurnStarted(1))
+        sessions.repository().append(record, TurnStarted(1))
 
     async def act(seat: Seat) -> None:
         await seat.until(lambda: told(seat))
         await seat.rest()
         assert told(seat) == [CUT_OFF]
         sessions = seat.app.engine.sessions
-        with sessions.held(sessions.last(), "somebody else"):
+        with sessions.locked(sessions.last(), "somebody else"):
             seat.app.open_session(sessions.last())
             await seat.until(lambda: seat.app.ready)
             await seat.rest()
             assert told(seat) == []
         await seat.say("go on")
-        assert not seat.app.standing.cut_off
+        assert not seat.app.status_snapshot.cut_off
 
     stage.show(act, GOING_ON)
 
@@ -93,7 +93,9 @@ def test_a_workspace_that_is_not_the_folder_is_named_once(stage: Stage, below: s
             seat = Seat(app, pilot)
             await seat.until(lambda: app.ready)
             await seat.rest()
-            lines = [line.text.strip() for sheet in app.conversation.sheets for line in sheet.lines]
+            lines = [
+                line.text.strip() for sheet in app.conversation.sections for line in sheet.lines
+            ]
         app.leave()
         return [line for line in lines if line.startswith("The workspace is ")]
 
@@ -106,15 +108,15 @@ class Hasty(TerminalApp):
     """A screen that is typed at before anybody has looked which session it goes on with."""
 
     def _begin(self) -> None:
-        begin = self.sitting.begin
+        begin = self.session_controller.begin
 
         def late(start: Start) -> None:
-            self.sitting.join(5.0)  # as long as any turn that did not wait for this
+            self.session_controller.join(5.0)  # as long as any turn that did not wait for this
             begin(start)
 
-        self.sitting.begin = late  # type: ignore[method-assign]
-        self.on_prompt_slash(Prompt.Slash("/mode ask"))
-        self.on_prompt_said(Prompt.Said("Say it again"))
+        self.session_controller.begin = late  # type: ignore[method-assign]
+        self.on_prompt_input_slash(Prompt.Slash("/mode ask"))
+        self.on_prompt_input_submitted(Prompt.Submitted("Say it again"))
         super()._begin()
 
 
@@ -126,7 +128,7 @@ def test_what_is_typed_before_the_session_is_found_goes_to_that_session(stage: S
         await seat.shows("Again.")
         await seat.rest()
         assert seat.text().index("> Say hello") < seat.text().index("> Say it again")
-        assert seat.app.standing.mode == "ask"
+        assert seat.app.status_snapshot.mode == "ask"
 
     stage.show(act, GOING_ON, app=Hasty)
     (session,) = stage.ok("sessions", "list")["sessions"]

@@ -35,8 +35,8 @@ def elsewhere(engine: Engine, record: SessionRecord | None, mode: str) -> None:
 def said(seat: Seat) -> list[str]:
     """Returns what the person has said in the session on the screen."""
     sessions = seat.app.engine.sessions
-    assert seat.app.sitting.record is not None
-    return [one.text for one in sessions.messages(seat.app.sitting.record)]
+    assert seat.app.session_controller.record is not None
+    return [one.text for one in sessions.messages(seat.app.session_controller.record)]
 
 
 def whole(seat: Seat) -> str:
@@ -54,7 +54,7 @@ def test_plan_sets_the_record_whatever_the_status_line_says(stage: Stage) -> Non
     async def act(seat: Seat) -> None:
         app = seat.app
         await seat.rest()
-        elsewhere(app.engine, app.sitting.record, "auto-edit")
+        elsewhere(app.engine, app.session_controller.record, "auto-edit")
         assert status(seat) == "plan"
         app.run_slash("/plan")
         await seat.shows(ON)
@@ -72,7 +72,7 @@ def test_words_are_not_said_to_a_mode_that_the_person_was_not_shown(stage: Stage
     async def act(seat: Seat) -> None:
         app = seat.app
         await seat.rest()
-        elsewhere(app.engine, app.sitting.record, "auto-edit")
+        elsewhere(app.engine, app.session_controller.record, "auto-edit")
         await seat.say("Do it")
         await seat.until(lambda: OTHER_MODE.format("auto-edit") in whole(seat))
         assert app.prompt.text == "Do it"
@@ -96,7 +96,7 @@ def test_words_that_come_back_stand_above_what_was_typed_meanwhile(
     async def act(seat: Seat) -> None:
         app = seat.app
         await seat.rest()
-        elsewhere(app.engine, app.sitting.record, "ask")
+        elsewhere(app.engine, app.session_controller.record, "ask")
         gate, load = Gate(), app.engine.sessions.load
 
         def late(name: str) -> SessionRecord:
@@ -120,8 +120,8 @@ def test_a_mode_that_was_shown_meanwhile_takes_words_at_once(stage: Stage) -> No
     async def act(seat: Seat) -> None:
         app = seat.app
         await seat.rest()
-        elsewhere(app.engine, app.sitting.record, "auto-edit")
-        app.refresh_standing()
+        elsewhere(app.engine, app.session_controller.record, "auto-edit")
+        app.refresh_status()
         await seat.until(lambda: status(seat) == "auto-edit")
         await seat.say("Do it")
         assert said(seat) == ["First", "Do it"]
@@ -206,7 +206,7 @@ def at_work(engine: Engine, record: SessionRecord) -> Iterator[None]:
     holds, over = Event(), Event()
 
     def hold() -> None:
-        with engine.sessions.held(record, "session of another screen"):
+        with engine.sessions.locked(record, "session of another screen"):
             holds.set()
             over.wait()
 
@@ -252,7 +252,7 @@ def test_nothing_is_forked_while_a_turn_is_driven(
         await seat.until(gate.reached.is_set)
         app.run_slash("/fork")
         await seat.shows(BUSY)
-        await seat.until(lambda: not app.errands.words)
+        await seat.until(lambda: not app.tasks.activity_text)
         gate.let()
         await seat.rest()
         assert "is a fork" not in seat.text()

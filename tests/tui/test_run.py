@@ -37,7 +37,7 @@ async def built(seat: Seat, plan: str) -> None:
 
 
 async def rested(seat: Seat) -> None:
-    await seat.until(lambda: not seat.app.running.at_work)
+    await seat.until(lambda: not seat.app.run_controller.at_work)
     await seat.rest()
 
 
@@ -103,7 +103,7 @@ def test_a_halt_offers_three_ways_and_each_takes_two_keys(
         await seat.shows("Ctrl+Y yes · any other key: no")
         await press(seat, "y")
         assert "Ctrl+Y yes" not in seat.text()
-        assert not seat.app.running.at_work
+        assert not seat.app.run_controller.at_work
         await press(seat, key, "ctrl+y")
         await rested(seat)
         await seat.shows(title)

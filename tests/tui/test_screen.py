@@ -39,13 +39,13 @@ def test_f124_f125_a_turn_is_shown_part_by_part_with_the_state_of_each_call(stag
 
     async def act(seat: Seat) -> None:
         await seat.say("Greet me")
-        texts = [line.text for sheet in seat.app.conversation.sheets for line in sheet.lines]
+        texts = [line.text for sheet in seat.app.conversation.sections for line in sheet.lines]
         found = [text for text in texts if text.strip()]
         assert found[:2] == ["> Greet me", "  ~ thought: I greet."]
         assert "  ✓ write hello.txt · staged" in found
         assert "  ✓ present_plan plan" in found
         assert "  The plan is ready for your review: Ctrl+T or /review." in found
-        assert "awaits you" in status(seat.app.standing, 100).text
+        assert "awaits you" in status(seat.app.status_snapshot, 100).text
 
     stage.show(act)
 
@@ -69,10 +69,10 @@ def test_f126_what_steps_took_is_in_the_status_line(stage: Stage) -> None:
 
     async def act(seat: Seat) -> None:
         await seat.say("One")
-        before = seat.app.standing.usage
+        before = seat.app.status_snapshot.usage
         assert before.input > 0
         await seat.say("Two")
-        after = seat.app.standing.usage
+        after = seat.app.status_snapshot.usage
         assert after.input > before.input
         told = f"{after.input} in {after.output} out"
         await seat.until(lambda: told in seat.text().splitlines()[-1])
@@ -111,7 +111,7 @@ def test_without_a_model_it_is_said_what_to_do(stage: Stage) -> None:
     async def act(seat: Seat) -> None:
         seat.app.say("Say hello")
         await seat.shows("next:")
-        assert seat.app.sitting.record is None
+        assert seat.app.session_controller.record is None
 
     stage.show(act)
 
@@ -134,12 +134,12 @@ def test_a_session_of_many_parts_opens_at_its_end(stage: Stage) -> None:
                 CallStarted(f"c{n}", "read"),
                 CallEnded(f"c{n}", "read", Result(f"c{n}", "line\n" * 5), title=f"{n}.py"),
             ]
-        sessions.diary().append(record, *events)
+        sessions.repository().append(record, *events)
         host.close()
 
     async def act(seat: Seat) -> None:
         await seat.shows("✓ read 3332.py")
-        assert len(seat.app.conversation.sheets) == 3 * 3333 + 1
+        assert len(seat.app.conversation.sections) == 3 * 3333 + 1
         await seat.press("ctrl+home")
         await seat.shows("> Many")
         await seat.press("ctrl+end", "ctrl+o")
@@ -187,14 +187,14 @@ def test_what_fails_in_a_thread_is_told_and_never_a_traceback(stage: Stage) -> N
         raise UsageError("That is not how.", "/help")
 
     async def act(seat: Seat) -> None:
-        seat.app.mailbox.work(broken)
+        seat.app.messages.work(broken)
         await seat.shows("Something inside failed")
-        seat.app.mailbox.work(refused)
+        seat.app.messages.work(refused)
         await seat.shows("That is not how.")
         await seat.shows("next: /help")
         assert "Traceback" not in seat.text()
-        assert "ZeroDivisionError: inside" in seat.app.mailbox.mishaps[0]
-        assert len(seat.app.mailbox.mishaps) == 1
+        assert "ZeroDivisionError: inside" in seat.app.messages.mishaps[0]
+        assert len(seat.app.messages.mishaps) == 1
 
     stage.show(act)
 

@@ -41,7 +41,7 @@ class Here:
 
     @property
     def plan(self) -> PlanRecord:
-        return self.engine.plans.ledger().load(self.session.plan_id)
+        return self.engine.plans.repository().load(self.session.plan_id)
 
     @property
     def file(self) -> Path:
@@ -49,12 +49,12 @@ class Here:
 
     def note(self, *events: SessionEvent) -> None:
         record = self.engine.sessions.load(self.session.session)
-        self.session = self.engine.sessions.diary().append(record, *events)[0]
+        self.session = self.engine.sessions.repository().append(record, *events)[0]
 
     def build(self) -> str:
         """Approves the plan and applies it; returns the run."""
-        plan = self.engine.consents.propose(self.plan)
-        self.engine.consents.approve(plan, plan.digest, "", "test")
+        plan = self.engine.approvals.propose(self.plan)
+        self.engine.approvals.approve(plan, plan.digest, "", "test")
         work = self.engine.runs.build(plan.plan_id)
         while True:
             try:
@@ -72,7 +72,7 @@ class Here:
 
     async def look(self, sight: Sight, allowance: Callable[[str], Allowance] = unknown) -> None:
         """Has the side area read everything, and waits until it is shown."""
-        self.side.look(self.engine, self.session, allowance)
+        self.side.refresh_data(self.engine, self.session, allowance)
         wanted = read_beside(self.engine, self.session, allowance)
         await sight.until(lambda: self.side.values == wanted)
         await sight.pilot.pause()
@@ -115,7 +115,7 @@ def test_f28_a_file_that_is_replaced_or_deleted_is_noticed_too(here: Here) -> No
 
 def test_f28_a_proposed_plan_says_that_its_file_differs(here: Here) -> None:
     here.engine.plans.write(here.plan, b"# Fix the parser\n\nIt stops too early.\n")
-    here.engine.consents.propose(here.plan)
+    here.engine.approvals.propose(here.plan)
 
     async def act(sight: Sight) -> None:
         assert f"digest {here.plan.digest[:12]}" in sight.text()

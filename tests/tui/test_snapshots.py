@@ -83,7 +83,7 @@ async def plans(theatre: Theatre) -> None:
         await theatre.at(ApprovalPanel)
     await theatre.close()
     await theatre.keep("main")
-    review = read(theatre.app.engine, theatre.app.sitting.plan_id).review
+    review = read(theatre.app.engine, theatre.app.session_controller.plan_id).review
     await theatre.open("operation", OperationPanel(1, review.operations[0], "dark"))
     await lists(theatre)
 

@@ -82,7 +82,7 @@ def test_what_is_decided_before_the_screen_first_looked_closes_the_review_too(st
 
     async def sit(seat: Seat) -> None:
         await Reader(seat).open()
-        seat.app.lookout._stamp = ()  # as it is at the start
+        seat.app.status_poller._stamp = ()  # as it is at the start
         approve(stage, digest)
         await seat.until(lambda: not seat.app.is_open(ApprovalPanel))
 
@@ -100,10 +100,10 @@ def test_what_is_decided_while_the_review_is_read_closes_it_too(stage: Stage) ->
         panel.standing = msgspec.structs.replace(shown, stage=At.LOADING)
         approve(stage, digest)
         stamp = seat.app.engine.stamp()
-        await seat.until(lambda: seat.app.lookout._stamp == stamp)
+        await seat.until(lambda: seat.app.status_poller._stamp == stamp)
         await seat.rest()
         assert not panel.is_over
-        panel.show(panel.paper.sheets, shown)  # what was read before
+        panel.show(panel.line_view.sections, shown)  # what was read before
         await seat.until(lambda: not seat.app.is_open(ApprovalPanel))
 
     stage.show(sit)
@@ -139,7 +139,7 @@ def test_nothing_closes_because_of_what_this_screen_reads_itself(stage: Stage) -
         stage.process("plan", "new", "other", "--goal", "Something else")
         stage.process("plan", "use", "work")
         stamp = seat.app.engine.stamp()
-        await seat.until(lambda: seat.app.lookout._stamp == stamp)
+        await seat.until(lambda: seat.app.status_poller._stamp == stamp)
         await seat.rest()
         assert isinstance(seat.app.screen, ApprovalPanel)
 
@@ -270,12 +270,12 @@ def test_an_open_list_of_runs_follows_and_stays_at_its_run(stage: Stage) -> None
         elsewhere(stage, "build")
         await seat.until(lambda: len(panel._names) == 2)
         paper = panel.query_one(Paper)
-        assert paper.spot is not None
-        assert paper.spot.key == first
+        assert paper.position is not None
+        assert paper.position.key == first
         undo(stage)
         await seat.shows("done, undone")
         assert len(panel._names) == 3
-        assert paper.spot.key == first
+        assert paper.position.key == first
         await seat.press("enter")
         await seat.until(lambda: isinstance(seat.app.screen, UndoPanel))
         await seat.shows(f"Undo of run {first}")
@@ -331,7 +331,7 @@ def test_an_undo_stays_open_while_others_do_something_else(stage: Stage) -> None
         panel = await seat.opened(UndoPanel)
         undo(stage)
         stamp = seat.app.engine.stamp()
-        await seat.until(lambda: seat.app.lookout._stamp == stamp)
+        await seat.until(lambda: seat.app.status_poller._stamp == stamp)
         await seat.rest()
         assert seat.app.screen is panel
         assert not panel.is_over
@@ -374,7 +374,7 @@ def test_while_nothing_is_recorded_nobody_looks(stage: Stage) -> None:
 
     async def sit(seat: Seat) -> None:
         await seat.rest()
-        lookout = seat.app.lookout
+        lookout = seat.app.status_poller
         await seat.until(lambda: lookout._stamp == seat.app.engine.stamp())
         await seat.rest()
         looked = lookout._looked

@@ -61,7 +61,7 @@ def test_an_undo_is_shown_with_its_digest_and_applied_after_a_yes(stage: Stage) 
         await reader.press("1", "y")
         await reader.seat.until(lambda: there(stage) == {})
         await reader.seat.rest()
-        assert reader.app.engine.past.undone(run) == "all"
+        assert reader.app.engine.history.undone(run) == "all"
 
     stage.show(read_by(act))
     assert stage.ok("runs", "list")["runs"][0]["kind"] == "undo"
@@ -124,7 +124,7 @@ def test_one_operation_is_taken_back_and_the_rest_stays(stage: Stage) -> None:
         await reader.press("1", "y")
         await reader.seat.until(lambda: len(there(stage)) == 1)
         await reader.seat.rest()
-        assert reader.app.engine.past.undone(run) == "some"
+        assert reader.app.engine.history.undone(run) == "some"
 
     stage.show(read_by(act))
 
@@ -176,7 +176,7 @@ def test_what_changes_while_it_is_read_is_shown_anew_and_nothing_is_taken_back(
         await reader.press("y")
         await reader.reads()
         await reader.seat.shows("Files changed while you read; nothing was taken back.")
-        assert not reader.panel.standing.read or reader.panel.paper.reached_end
+        assert not reader.panel.standing.read or reader.panel.line_view.reached_end
         assert there(stage) == {"short.txt": b"mine\n", "long.txt": LONG}
 
     stage.show(read_by(act))

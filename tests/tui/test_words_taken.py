@@ -13,7 +13,7 @@ RAW = ("Invalid value", "No such command", "Missing argument", "No such option")
 
 
 def told(seat: Seat) -> list[str]:
-    lines = [line.text.strip() for sheet in seat.app.conversation.sheets for line in sheet.lines]
+    lines = [line.text.strip() for sheet in seat.app.conversation.sections for line in sheet.lines]
     return [line for line in lines if line]
 
 

@@ -178,8 +178,10 @@ def test_where_a_stream_is_cut_makes_no_difference(case: str) -> None:
     recorded = stored(*events)
     for at in range(len(recorded) + 1):
         feed = Feed("s")
-        feed.hear_all(recorded[:at])
-        feed.hear_all(recorded)  # what was heard before is heard again, as after a look at the log
+        feed.add_events(recorded[:at])
+        feed.add_events(
+            recorded
+        )  # what was heard before is heard again, as after a look at the log
         assert list(feed.blocks.values()) == blocks
         assert feed.seq == len(recorded)
 
@@ -188,22 +190,22 @@ def test_f125_a_call_is_pending_then_running_then_settled() -> None:
     feed = Feed("s")
     states = []
     for one in stored(STEP, CALL, CallStarted("c1", "read"), ended()):
-        states += [block.state for block in feed.hear_all([one]) if isinstance(block, Called)]
+        states += [block.state for block in feed.add_events([one]) if isinstance(block, Called)]
     assert states == ["pending", "running", "completed"]
 
 
 def test_f124_pieces_grow_into_the_part_that_they_make_up() -> None:
     feed = Feed("s")
-    feed.hear_all(stored(STEP))
-    assert feed.hear_all([Delta("reasoning", "I think ")]) == [
+    feed.add_events(stored(STEP))
+    assert feed.add_events([Delta("reasoning", "I think ")]) == [
         Thought("s:1", "I think", 1, live=True)
     ]
-    shown = feed.hear_all([Delta("text", "Hello "), Delta("text", "wor"), Delta("text", "ld, ")])
+    shown = feed.add_events([Delta("text", "Hello "), Delta("text", "wor"), Delta("text", "ld, ")])
     assert shown == [Spoken("s:2", "Hello world, ", live=True)]
     done = stored(
         PartSaid(Reasoning("I think so."), 1.0), PartSaid(Text("Hello world, all.")), first=2
     )
-    assert feed.hear_all(done) == [
+    assert feed.add_events(done) == [
         Thought("s:1", "I think so.", 1, 1.0),
         Spoken("s:2", "Hello world, all."),
     ]
@@ -212,7 +214,8 @@ def test_f124_pieces_grow_into_the_part_that_they_make_up() -> None:
 def test_a_word_is_shown_once_it_is_whole_and_a_secret_never() -> None:
     feed = Feed("s")
     shown = [
-        feed.hear_all([Delta("text", piece)])[-1] for piece in ("The key ", KEY[:9], KEY[9:], " is")
+        feed.add_events([Delta("text", piece)])[-1]
+        for piece in ("The key ", KEY[:9], KEY[9:], " is")
     ]
     assert [block.text for block in shown if isinstance(block, Spoken)] == [
         "The key ",
@@ -224,9 +227,9 @@ def test_a_word_is_shown_once_it_is_whole_and_a_secret_never() -> None:
 
 def test_f124_a_retry_voids_pieces_and_what_comes_next_is_new() -> None:
     feed = Feed("s")
-    feed.hear_all([*stored(STEP), Delta("text", "Half of it ")])
-    feed.hear_all(stored(StepRetried(1, 0, "It was cut off."), first=2))
-    feed.hear_all([Delta("text", "All of it. ")])
+    feed.add_events([*stored(STEP), Delta("text", "Half of it ")])
+    feed.add_events(stored(StepRetried(1, 0, "It was cut off."), first=2))
+    feed.add_events([Delta("text", "All of it. ")])
     assert list(feed.blocks.values()) == [
         Gone("s:1"),
         Note("s:2", "retry", "It was cut off."),
@@ -236,34 +239,34 @@ def test_f124_a_retry_voids_pieces_and_what_comes_next_is_new() -> None:
 
 def test_what_was_said_before_a_turn_broke_off_stays() -> None:
     feed = Feed("s")
-    feed.hear_all([*stored(TurnStarted(1), STEP), Delta("text", "Half of")])
-    blocks = feed.hear_all(stored(TurnEnded("interrupted", "You did."), first=3))
+    feed.add_events([*stored(TurnStarted(1), STEP), Delta("text", "Half of")])
+    blocks = feed.add_events(stored(TurnEnded("interrupted", "You did."), first=3))
     assert blocks == [Spoken("s:1", "Half of\n"), Ended("s:2", "interrupted", "You did.", 2.0)]
 
 
 def test_events_that_come_out_of_order_are_all_heard() -> None:
     one, two, three = stored(ModeChanged("ask"), ModeChanged("plan"), ModeChanged("ask"))
     feed = Feed("s")
-    feed.hear_all([one, three])
+    feed.add_events([one, three])
     assert feed.seq == 1
-    feed.hear_all([two, three])
+    feed.add_events([two, three])
     assert feed.seq == 3
     assert len(feed.blocks) == 3
 
 
 def test_what_a_command_prints_is_in_its_call_until_its_result_is() -> None:
     feed = Feed("s")
-    feed.hear_all([*stored(STEP, CALL, CallStarted("c1", "read")), Delta("output", "1\n2\n")])
+    feed.add_events([*stored(STEP, CALL, CallStarted("c1", "read")), Delta("output", "1\n2\n")])
     assert feed.blocks["s:1"] == Called("s:1", "read", "running", "a.py", "2", 2)
     assert feed.full("s:1") == "1\n2\n"
-    feed.hear_all(stored(ended("all"), first=4))
+    feed.add_events(stored(ended("all"), first=4))
     assert feed.full("s:1") == "all"
 
 
 def test_what_a_child_does_stands_in_its_block_and_its_questions_for_themselves() -> None:
     feed = Feed("s")
-    feed.hear_all(stored(ChildStarted("c1", "kid", "explore", "Look")))
-    feed.hear_all(
+    feed.add_events(stored(ChildStarted("c1", "kid", "explore", "Look")))
+    feed.add_events(
         stored(
             PartSaid(Text("I look.")),
             ended(title="a.py"),

@@ -63,7 +63,7 @@ def test_the_name_of_a_tool_is_said_once_and_an_answer_is_no_json() -> None:
 
 def test_what_the_model_no_longer_knows_is_folded_into_a_note_in_its_place() -> None:
     feed = Feed("s")
-    feed.hear_all(
+    feed.add_events(
         stored(
             MessageAdded("m1", "plan", (Text("First"),)),
             PartSaid(Text("Yes.")),

@@ -87,31 +87,31 @@ def recorded(seq: int, event: Event) -> Recorded:
 @pytest.mark.parametrize("piece", ["spam ham ", "spam\n", "s" * 9])
 def test_of_a_long_text_that_still_comes_its_newest_is_shown(piece: str) -> None:
     feed, pieces = Feed("s"), [Delta("text", piece)] * (3 * LIVE // len(piece))
-    [block] = feed.hear_all(pieces)
+    [block] = feed.add_events(pieces)
     assert isinstance(block, Spoken)
     assert block.live
     assert len(block.text) <= LIVE
     text = piece * len(pieces)
-    [whole] = feed.hear_all([recorded(1, PartSaid(Text(text)))])
+    [whole] = feed.add_events([recorded(1, PartSaid(Text(text)))])
     assert whole == Spoken(block.key, text)
 
 
 def test_a_long_text_that_breaks_off_is_kept_whole() -> None:
     feed = Feed("s")
-    feed.hear_all([Delta("text", "spam\n")] * LIVE)
-    blocks = feed.hear_all([recorded(1, TurnEnded("interrupted"))])
+    feed.add_events([Delta("text", "spam\n")] * LIVE)
+    blocks = feed.add_events([recorded(1, TurnEnded("interrupted"))])
     assert isinstance(blocks[0], Spoken)
     assert (blocks[0].text, blocks[0].live) == ("spam\n" * LIVE + "\n", False)
 
 
 def test_of_much_output_the_newest_is_kept_and_all_lines_are_counted() -> None:
     feed = Feed("s")
-    feed.hear(recorded(1, CallStarted("c", "shell")))
+    feed.add_event(recorded(1, CallStarted("c", "shell")))
     for _ in range(4):
-        [block] = feed.hear_all([Delta("output", "spam\n")] * LIVE)
+        [block] = feed.add_events([Delta("output", "spam\n")] * LIVE)
     assert isinstance(block, Called)
     assert (block.lines, block.brief) == (4 * LIVE, "spam")
     assert len(feed.full(block.key)) <= LIVE
-    [over] = feed.hear_all([recorded(2, CallEnded("c", "shell", Result("c", "One.\nTwo.")))])
+    [over] = feed.add_events([recorded(2, CallEnded("c", "shell", Result("c", "One.\nTwo.")))])
     assert isinstance(over, Called)
     assert (over.lines, feed.full(over.key)) == (2, "One.\nTwo.")

@@ -157,7 +157,7 @@ def test_every_line_of_a_child_says_whose_it_is() -> None:
     texts: list[str] = []
     for event, session in heard:
         recorded = Recorded(1, f"session/01w/{session}", 1, "now", event)
-        kin.hear(recorded)
+        kin.add_event(recorded)
         own = session == "01s"
         lines = activity_lines(event, kin) if own else child_lines(recorded, kin)
         texts += [line.text for line in lines]

@@ -86,7 +86,7 @@ def perform(hands: LocalHands, operations: Sequence[FileOperation], layout: Layo
 
 
 def check_and_remove(hands: LocalHands, slots: Iterable[bytes], expected: FileState) -> None:
-    for slot, seen in hands.look(slots).items():
+    for slot, seen in hands.read_states(slots).items():
         assert seen in (None, expected, "folder"), (slot, seen)
         if seen == expected:
             hands.delete_path(slot)

@@ -57,7 +57,7 @@ def test_missing_folders_are_counted(root: bytes) -> None:
 def test_a_file_is_written_found_and_removed(root: bytes) -> None:
     hands = put_deep(root)
     files = LocalFiles(root, root)
-    assert files.look([FILE]) == hands.look([FILE]) == {FILE: IS}
+    assert files.read_states([FILE]) == hands.read_states([FILE]) == {FILE: IS}
     assert files.below(b"") == files.below(b"d") == [FILE]
     assert hands.folder_holds_files(b"d") is True
     assert hands.delete_empty_folder(b"d") is False

@@ -88,10 +88,10 @@ def test_is_file_reads_nothing(tmp_path: Path) -> None:
 
 def test_facts_count_the_names_of_a_file(tmp_path: Path, files: LocalFiles) -> None:
     put(tmp_path, b"a", b"text")
-    assert files.facts([b"a"]) == {}
+    assert files.replacement_losses([b"a"]) == {}
     os.link(tmp_path / "a", tmp_path / "b")
     os.symlink("a", tmp_path / "link")
-    assert files.facts([b"a", b"link", b"no", b"a/no"]) == {b"a": Facts(2)}
+    assert files.replacement_losses([b"a", b"link", b"no", b"a/no"]) == {b"a": Facts(2)}
 
 
 def test_facts_tell_nothing_of_what_lies_behind_a_symlink(
@@ -101,29 +101,31 @@ def test_facts_tell_nothing_of_what_lies_behind_a_symlink(
     os.link(put(tmp_path, b"b/one"), tmp_path / "b" / "two")
     (tmp_path / "way").symlink_to("a")
     paths = (b"a/one", b"a/no", b"a/two", b"way/one", b"b/one")
-    assert files.facts(paths) == {path: Facts(2) for path in (b"a/one", b"a/two", b"b/one")}
+    assert files.replacement_losses(paths) == {
+        path: Facts(2) for path in (b"a/one", b"a/two", b"b/one")
+    }
 
 
 def test_facts_see_a_folder_that_took_the_place_of_another(
     tmp_path: Path, files: LocalFiles
 ) -> None:
     put(tmp_path, b"a/one")
-    assert files.facts([b"a/one"]) == {}
+    assert files.replacement_losses([b"a/one"]) == {}
     os.link(put(tmp_path, b"b/one"), tmp_path / "b" / "two")
     (tmp_path / "a").rename(tmp_path / "c")
     (tmp_path / "b").rename(tmp_path / "a")
-    assert files.facts([b"a/one", b"c/one"]) == {b"a/one": Facts(2)}
+    assert files.replacement_losses([b"a/one", b"c/one"]) == {b"a/one": Facts(2)}
 
 
 def test_user_attributes_are_not_lost(tmp_path: Path, files: LocalFiles) -> None:
     os.setxattr(put(tmp_path, b"a"), "user.note", b"value")
-    assert files.facts([b"a"]) == {}
+    assert files.replacement_losses([b"a"]) == {}
 
 
 def test_a_file_system_without_attributes_loses_none(tmp_path: Path) -> None:
     put(tmp_path, b"a")
     disk = failing("list_xattrs", errno.ENOTSUP)
-    assert LocalFiles(os.fsencode(tmp_path), b"/", disk).facts([b"a"]) == {}
+    assert LocalFiles(os.fsencode(tmp_path), b"/", disk).replacement_losses([b"a"]) == {}
 
 
 def test_what_only_another_user_could_give_is_lost(tmp_path: Path) -> None:
@@ -133,7 +135,7 @@ def test_what_only_another_user_could_give_is_lost(tmp_path: Path) -> None:
     stranger = Rights(mine.st_uid + 1, frozenset([mine.st_gid + 1]))
     files = LocalFiles(os.fsencode(tmp_path), b"/", None, stranger)
     lost = Facts(1, ("owner", "group"))
-    assert files.facts([b"a", b"link"]) == {b"a": lost, b"link": lost}
+    assert files.replacement_losses([b"a", b"link"]) == {b"a": lost, b"link": lost}
 
 
 @pytest.mark.parametrize(

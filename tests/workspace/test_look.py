@@ -46,7 +46,7 @@ def test_each_kind_is_told(tmp_path: Path, looking: Callable[[Path], Looks]) -> 
     put(tmp_path, b"new\nline \xff\xfe/\xc3\xa9", b"odd")
     (tmp_path / "link").symlink_to("src/a.py")
     (tmp_path / "dangling").symlink_to("no where")
-    assert looking(tmp_path).look(
+    assert looking(tmp_path).read_states(
         [b"", b"empty", b"src", b"src/a.py", b"tool", b"new\nline \xff\xfe/\xc3\xa9", b"link",
          b"dangling", b"no", b"no/such/folder", b"empty/x"]
     ) == {
@@ -70,9 +70,9 @@ def test_odd_files_are_refused_by_name(tmp_path: Path) -> None:
         listening.bind(str(tmp_path / "socket"))
     for name, word in ((b"pipe", "pipe is a pipe"), (b"socket", "socket is a socket")):
         with pytest.raises(Refused, match=word):
-            files_on(tmp_path).look([name])
+            files_on(tmp_path).read_states([name])
         with pytest.raises(OSError, match=r"a (pipe|socket)") as odd:
-            hands_on(tmp_path).look([name])
+            hands_on(tmp_path).read_states([name])
         assert odd.value.errno == errno.ENOTSUP
 
 
@@ -80,7 +80,7 @@ def test_a_symlinked_parent_is_refused_by_name(tmp_path: Path) -> None:
     put(tmp_path, b"real/file")
     (tmp_path / "link").symlink_to("real")
     with pytest.raises(Refused, match=r"^link is a symlink.* to link/file\.$"):
-        files_on(tmp_path).look([b"link/file"])
+        files_on(tmp_path).read_states([b"link/file"])
 
 
 @pytest.mark.parametrize("others", [0, 1, 3])
@@ -89,30 +89,30 @@ def test_hands_find_nothing_behind_a_symlink(tmp_path: Path, others: int) -> Non
     (tmp_path / "link").symlink_to("real")
     more = [b"real/no%d" % number for number in range(others)]
     asked = [b"link/file", b"link/deep/file", *more]
-    assert hands_on(tmp_path).look(asked) == dict.fromkeys(asked)
+    assert hands_on(tmp_path).read_states(asked) == dict.fromkeys(asked)
 
 
 def test_a_slot_behind_a_symlink_is_no_empty_one(tmp_path: Path) -> None:
     put(tmp_path, b"real/file")
     (tmp_path / "link").symlink_to("real")
     with pytest.raises(OSError, match="symlink") as refused:
-        hands_on(tmp_path).look([b"link/file", b"link/.assent-run-0.new"])
+        hands_on(tmp_path).read_states([b"link/file", b"link/.assent-run-0.new"])
     assert (refused.value.errno, refused.value.filename) == (errno.ELOOP, b"link")
 
 
 def test_an_unreadable_file_is_an_error_not_a_guess(tmp_path: Path) -> None:
     put(tmp_path, b"a", b"text")
     with pytest.raises(WorkspaceError, match="a: Permission denied"):
-        files_on(tmp_path, failing("read", errno.EACCES)).look([b"a"])
+        files_on(tmp_path, failing("read", errno.EACCES)).read_states([b"a"])
     with pytest.raises(PermissionError):
-        hands_on(tmp_path, failing("read", errno.EACCES)).look([b"a"])
+        hands_on(tmp_path, failing("read", errno.EACCES)).read_states([b"a"])
 
 
 @pytest.mark.parametrize("size", [(1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20])
 def test_sizes_around_a_chunk(tmp_path: Path, size: int) -> None:
     content = os.urandom(size)
     put(tmp_path, b"big", content)
-    assert hands_on(tmp_path).look([b"big"]) == {b"big": file_state(content)}
+    assert hands_on(tmp_path).read_states([b"big"]) == {b"big": file_state(content)}
 
 
 def test_a_large_file_needs_little_memory(tmp_path: Path) -> None:
@@ -120,7 +120,7 @@ def test_a_large_file_needs_little_memory(tmp_path: Path) -> None:
     os.truncate(tmp_path / "large", 100 << 20)
     tracemalloc.start()
     try:
-        seen = hands_on(tmp_path).look([b"large"])
+        seen = hands_on(tmp_path).read_states([b"large"])
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -134,13 +134,13 @@ def test_content_is_read_once_and_again_after_a_rename(tmp_path: Path) -> None:
     disk = WatchedDisk()
     hands = LocalHands(os.fsencode(tmp_path), disk, digests=Digests(an_hour_later))
     for _ in range(2):
-        assert hands.look([b"a"]) == {b"a": file_state(b"text")}
+        assert hands.read_states([b"a"]) == {b"a": file_state(b"text")}
     assert disk.calls["read"] == 1
     made = os.stat(full).st_ctime_ns
     while os.stat(full).st_ctime_ns == made:  # until the system's clock ticks
         hands.rename_unless_taken(b"a", b"b")
         hands.rename_unless_taken(b"b", b"a")
-    assert hands.look([b"a"]) == {b"a": file_state(b"text")}
+    assert hands.read_states([b"a"]) == {b"a": file_state(b"text")}
     assert disk.calls["read"] == 2
 
 
@@ -148,11 +148,11 @@ def test_an_edit_that_hides_in_its_times_is_seen_after_the_exchange(tmp_path: Pa
     full = put(tmp_path, b"a", b"old")
     hands = LocalHands(os.fsencode(tmp_path), digests=Digests(an_hour_later))
     hands.write_slot(Fill(0, SLOT, file_state(b"new"), b"a"), [b"new"])
-    before = hands.look([b"a", SLOT])
+    before = hands.read_states([b"a", SLOT])
     edit_unseen(full, b"mad")
     hands.exchange(SLOT, b"a")
     assert before == {b"a": file_state(b"old"), SLOT: file_state(b"new")}
-    assert hands.look([b"a", SLOT]) == {b"a": file_state(b"new"), SLOT: file_state(b"mad")}
+    assert hands.read_states([b"a", SLOT]) == {b"a": file_state(b"new"), SLOT: file_state(b"mad")}
 
 
 def test_an_edit_that_hides_in_its_times_is_seen_by_whoever_shares_digests(tmp_path: Path) -> None:
@@ -160,13 +160,13 @@ def test_an_edit_that_hides_in_its_times_is_seen_by_whoever_shares_digests(tmp_p
     root, disk, digests = os.fsencode(tmp_path), WatchedDisk(), Digests(an_hour_later)
     files = LocalFiles(root, root, disk, digests=digests)
     hands = LocalHands(root, disk, digests=digests)
-    assert files.look([b"a"]) == hands.look([b"a"]) == {b"a": file_state(b"old")}
+    assert files.read_states([b"a"]) == hands.read_states([b"a"]) == {b"a": file_state(b"old")}
     assert disk.calls["read"] == 1
     edit_unseen(full, b"mad")
-    assert hands.look([b"a"]) == files.look([b"a"]) == {b"a": file_state(b"mad")}
+    assert hands.read_states([b"a"]) == files.read_states([b"a"]) == {b"a": file_state(b"mad")}
     edit_unseen(full, b"odd")
     hands.rename_unless_taken(b"a", b"b")
-    assert files.look([b"b"]) == hands.look([b"b"]) == {b"b": file_state(b"odd")}
+    assert files.read_states([b"b"]) == hands.read_states([b"b"]) == {b"b": file_state(b"odd")}
 
 
 @pytest.mark.parametrize(("age", "reads"), [(1_999_999_999, 2), (2_000_000_000, 1)])
@@ -177,24 +177,24 @@ def test_a_digest_is_remembered_two_seconds_after_the_last_change(
     disk = WatchedDisk()
     hands = LocalHands(os.fsencode(tmp_path), disk, digests=Digests(lambda: changed + age))
     for _ in range(2):
-        assert hands.look([b"a"]) == {b"a": file_state(b"text")}
+        assert hands.read_states([b"a"]) == {b"a": file_state(b"text")}
     assert disk.calls["read"] == reads
 
 
 def test_a_mode_is_never_remembered(tmp_path: Path) -> None:
     put(tmp_path, b"a", b"text")
     hands = hands_on(tmp_path)
-    hands.look([b"a"])
+    hands.read_states([b"a"])
     (tmp_path / "a").chmod(0o755)
-    assert hands.look([b"a"]) == {b"a": file_state(b"text", 0o755)}
+    assert hands.read_states([b"a"]) == {b"a": file_state(b"text", 0o755)}
 
 
 def test_new_content_of_the_same_size_is_seen(tmp_path: Path) -> None:
     put(tmp_path, b"a", b"one")
     hands = hands_on(tmp_path)
-    assert hands.look([b"a"]) == {b"a": file_state(b"one")}
+    assert hands.read_states([b"a"]) == {b"a": file_state(b"one")}
     (tmp_path / "a").write_bytes(b"two")
-    assert hands.look([b"a"]) == {b"a": file_state(b"two")}
+    assert hands.read_states([b"a"]) == {b"a": file_state(b"two")}
 
 
 def test_a_young_file_is_read_every_time(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_a_young_file_is_read_every_time(tmp_path: Path) -> None:
         with open(full, "wb") as file:
             file.write(content)
         os.utime(full, ns=(1 << 62, 1 << 62))
-        assert hands.look([b"a"]) == {b"a": file_state(content)}
+        assert hands.read_states([b"a"]) == {b"a": file_state(content)}
     assert disk.calls["read"] == 2
 
 
@@ -221,7 +221,7 @@ def test_a_file_that_changes_while_read_is_read_again(tmp_path: Path) -> None:
             os.utime(full, (2_000_000, 2_000_000))
 
     disk = WatchedDisk(meddle)
-    assert hands_on(tmp_path, disk).look([b"a"]) == {b"a": file_state(b"newest")}
+    assert hands_on(tmp_path, disk).read_states([b"a"]) == {b"a": file_state(b"newest")}
     assert disk.calls["read"] == 3
 
 
@@ -233,7 +233,7 @@ def test_an_edit_while_reading_is_seen_though_its_time_is_set_back(tmp_path: Pat
             edit_unseen(full, b"mad")
 
     disk = WatchedDisk(meddle)
-    assert hands_on(tmp_path, disk).look([b"a"]) == {b"a": file_state(b"mad")}
+    assert hands_on(tmp_path, disk).read_states([b"a"]) == {b"a": file_state(b"mad")}
 
 
 def test_a_file_that_never_rests_is_an_error(tmp_path: Path) -> None:
@@ -245,10 +245,10 @@ def test_a_file_that_never_rests_is_an_error(tmp_path: Path) -> None:
                 file.write(b"more")
 
     with pytest.raises(OSError, match="keeps changing") as restless:
-        hands_on(tmp_path, WatchedDisk(meddle)).look([b"a"])
+        hands_on(tmp_path, WatchedDisk(meddle)).read_states([b"a"])
     assert restless.value.filename == b"a"
     with pytest.raises(WorkspaceError, match="keeps changing"):
-        files_on(tmp_path, WatchedDisk(meddle)).look([b"a"])
+        files_on(tmp_path, WatchedDisk(meddle)).read_states([b"a"])
 
 
 def test_a_file_that_becomes_a_symlink_is_seen_as_one(tmp_path: Path) -> None:
@@ -260,16 +260,16 @@ def test_a_file_that_becomes_a_symlink_is_seen_as_one(tmp_path: Path) -> None:
             os.symlink(b"target", full)
 
     disk = WatchedDisk(meddle)
-    assert hands_on(tmp_path, disk).look([b"a"]) == {b"a": link_state(b"target")}
+    assert hands_on(tmp_path, disk).read_states([b"a"]) == {b"a": link_state(b"target")}
 
 
 def test_files_look_at_folders_as_they_are_now(tmp_path: Path) -> None:
     put(tmp_path, b"a/file", b"old")
     files = files_on(tmp_path)
-    files.look([b"a/file"])
+    files.read_states([b"a/file"])
     (tmp_path / "a").rename(tmp_path / "b")
     put(tmp_path, b"a/file", b"new")
-    assert files.look([b"a/file"]) == {b"a/file": file_state(b"new")}
+    assert files.read_states([b"a/file"]) == {b"a/file": file_state(b"new")}
 
 
 def test_what_is_as_it_should_be_is_told_with_fewer_calls(tmp_path: Path) -> None:
@@ -277,9 +277,9 @@ def test_what_is_as_it_should_be_is_told_with_fewer_calls(tmp_path: Path) -> Non
     for path in hoped:
         put(tmp_path, path, path)
     disk = WatchedDisk()
-    assert hands_on(tmp_path, disk).look(hoped) == hoped
+    assert hands_on(tmp_path, disk).read_states(hoped) == hoped
     asked = disk.calls["stat"]
-    assert hands_on(tmp_path, disk).look([*hoped]) == hoped
+    assert hands_on(tmp_path, disk).read_states([*hoped]) == hoped
     assert disk.calls["stat"] == 2 * asked + len(hoped)
 
 
@@ -298,19 +298,23 @@ def test_what_should_stand_there_never_changes_what_is_seen(tmp_path: Path) -> N
     )
     hoped |= {b"comes": None, b"large": file_state(bytes(CHUNK)), b"": text}
     hands = hands_on(tmp_path)
-    assert hands.look(hoped) == hands.look([*hoped])
+    assert hands.read_states(hoped) == hands.read_states([*hoped])
     behind = {**hoped, b"way/x": text}
-    assert hands.look(behind) == hands.look([*behind]) == {**hands.look(hoped), b"way/x": None}
+    assert (
+        hands.read_states(behind)
+        == hands.read_states([*behind])
+        == {**hands.read_states(hoped), b"way/x": None}
+    )
 
 
 def test_a_digest_that_is_remembered_is_compared_too(tmp_path: Path) -> None:
     paths = [put(tmp_path, name, b"text") and name for name in (b"a", b"b", b"c", b"d")]
     disk = WatchedDisk()
     hands = LocalHands(os.fsencode(tmp_path), disk, digests=Digests(an_hour_later))
-    seen = hands.look(paths)
+    seen = hands.read_states(paths)
     reads = disk.calls["read"]
-    assert hands.look(seen) == seen == dict.fromkeys(paths, file_state(b"text"))
-    assert hands.look(dict.fromkeys(paths, file_state(b"TEXT"))) == seen
+    assert hands.read_states(seen) == seen == dict.fromkeys(paths, file_state(b"text"))
+    assert hands.read_states(dict.fromkeys(paths, file_state(b"TEXT"))) == seen
     assert disk.calls["read"] == reads
 
 
@@ -336,5 +340,5 @@ def test_a_digest_is_remembered_sooner_where_times_are_fine_and_our_own(
     times = {"st_mtime_ns": changed, "st_ctime_ns": changed}
     found = os.stat_result((0o100644, 7, device, 1, 0, 0, 4, 0, 0, 0), times)
     digests = Digests()
-    digests.remember(found, "digest", changed + age)
-    assert digests.recall(found) == ("digest" if remembered else None)
+    digests.put(found, "digest", changed + age)
+    assert digests.get(found) == ("digest" if remembered else None)

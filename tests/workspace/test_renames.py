@@ -103,11 +103,11 @@ def test_no_symlink_is_followed(tmp_path: Path, hands: LocalHands, link: str) ->
 
 def test_a_folder_is_found_under_its_new_name(tmp_path: Path, hands: LocalHands) -> None:
     put(tmp_path, b"a/b/file", b"text")
-    hands.look([b"a/b/file"])
+    hands.read_states([b"a/b/file"])
     hands.rename_unless_taken(b"a", b"c")
     put(tmp_path, b"a/b/file", b"other")
     hands.rename_unless_taken(b"a/b/file", b"moved")
-    assert hands.look([b"a/b/file", b"c/b/file", b"moved"]) == {
+    assert hands.read_states([b"a/b/file", b"c/b/file", b"moved"]) == {
         b"a/b/file": None,
         b"c/b/file": file_state(b"text"),
         b"moved": file_state(b"other"),
@@ -118,9 +118,9 @@ def test_exchange_swaps_and_finds_folders_again(tmp_path: Path) -> None:
     put(tmp_path, b"a/file", b"text")
     put(tmp_path, b"b/x/inner", b"inner")
     hands = LocalHands(os.fsencode(tmp_path))
-    hands.look([b"b/x/inner"])
+    hands.read_states([b"b/x/inner"])
     hands.exchange(b"a/file", b"b/x")
-    assert hands.look([b"b/x", b"a/file/inner"]) == {
+    assert hands.read_states([b"b/x", b"a/file/inner"]) == {
         b"b/x": file_state(b"text"),
         b"a/file/inner": file_state(b"inner"),
     }
@@ -170,7 +170,7 @@ def test_a_rename_cut_between_link_and_unlink_is_finished_by_the_next_look(
 ) -> None:
     full = put(tmp_path, slot, b"text")
     os.link(full, tmp_path / "target")
-    assert hands.look([b"target", slot]) == {b"target": file_state(b"text"), slot: None}
+    assert hands.read_states([b"target", slot]) == {b"target": file_state(b"text"), slot: None}
     assert not os.path.exists(full)
 
 
@@ -180,8 +180,8 @@ def test_a_look_finishes_nothing_else(tmp_path: Path, hands: LocalHands) -> None
     os.link(tmp_path / "equal", tmp_path / "twin")
     before = tree(tmp_path)
     for path in (b"equal", b"twin", b"no", b"no/x", b"equal/x"):
-        hands.look([path, SLOT])
-        hands.look([path, b"equal"])
+        hands.read_states([path, SLOT])
+        hands.read_states([path, b"equal"])
     assert tree(tmp_path) == before
 
 

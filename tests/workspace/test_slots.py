@@ -58,12 +58,12 @@ def test_content_and_mode_are_exact(tmp_path: Path, hands: LocalHands, mode: int
 
 def test_an_empty_file(tmp_path: Path, hands: LocalHands) -> None:
     hands.write_slot(fill(file_state(b"")), [])
-    assert hands.look([SLOT]) == {SLOT: file_state(b"")}
+    assert hands.read_states([SLOT]) == {SLOT: file_state(b"")}
 
 
 def test_a_symlink_is_made_of_its_target(tmp_path: Path, hands: LocalHands) -> None:
     hands.write_slot(fill(link_state(b"a/\xff b")), [b"a/", b"\xff b"])
-    assert hands.look([SLOT]) == {SLOT: link_state(b"a/\xff b")}
+    assert hands.read_states([SLOT]) == {SLOT: link_state(b"a/\xff b")}
 
 
 def test_a_slot_beside_needs_its_folder(tmp_path: Path, hands: LocalHands) -> None:
@@ -144,7 +144,7 @@ def test_a_replacement_takes_over_attributes(tmp_path: Path, hands: LocalHands) 
         "user.empty": b"",
         "user.note": b"\x00value",
     }
-    assert hands.look([SLOT]) == {SLOT: file_state(b"new", 0o751)}
+    assert hands.read_states([SLOT]) == {SLOT: file_state(b"new", 0o751)}
 
 
 def test_a_replacement_takes_over_an_access_list(tmp_path: Path, hands: LocalHands) -> None:
@@ -154,13 +154,13 @@ def test_a_replacement_takes_over_an_access_list(tmp_path: Path, hands: LocalHan
     entries = [(1, 6, anyone), (2, 7, 12345), (4, 4, anyone), (16, 6, anyone), (32, 0, anyone)]
     access = struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
     os.setxattr(old, "system.posix_acl_access", access)
-    assert hands.look([b"old"]) == {b"old": file_state(b"old", 0o660)}
+    assert hands.read_states([b"old"]) == {b"old": file_state(b"old", 0o660)}
     hands.write_slot(fill(file_state(b"new", 0o660), like=b"old"), [b"new"])
     made = os.fsencode(tmp_path) + b"/" + SLOT
     assert os.getxattr(made, "system.posix_acl_access") == access
     hands.delete_path(SLOT)
     hands.write_slot(fill(file_state(b"new", 0o640), like=b"old"), [b"new"])
-    assert hands.look([SLOT]) == {SLOT: file_state(b"new", 0o640)}
+    assert hands.read_states([SLOT]) == {SLOT: file_state(b"new", 0o640)}
 
 
 class OwnedDisk(Disk):
@@ -223,14 +223,14 @@ def test_a_copy_carries_content_mode_and_attributes(tmp_path: Path, hands: Local
     content = os.urandom((1 << 20) + 7)
     os.setxattr(put(tmp_path, b"a/old", content, 0o750), "user.note", b"value")
     hands.write_slot(fill(file_state(content, 0o750), b"a/old", b"a/old"), [])
-    assert hands.look([SLOT]) == {SLOT: file_state(content, 0o750)}
+    assert hands.read_states([SLOT]) == {SLOT: file_state(content, 0o750)}
     assert os.getxattr(os.fsencode(tmp_path) + b"/" + SLOT, "user.note") == b"value"
 
 
 def test_a_symlink_is_copied_as_one(tmp_path: Path, hands: LocalHands) -> None:
     (tmp_path / "old").symlink_to("target")
     hands.write_slot(fill(link_state(b"target"), b"old", b"old"), [])
-    assert hands.look([SLOT]) == {SLOT: link_state(b"target")}
+    assert hands.read_states([SLOT]) == {SLOT: link_state(b"target")}
     hands.delete_path(SLOT)
     with pytest.raises(OSError, match="not what the plan says"):
         hands.write_slot(fill(link_state(b"other!"), b"old", b"old"), [])

@@ -66,10 +66,10 @@ def test_a_folder_that_came_is_as_one_that_was_made_there(
         (tmp_path / "like").mkdir()
     finally:
         os.umask(before)
-    hands.rename_unless_taken(layout.whole_slots[0], b"n")
+    hands.rename_unless_taken(layout.whole_folder_slots[0], b"n")
     wanted = (tmp_path / "like").stat().st_mode
     assert [(tmp_path / name).stat().st_mode for name in ("n", "n/in")] == [wanted, wanted]
-    assert hands.look([b"n/a", b"n/in/b"]) == {b"n/a": NEW, b"n/in/b": NEW}
+    assert hands.read_states([b"n/a", b"n/in/b"]) == {b"n/a": NEW, b"n/in/b": NEW}
     assert (tmp_path / os.fsdecode(layout.folder)).stat().st_mode & 0o777 == 0o700
 
 

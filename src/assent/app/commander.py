@@ -25,8 +25,8 @@ class LateCommander:
     def check_at_rest(self) -> None:
         self._real.check_at_rest()
 
-    def tidied(self, command: RunCommand, left: Left) -> str:
-        return self._real.tidied(command, left)
+    def clean_up(self, command: RunCommand, left: Left) -> str:
+        return self._real.clean_up(command, left)
 
     def record(self) -> str:
         return self._real.record()
@@ -34,7 +34,7 @@ class LateCommander:
     def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
         return self._real.run(command, digest, left)
 
-    def heed(self, stopped: Callable[[], bool]) -> None:
+    def stop_when(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped
 
     def changes(self, before: str) -> Changes:
@@ -43,5 +43,5 @@ class LateCommander:
     @cached_property
     def _real(self) -> Commander:
         made = self._make()
-        made.heed(lambda: self._stopped())
+        made.stop_when(lambda: self._stopped())
         return made

@@ -66,7 +66,7 @@ class _Writer:
 
         self._check(Request(Action.SHELL, line), f"!`{one_line(line.encode())}`")
         try:
-            fenced = self._tooling.fenced(READING)
+            fenced = self._tooling.with_path_limits(READING)
             shell = fenced[1] if fenced else self._tooling.shell
             return gathered(shell.run(line, self._root), line).text
         except Refused as refused:

@@ -48,7 +48,7 @@ def open_doors(
     blobs = FileBlobs(here.state / "blobs")
     digests = Digests()  # what reading has hashed, applying need not hash again
     place = _place(root, plan_dir, here, settings)
-    spares = LocalSpares(os.fsencode(here.state / "spares"), place.retention.spares)
+    spares = LocalSpares(os.fsencode(here.state / "spares"), place.retention.displaced_bytes)
     hands = LocalHands(root, digests=digests, spares=spares)
     doors = Doors(
         store=SqliteStore(here.state / "log.db"),
@@ -59,13 +59,13 @@ def open_doors(
         files=LocalFiles(root, cwd, digests=digests),
         projection=LocalProjection(root, plan_dir),
         executor=partial(Executor, hands, blobs, commander=commander),
-        commander=commander,
-        collector=BlobCollector(here.state / "blobs"),
-        spares=spares,
+        command_runner=commander,
+        garbage_collector=BlobCollector(here.state / "blobs"),
+        displaced_files=spares,
         keys=LateKeys(here, root, settings.keys),
-        read_line=partial(_read_line, os.fsdecode(root)),
-        unheld=_unheld,
-        repository=partial(repository, root),
+        classify_command_line=partial(_read_line, os.fsdecode(root)),
+        no_sandbox_reason=_unheld,
+        git_state=partial(repository, root),
     )
     return doors, place
 
@@ -89,7 +89,7 @@ def _place(root: bytes, plan_dir: bytes, here: Places, settings: Settings) -> Pl
         staging=settings.plan.staging,
         max_file=settings.stage.max_file_mb << 20,
         commit=settings.plan.commit,
-        bounds=Bounds(undo.file_mb << 20, undo.total_mb << 20, undo.files),
+        snapshot_limits=Bounds(undo.file_mb << 20, undo.total_mb << 20, undo.files),
         modes=settings.modes,
         retention=Retention(undo.keep_days, undo.keep_mb << 20, undo.spare_mb << 20),
         independent=_independent(root, here, settings),

@@ -63,9 +63,9 @@ def take_seat(work: Work, mode: str = "", agent: str = "", session: str = "") ->
         record = msgspec.structs.replace(record, mode=base, custom=custom)
     who = agent or record.agent or agent_of(record.mode)
     record = msgspec.structs.replace(record, agent=who)
-    around = engine.surroundings(tooling)
+    around = engine.session_context(tooling)
     plan = engine.plans.find(record.plan_id) if record.plan_id else None
-    return Seat(work, record, around.agent(record), around.around(record, plan, {}))
+    return Seat(work, record, around.agent(record), around.tool_context(record, plan, {}))
 
 
 def explain(seat: Seat, word: str, resource: str) -> Explanation:
@@ -75,7 +75,7 @@ def explain(seat: Seat, word: str, resource: str) -> Explanation:
     if why := refused(word):
         return Explanation(Decision(Verdict.DENY, why, OFFER))
     name = resource if word == str(Action.TOOL) else tool_of(word)
-    tool = seat.work.tooling.toolbox.tool(name)
+    tool = seat.work.tooling.dispatcher.tool(name)
     if name in ABOUT:
         return _called(seat, call_about(name, resource))
     if tool is None:
@@ -87,12 +87,12 @@ def explain(seat: Seat, word: str, resource: str) -> Explanation:
 def is_known(seat: Seat, word: str) -> bool:
     """Tells whether a word stands for a tool that there is, or might be once servers run."""
     name = tool_of(word)
-    tool = seat.work.tooling.toolbox.tool(name)
+    tool = seat.work.tooling.dispatcher.tool(name)
     return tool is not None or bool(refused(word)) or bool(_server(seat, name))
 
 
 def _called(seat: Seat, call: Call) -> Explanation:
-    toolbox = seat.work.tooling.toolbox
+    toolbox = seat.work.tooling.dispatcher
     if missing := _offered(seat, call.tool):
         return _ruled_out(seat, call, missing)
     prepared = toolbox.prepare(call, seat.around, seat.agent)
@@ -104,7 +104,7 @@ def _called(seat: Seat, call: Call) -> Explanation:
 
 def _offered(seat: Seat, name: str) -> Explanation | None:
     """Returns why a tool is not there; None if it is."""
-    why = seat.work.tooling.toolbox.withheld(seat.around.posture, seat.agent).get(name)
+    why = seat.work.tooling.dispatcher.unavailable_tools(seat.around.posture, seat.agent).get(name)
     if why is None:
         return None
     return Explanation(Decision(Verdict.DENY, f"not offered: {why}", OFFER), tool=name)
@@ -112,7 +112,7 @@ def _offered(seat: Seat, name: str) -> Explanation | None:
 
 def _ruled_out(seat: Seat, call: Call, missing: Explanation) -> Explanation:
     """Adds the rule by which a tool is not offered, where it is one."""
-    tool = seat.work.tooling.toolbox.tool(call.tool)
+    tool = seat.work.tooling.dispatcher.tool(call.tool)
     found = None
     with suppress(Exception):  # what it touches is only of interest if it can be told
         assert tool is not None

@@ -20,11 +20,11 @@ from assent.ports import Process
 class Fenced(Protocol):
     """Rules that can be handed to a sandbox."""
 
-    def held(self, line: str) -> Held: ...
+    def command_limits(self, line: str) -> Held: ...
 
     def denials(self, paths: Iterable[bytes]) -> Mapping[bytes, str]: ...
 
-    def fence(self) -> Fence | None:
+    def path_limits(self) -> Fence | None:
         """Returns what they keep from every confined command; None if they keep nothing."""
 
 
@@ -36,8 +36,8 @@ class LateRules:
         self._here = here
         self._known: tuple[Policy, Fenced] | None = None
 
-    def held(self, line: str) -> Held:
-        return self._now().held(line)
+    def command_limits(self, line: str) -> Held:
+        return self._now().command_limits(line)
 
     def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
         return self._now(lenient=lenient).denials(paths)
@@ -52,8 +52,8 @@ class LateRules:
         from assent.app.shell import open_process_at
 
         process = open_process_at(os.fsdecode(self._root), self._here)
-        fence = self._now().fence()
-        return process.fenced(fence) if fence else process
+        fence = self._now().path_limits()
+        return process.with_path_limits(fence) if fence else process
 
     def _now(self, *, lenient: bool = False) -> Fenced:
         """Reads the rules; where they are as they were, what was worked out for them stays."""

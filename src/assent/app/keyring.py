@@ -75,7 +75,7 @@ class KeyDesk:
         """Refuses what could not be trusted even with a yes."""
         if why := unsafe(self._here, self._root):
             raise Refused(f"The file that would list it is ignored: {why}.", "assent keys list")
-        if self._reader.own().keys.get(name, key) != key:
+        if self._reader.user_keys().keys.get(name, key) != key:
             raise UsageError(
                 f"Another key has the name {name}.", "assent keys trust KEY --name NAME"
             )
@@ -83,9 +83,9 @@ class KeyDesk:
     def trust(self, key: str, name: str) -> TrustedKey:
         """Lists a key from now on, also where it was revoked."""
         given = TrustedKey(public_key(key), key_name(name), "keys")
-        with self._book.held():
+        with self._book.locked():
             self.check(key, name)
-            own = self._reader.own()
+            own = self._reader.user_keys()
             others = {label: each for label, each in own.keys.items() if each != key}
             revoked = [each for each in own.revoked if each != key]
             self._book.write({**others, name: key}, revoked)
@@ -94,8 +94,8 @@ class KeyDesk:
     def revoke(self, key: str) -> str:
         """Makes a key count no longer, wherever it is or will be listed; returns its label."""
         label = self.ring().name(key)
-        with self._book.held():
-            own = self._reader.own()
+        with self._book.locked():
+            own = self._reader.user_keys()
             keys = {name: each for name, each in own.keys.items() if each != key}
             self._book.write(keys, list(dict.fromkeys((*own.revoked, key))))
         return label

@@ -15,7 +15,7 @@ from assent.ports import Fetch, Fetched, Heard, Hooks, Process, Shell
 class Fencing(Process, Protocol):
     """What starts programs, and can hold them to rules."""
 
-    def fenced(self, fence: Fence) -> Process:
+    def with_path_limits(self, fence: Fence) -> Process:
         """Returns what starts programs that hold to these rules, too."""
 
 
@@ -26,12 +26,12 @@ class LateProcess:
         self._folder = folder
         self._make = make
 
-    def fenced(self, fence: Fence) -> "LateProcess":
+    def with_path_limits(self, fence: Fence) -> "LateProcess":
         """Returns what starts programs that hold to these rules, too; both share one sandbox."""
-        return LateProcess(self._folder, lambda: self._local.fenced(fence))
+        return LateProcess(self._folder, lambda: self._local.with_path_limits(fence))
 
-    def standing(self) -> Standing:
-        return self._real.standing()
+    def sandbox_status(self) -> Standing:
+        return self._real.sandbox_status()
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         return self._real.program(names, own=own)
@@ -42,8 +42,8 @@ class LateProcess:
     def hidden_below(self, folder: bytes) -> bytes | None:
         return self._real.hidden_below(folder)
 
-    def outlived(self) -> str:
-        return self._real.outlived()
+    def still_running(self) -> str:
+        return self._real.still_running()
 
     def entries(self, folder: bytes) -> dict[bytes, bool]:
         return self._real.entries(folder)
@@ -53,10 +53,10 @@ class LateProcess:
     ) -> Iterator[Chunk | Ended]:
         return self._real.run(pipeline, folder, limits)
 
-    def perform(
+    def run_command(
         self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
-        return self._real.perform(errand, folder, limits, confined=confined)
+        return self._real.run_command(errand, folder, limits, confined=confined)
 
     @cached_property
     def _real(self) -> Process:

@@ -56,7 +56,9 @@ class Models:
         account, known = self._chooser.choose(name)
         model = self._asked(account, known)
         retrying = Retrying(model, self._settings.retry, random=_chance)
-        return Opened(retrying, known.full, known.context, known.output, known.prices, model.warm)
+        return Opened(
+            retrying, known.full, known.context, known.output, known.prices, model.connect_early
+        )
 
     def found(self) -> tuple[list[Found], list[str]]:
         """Lists what can be used without asking for more, and tells what did not answer."""
@@ -86,7 +88,7 @@ class Models:
 
     def _asked(self, account: Account, known: Known) -> WireModel:
         asked = Asked(account.name, known.name, known.output, known.reasons, account.options)
-        asked = msgspec.structs.replace(asked, most=self._settings.answer)
+        asked = msgspec.structs.replace(asked, answer_limits=self._settings.answer)
         where = account.base.origin + account.base.path
         who = Who(account.name, known.name, where, account.key_env, account.key)
         door = Door(who, account.base, account.headers, account.bearer)
@@ -101,7 +103,7 @@ class Models:
     def _offered(self, account: Account) -> list[Known]:
         if account not in usable([account]) and account.basis != "local":
             return []
-        if not account.moved and not account.local:
+        if not account.has_custom_url and not account.local:
             return self._catalog.of(account.name)
         return [self._catalog.find(account.name, name) for name in self._names_at(account)]
 

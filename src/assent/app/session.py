@@ -94,7 +94,7 @@ def open_work(folder: str, asker: Asker, wanted: Wanted, opened: Engine | None =
     engine = opened or engine_of(cwd, root, here, settings)
     briefing = _briefing(engine, here, (cwd, root), agents)
     driver = NativeDriver(open_model, briefing, _limits(wanted.limits, settings))
-    ground = Ground(folder, root, here, loaded, engine.warn, driver.purse.left)
+    ground = Ground(folder, root, here, loaded, engine.warn, driver.purse.seconds_left)
     tooling, end = open_tooling(ground, asker, agents, driver, wanted.choices)
     own = [rule for agent in agents.values() for rule in agent.rules]
     warnings = (*loaded.warnings, *remarks, *strange_rules(own, settings))
@@ -155,5 +155,5 @@ def _briefing(
         kinds_line(agents),
     ]
     instructions = read_instructions(root, cwd, os.fsencode(here.config))
-    facts = tuple(fact.text for fact in engine.facts.all())
+    facts = tuple(fact.text for fact in engine.memory.all())
     return Briefing(tuple(filter(None, lines)), instructions, facts)

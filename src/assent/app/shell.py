@@ -62,13 +62,13 @@ def _process(
     keys = [provider.key_env for provider in providers.values() if provider.key_env]
     marks = Marks(os.fspath(known / "running" / folder_name(root)))
     points = MountPoints(os.fspath(known / MOUNT_POINTS / folder_name(root)))
-    return LocalProcess(sight, standings, environment, keys).marking(marks, points)
+    return LocalProcess(sight, standings, environment, keys).with_command_locks(marks, points)
 
 
 def standings_at(state: Path) -> Standings:
     """Returns what tells whether the sandbox holds, also where the workspace may be written."""
     confine = partial(bubblewrapped, os.environ)
-    return Standings(state, confine, bait).covering(partial(confine, writable=True))
+    return Standings(state, confine, bait).with_writable(partial(confine, writable=True))
 
 
 def bait(ground: Ground) -> Bait:
@@ -77,15 +77,15 @@ def bait(ground: Ground) -> Bait:
     engine = _bare_engine(str(ground.root), here)
     record = engine.plans.new("bait", "self-test", "Nobody has approved this")
     record = engine.drafts.write(record, b"approved.txt", [b"approved\n"], None).record
-    record = engine.consents.propose(record)
+    record = engine.approvals.propose(record)
     # A first signature makes the key, which has to be there for the self-test to look for.
-    engine.consents.sign(record.plan_id, engine.plans.ledger().plan(record), "", "none")
+    engine.approvals.sign(record.plan_id, engine.plans.repository().plan(record), "", "none")
     engine.close()
 
     def approved() -> bool:
         engine = _bare_engine(str(ground.root), here)
         try:
-            return engine.consents.is_approved(engine.plans.find(record.plan_id))
+            return engine.approvals.is_approved(engine.plans.find(record.plan_id))
         finally:
             engine.close()
 

@@ -66,25 +66,25 @@ def open_tooling(
         fetch=LateFetch(partial(_fetch, settings)),
         gate=gate,
         asker=asker,
-        toolbox=Toolbox(tools, gate, suggest=settings.plan.suggest, more=more),
+        dispatcher=Toolbox(tools, gate, suggest=settings.plan.suggest, more=more),
         agents=agents,
         hosts=settings.fetch.hosts,
         staging=settings.plan.staging,
         suggest=settings.plan.suggest,
-        formats=settings.format,
+        formatters=settings.format,
         modes=settings.modes,
         outside=LateOutside(root, ground.here),
-        fenced=partial(_fenced, gate, process, ground),
+        with_path_limits=partial(_fenced, gate, process, ground),
         guards=partial(_guards, gate, _loop_limits(settings)),
         driver=driver,
         tasks=_task_limits(settings),
         auto=choices.auto,
         unconfined=settings.shell.unconfined,
         shell_s=settings.shell.timeout_s,
-        left=ground.left,
+        seconds_left=ground.left,
         questions_s=settings.questions.expires_s,
         grants_s=settings.questions.grants_expire_s,
-        mask=Masker(known_secrets(os.environ, settings.providers, servers)),
+        redact=Masker(known_secrets(os.environ, settings.providers, servers)),
     )
     return tooling, close
 
@@ -103,10 +103,10 @@ def _fenced(
     gate: RuleGate, process: LateProcess, ground: Ground, posture: Posture
 ) -> tuple[Process, Shell] | None:
     """Returns what runs programs where rules keep files from them; None where none does."""
-    fence = gate.fence(posture)
+    fence = gate.path_limits(posture)
     if fence is None:
         return None
-    own = process.fenced(fence)
+    own = process.with_path_limits(fence)
     return own, LateShell(own, ground.root, fence, ground.left)
 
 

@@ -10,12 +10,12 @@ def bundles_of(engine: Engine, file: str = "") -> Bundles:
 
     `file` is how a person would type the name of the one that they are about.
     """
-    parts = engine.parts
-    found = Bundles(parts.doors, parts.place, parts.plans, parts.consents, parts.reviews)
+    parts = engine.planning_services
+    found = Bundles(parts.ports, parts.config, parts.plans, parts.approvals, parts.reviews)
     found.file = file or found.file
     return found
 
 
 def evidences_of(engine: Engine) -> Evidences:
     """Returns the verbs about evidence of a run."""
-    return Evidences(engine.parts.doors, engine.parts.plans)
+    return Evidences(engine.planning_services.ports, engine.planning_services.plans)

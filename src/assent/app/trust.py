@@ -27,7 +27,7 @@ class Look(msgspec.Struct, frozen=True):
     changed: bool = False  # another content of it is trusted
 
     @property
-    def waits(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether trust would change anything."""
         counts = any(each.counts for each in self.does)
         return counts and not self.trusted and not self.broken
@@ -48,20 +48,20 @@ class TrustDesk:
         """What could not be read, and what is trusted no longer."""
         return (*self._unread, *self._trusted.warnings)
 
-    def looks(self) -> list[Look]:
+    def project_files(self) -> list[Look]:
         """Reads every file of the project that would do things."""
         files, self._unread = project_files(self.root, Disk().open)
         return [self._look(file) for file in files]
 
     def all(self) -> tuple[Trust, ...]:
         """Returns everything that is trusted on this machine."""
-        return self._trusted.book.trusted
+        return self._trusted.trust_list.trusted
 
     def chosen(self, names: Sequence[str]) -> list[Look]:
         """Returns the files that a person names, or all that wait for trust."""
-        looks = self.looks()
+        looks = self.project_files()
         if not names:
-            return [look for look in looks if look.waits]
+            return [look for look in looks if look.is_pending]
         known = {look.file.path: look for look in looks}
         wanted = [self._path(name) for name in names]
         for path in wanted:

@@ -27,7 +27,7 @@ FORGOTTEN = "Nothing is remembered."
 class Nobody:
     """Implements ports.Asker where nobody can be asked: every answer is a no (law 9)."""
 
-    later = False
+    defers = False
     present = False
 
     def ask(
@@ -39,13 +39,13 @@ class Nobody:
 class Later(Nobody):
     """Implements ports.Asker where questions wait for a person who answers them some day."""
 
-    later = True
+    defers = True
 
 
 class TerminalAsker:
     """Implements ports.Asker on the person's own terminal, whatever stdin and stdout are."""
 
-    later = False
+    defers = False
     present = True
 
     def __init__(self, screen: Screen | None = None) -> None:

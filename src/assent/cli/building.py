@@ -46,7 +46,7 @@ class _Logged:
 
     def hear(self, heard: Recorded | Delta) -> None:
         if isinstance(heard, Delta) and heard.kind == "output" and self._output.logs:
-            self._output.said(Said(0, heard.text.encode("utf-8", "backslashreplace")))
+            self._output.command_output(Said(0, heard.text.encode("utf-8", "backslashreplace")))
             return
         self._output.progress_over()
         self._inner.hear(heard)
@@ -57,7 +57,7 @@ class _Logged:
 
 def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
     """Carries a plan out, or goes on with it, to its end; without a model nothing is spent."""
-    call.engine.building.check(record)
+    call.engine.text_plan_builds.check(record)
     screen = Screen()
     person = asker(may_ask=not call.no_input, screen=screen)
     work = open_work(call.folder, person, Wanted(None))
@@ -68,16 +68,16 @@ def build_prose(call: Call, record: PlanRecord, model: str, agent: str) -> int:
         asked = _model(work, plan, model, name)
         shown = Held(_shown(call, asks=person.present), screen)
         seen = _seen(engine, plan)
-        with engine.building.held(plan) as current:
-            warnings = engine.consents.cautions(current)
-            session = engine.building.start(current, asked, name)
+        with engine.text_plan_builds.locked(plan) as current:
+            warnings = engine.approvals.build_warnings(current)
+            session = engine.text_plan_builds.start(current, asked, name)
             plan = engine.plans.find(record.plan_id)
             call.output.session = session.session
-            if not engine.building.is_over(plan):
+            if not engine.text_plan_builds.is_over(plan):
                 shown.begin(session, fresh=True)
                 streams = call.form == "stream-json"
                 before = engine.sessions.events(session, seen) if streams else []
-                events = engine.building.work(plan, work.driver, work.tooling)
+                events = engine.text_plan_builds.work(plan, work.driver, work.tooling)
                 _show(before, cast("Generator[Recorded | Delta, None, None]", events), shown)
             report, told = _ended(engine, plan)
             report = msgspec.structs.replace(report, warnings=warnings)
@@ -143,13 +143,13 @@ def _show(
 
 def _ended(engine: Engine, plan: PlanRecord) -> tuple[RunReport, Built]:
     """Ends the run, if the model says that it is done."""
-    if not engine.building.is_over(plan):
+    if not engine.text_plan_builds.is_over(plan):
         raise AssentError(f"The build stopped before its end. {KEPT}", AGAIN)
-    report = engine.building.report(plan)
-    own = engine.building.events(plan)
+    report = engine.text_plan_builds.report(plan)
+    own = engine.text_plan_builds.events(plan)
     session = plan.building.session if plan.building else ""
     told = built(session, report.outcome, report.left, own)
-    engine.building.finish(plan, report.outcome)
+    engine.text_plan_builds.finish(plan, report.outcome)
     return report, told
 
 

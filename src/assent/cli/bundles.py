@@ -47,7 +47,7 @@ def propose_portable(call: Call, record: PlanRecord, out: str) -> None:
         row = {**plan_row(record, approved=False), "outcome": "nothing"}
         call.output.answer(row, [Line("plain", NOTHING)])
         return
-    record = call.engine.consents.propose(record, portable=True)
+    record = call.engine.approvals.propose(record, portable=True)
     bundle = bundles_of(call.engine).pack(record)
     content = bundle_bytes(bundle)
     if write_file(call, out, content):
@@ -95,10 +95,10 @@ def build_file(call: Call, file: str, approval: tuple[str, ...]) -> int:
     bundle, content = _read(call, file)
     for name in approval:
         bundle = bundle.with_approval(_approval(call, name))
-    record = bundles_of(call.engine).under_way(bundle)
+    record = bundles_of(call.engine).unfinished(bundle)
     if record is None:
         settled(call)  # files are as they should be only afterwards
-        record = bundles_of(call.engine, _typed(file)).take_in(bundle, content)
+        record = bundles_of(call.engine, _typed(file)).import_plan(bundle, content)
     return build_and_answer(call, record)
 
 

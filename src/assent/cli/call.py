@@ -92,13 +92,13 @@ class Call:
             difference = self.engine.plans.difference(record)
             self._warnings = (*self._warnings, *filter(None, [difference]))
 
-    def after_taking_up(self, error: BaseException) -> BaseException:
+    def with_recovered_run(self, error: BaseException) -> BaseException:
         """Returns a failure that names first which run the call took up; else the failure itself.
 
         Whoever reads it alone would think that all is as it was before the call.
         """
         known = self.engine.runs.taken_up if "engine" in self.__dict__ else ()
-        taken = self.output.untold(known)
+        taken = self.output.unreported_warnings(known)
         if not taken:
             return error
         failure = told(error)
@@ -172,7 +172,7 @@ def streams(function: Callable[..., int | None]) -> Callable[..., int | None]:
         try:
             return function(call, **rest)
         except EXPECTED as error:
-            failure = call.after_taking_up(error)
+            failure = call.with_recovered_run(error)
             call.output.break_off(told(failure))
             raise failure from None
 

@@ -65,7 +65,7 @@ def propose(call: Call, portable: bool, out: str) -> None:
 
         propose_portable(call, call.record(), out)
         return
-    _answer(call, call.engine.consents.propose(call.record()))
+    _answer(call, call.engine.approvals.propose(call.record()))
 
 
 @click.command(
@@ -113,17 +113,17 @@ def approve(
         _check_builder(call, record, then_build=then_build)
     advance(record.state, Moment.APPROVE)
     call.engine.plans.check_live(record)
-    call.engine.consents.check_independent(record)
-    call.engine.consents.check_files(record)
-    readings = call.engine.readings
+    call.engine.approvals.check_independent(record)
+    call.engine.approvals.check_files(record)
+    readings = call.engine.review_history
     manner = Manner(
         shown=lambda: readings.record(record),
-        declined=lambda: call.engine.consents.decline(record, record.digest, TERMINAL),
+        declined=lambda: call.engine.approvals.decline(record, record.digest, TERMINAL),
     )
     channel = consent(call, record.digest, digest, lambda: readings.review(record), manner)
     if channel == TERMINAL:  # reading takes time: what was shown must still be what is there
-        call.engine.consents.check_files(record)
-    record = call.engine.consents.approve(record, record.digest, words, channel, expires_s=expires)
+        call.engine.approvals.check_files(record)
+    record = call.engine.approvals.approve(record, record.digest, words, channel, expires_s=expires)
     if then_build:
         return build_and_answer(call, record, **builder)
     answer_approved(call, record)
@@ -162,7 +162,7 @@ def reject(call: Call, note: str | None, form: bool, alone: bool, **parts: str |
     if comments:
         record, sent = call.engine.comments.reject(record, feedback)
     else:
-        record = call.engine.consents.reject(record, feedback.text())
+        record = call.engine.approvals.reject(record, feedback.text())
     _answer(call, record, _to_the_model(call, record), sent)
 
 
@@ -180,7 +180,7 @@ def _filled_in(call: Call, given: dict[str, str], *, enough: bool) -> Feedback:
 
 
 def _answer(call: Call, record: PlanRecord, next_command: str = "", sent: int = 0) -> None:
-    row = plan_row(record, approved=call.engine.consents.is_approved(record))
+    row = plan_row(record, approved=call.engine.approvals.is_approved(record))
     extra: Row = {"comments": sent} if sent else {}
     command = next_command or call.engine.reviews.next_step(record)
     of = call.engine.plans.reference(record, current=False)
@@ -191,7 +191,7 @@ def answer_approved(
     call: Call, record: PlanRecord, extra: Row = NO_MORE, lines: Iterable[Line] = ()
 ) -> None:
     """Says what is approved; and that rules keep it from being built, where they do."""
-    row = plan_row(record, approved=call.engine.consents.is_approved(record))
+    row = plan_row(record, approved=call.engine.approvals.is_approved(record))
     of = call.engine.plans.reference(record, current=False)
     reasons, way_out = call.engine.reviews.denied(record)
     denied: Row = {}
@@ -206,7 +206,7 @@ def _check_builder(call: Call, record: PlanRecord, *, then_build: bool) -> None:
     """Refuses a model for what no model does, before anybody says yes."""
     if not then_build:
         raise UsageError("--model and --agent go with --build.", "assent approve --help")
-    if record.frozen and not call.engine.runs.is_prose(record):
+    if record.frozen and not call.engine.runs.is_text_plan(record):
         raise UsageError("A plan with operations is applied without a model.", "assent approve")
 
 
@@ -226,19 +226,19 @@ def _approve_part(
     _check_part(part, builder)
     advance(record.state, Moment.APPROVE)
     call.engine.plans.check_live(record)
-    preview = call.engine.partials.preview(record, part.without)
+    preview = call.engine.partial_approvals.preview(record, part.without)
     wanted, command = preview.plan.digest, _command(call, part)
     if part.dry_run:
-        found = call.engine.readings.partial(preview, f"{command} --digest {wanted}")
+        found = call.engine.review_history.partial(preview, f"{command} --digest {wanted}")
         call.output.answer(review_json(found), review_lines(found))
         return None
-    call.engine.consents.check_independent(record)
+    call.engine.approvals.check_independent(record)
     manner = Manner(command, f"{command} --dry-run")
-    shown = call.engine.readings.partial
+    shown = call.engine.review_history.partial
     channel = consent(call, wanted, part.digest, lambda: shown(preview, ""), manner)
-    approved = call.engine.partials.approve(preview, part.note, channel, part.expires)
+    approved = call.engine.partial_approvals.approve(preview, part.note, channel, part.expires)
     if channel != "digest":
-        call.engine.readings.record(approved)
+        call.engine.review_history.record(approved)
     if part.then_build:
         return build_and_answer(call, approved)
     _answer_part(call, approved, preview)
@@ -260,5 +260,5 @@ def _command(call: Call, part: Part) -> str:
 
 
 def _answer_part(call: Call, approved: PlanRecord, preview: Partial) -> None:
-    lines = declined_lines(preview.left_out, unsure=bool(preview.smaller.unsure))
-    answer_approved(call, approved, declined_rows(preview.left_out), lines)
+    lines = declined_lines(preview.excluded, unsure=bool(preview.smaller.unsure))
+    answer_approved(call, approved, declined_rows(preview.excluded), lines)

@@ -190,7 +190,7 @@ class Conversation:
             self._tally,
             plan,
             operations,
-            approved=self._engine.consents.is_approved(plan),
+            approved=self._engine.approvals.is_approved(plan),
             draft=draft,
             drafted=draft and changed,
             error=error,
@@ -200,11 +200,11 @@ class Conversation:
         )
 
     def _plan(self, record: SessionRecord) -> PlanRecord | None:
-        return self._engine.plans.ledger().load(record.plan_id) if record.plan_id else None
+        return self._engine.plans.repository().load(record.plan_id) if record.plan_id else None
 
     def _operations(self, plan: PlanRecord) -> int:
         if plan.state is State.AWAITING_APPROVAL:
-            return len(self._engine.plans.ledger().plan(plan).operations)
+            return len(self._engine.plans.repository().plan(plan).operations)
         return len(self._engine.drafts.operations(plan))
 
     def _end(self, ending: Ending) -> int:

@@ -34,7 +34,7 @@ class Custom(msgspec.Struct, frozen=True):
             model=goal.model or self.command.model,
         )
 
-    def words(self, goal: Goal, tooling: Tooling) -> str:
+    def prompt(self, goal: Goal, tooling: Tooling) -> str:
         """Returns the text that is said to the model; raises Refused for what may not be read."""
         return written(self.command, self.arguments, goal.folder, tooling)
 

@@ -29,11 +29,11 @@ def prompt(call: Call, agent: str, mode: str) -> None:
     """Show every layer of the system prompt with its size. And the first request's, in all."""
     with closing(_opened(call, agent)) as work:
         seat = take_seat(work, mode, agent)
-        box = work.tooling.toolbox
+        box = work.tooling.dispatcher
         absent = box.absent(seat.around.posture, seat.agent)
         told = work.prompt_layers(seat.record, seat.agent, absent)
         layers = [(layer.name, layer.text) for layer in told]
-        offers = box.offers(seat.around.posture, seat.agent)
+        offers = box.available_tools(seat.around.posture, seat.agent)
         row = prompt_row(seat.agent.name, seat.mode, layers, offers)
         call.output.answer(row, prompt_lines(row))
         call.output.warn((*work.warnings, *work.engine.warnings))
@@ -47,10 +47,10 @@ def tools(call: Call, agent: str, mode: str) -> None:
     """List every tool: offered, or withheld in this mode and why."""
     with closing(_opened(call, agent)) as work:
         seat = take_seat(work, mode, agent)
-        toolbox, posture = work.tooling.toolbox, seat.around.posture
+        toolbox, posture = work.tooling.dispatcher, seat.around.posture
         offers, withheld = (
-            toolbox.offers(posture, seat.agent),
-            toolbox.withheld(posture, seat.agent),
+            toolbox.available_tools(posture, seat.agent),
+            toolbox.unavailable_tools(posture, seat.agent),
         )
         row = tools_row(seat.agent.name, seat.mode, offers, withheld)
         call.output.answer(row, tools_lines(row))

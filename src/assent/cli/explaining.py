@@ -46,7 +46,7 @@ def explain_call(
     with closing(open_work(call.folder, Nobody(), wanted)) as work:
         seat = take_seat(work, mode, agent, session)
         if tool and not is_known(seat, tool):
-            names = ", ".join(sorted(work.tooling.toolbox.names))
+            names = ", ".join(sorted(work.tooling.dispatcher.names))
             raise UsageError(f"There is no tool {tool!a}. There are: {names}.")
         row = {
             "mode": seat.mode,

@@ -72,7 +72,7 @@ class Held:
         self._screen.show(lambda: self._inner.hear(heard))
 
     def end(self, ending: Ending) -> None:
-        self._screen.catch_up()
+        self._screen.flush_held()
         self._inner.end(ending)
 
 
@@ -157,7 +157,7 @@ class Words:
     def hear(self, heard: Recorded | Delta) -> None:
         if isinstance(heard, Recorded):
             self._echo(self._printed.rest(), last=True)
-            self._kin.hear(heard)
+            self._kin.add_event(heard)
             heard = _spared(heard) if self._asks else heard
         match heard:
             case Delta("text", text) if self._live:

@@ -99,13 +99,13 @@ class LocalHost:
 
         return agents_here(self._folder)
 
-    def own_commands(self) -> "list[SlashCommand]":
+    def custom_commands(self) -> "list[SlashCommand]":
         from assent.app.commands import load_custom
 
         commands, _ = load_custom(self._folder)
         return [commands[name] for name in sorted(commands)]
 
-    def written(self, command: "SlashCommand", arguments: str, tooling: "Tooling") -> str:
+    def expand_command(self, command: "SlashCommand", arguments: str, tooling: "Tooling") -> str:
         from assent.app.commands import written
 
         return written(command, arguments, self._folder, tooling)

@@ -16,7 +16,7 @@ def memory() -> None:
 @takes_call
 def list_facts(call: Call) -> None:
     """List the remembered facts, oldest first."""
-    facts = masked_row(call.engine.facts.all())
+    facts = masked_row(call.engine.memory.all())
     rows = [{"fact": fact.fact, "text": fact.text} for fact in facts]
     call.output.answer({"facts": rows}, fact_lines(facts))
 
@@ -26,5 +26,5 @@ def list_facts(call: Call) -> None:
 @takes_call
 def forget(call: Call, reference: str) -> None:
     """Take a fact away, by its id or the start of it."""
-    fact = masked_row(call.engine.facts.forget(reference))
+    fact = masked_row(call.engine.memory.forget(reference))
     call.output.answer({"fact": fact.fact, "text": fact.text}, fact_lines([fact]))

@@ -86,9 +86,9 @@ class Output:
             case Progress():
                 self.progress(live)
             case Doing():
-                self.doing(live)
+                self.running_command(live)
             case Said():
-                self.said(live)
+                self.command_output(live)
 
     def progress(self, step: Progress) -> None:
         """Shows how far a run is, on a terminal only."""
@@ -96,7 +96,7 @@ class Output:
             sys.stderr.write(f"\r\x1b[K{step.step.value}: {step.done} of {step.total}")
             sys.stderr.flush()
 
-    def doing(self, doing: Doing) -> None:
+    def running_command(self, doing: Doing) -> None:
         """Shows which command a run is at; in a log, once it says anything."""
         from assent.views.spoken import doing_line
 
@@ -127,7 +127,7 @@ class Output:
         """Whether what commands say goes to stdout, as to a file or the log of a CI."""
         return not self.as_json and TAKEN.get() is None and not sys.stdout.isatty()
 
-    def said(self, said: Said) -> None:
+    def command_output(self, said: Said) -> None:
         """Shows what a command says as it comes: on a terminal, or else on stdout."""
         from assent.views.spoken import Spoken
 
@@ -152,10 +152,10 @@ class Output:
 
     def warn(self, warnings: Iterable[str]) -> None:
         """Says each thing once, however many parts of the program know of it."""
-        for warning in self.untold(warnings):
+        for warning in self.unreported_warnings(warnings):
             _complain("assent: ", warning)
 
-    def untold(self, warnings: Iterable[str]) -> list[str]:
+    def unreported_warnings(self, warnings: Iterable[str]) -> list[str]:
         """Returns what was not said yet; whoever asks says it now."""
         found = [words for words in dict.fromkeys(warnings) if words not in self._warned]
         self._warned.update(found)

@@ -115,7 +115,7 @@ def _list(call: Call, rows: list[Row]) -> None:
 
 
 def _row(call: Call, record: PlanRecord) -> Row:
-    return plan_row(record, approved=call.engine.consents.is_approved(record))
+    return plan_row(record, approved=call.engine.approvals.is_approved(record))
 
 
 def _answer(call: Call, record: PlanRecord) -> None:

@@ -69,7 +69,7 @@ def questions() -> None:
 @takes_call
 def list_questions(call: Call, every: bool) -> None:
     """List the open questions of all sessions. Children's too, oldest first."""
-    asked = call.engine.questions
+    asked = call.engine.pending_questions
     waiting = masked_row(asked.pending(every=every))
     rows = [pending_row(one, asked.clock.now()) for one in waiting]
     call.output.answer({"questions": rows}, pending_list_lines(rows))
@@ -80,7 +80,7 @@ def list_questions(call: Call, every: bool) -> None:
 @takes_call
 def show(call: Call, reference: str) -> None:
     """Show a question in full, with everything that a yes would do."""
-    asked = call.engine.questions
+    asked = call.engine.pending_questions
     pending = masked_row(asked.find(reference))  # `answer` shows it exactly, on the terminal
     row = pending_row(pending, asked.clock.now())
     call.output.answer(row, pending_lines(pending, row))
@@ -109,7 +109,7 @@ def answer(call: Call, reference: str, said: tuple[str, ...], **options: Any) ->
     digest where `approve.without_terminal` is set; a no needs neither. What a model wants to know
     needs no terminal: its answer may also come on stdin, one line for each part.
     """
-    asked = call.engine.questions
+    asked = call.engine.pending_questions
     pending = asked.find(reference)
     asked.check_open(pending.inquiry)
     wanted, digest = pending.inquiry.asked.digest, text(options["digest"])
@@ -139,7 +139,7 @@ def _reply(call: Call, pending: Pending, said: tuple[str, ...], options: dict[st
         return Reply(answers, _by(call, COMMAND))
     reach = _reach(asked, answers)
     always = asked.questions[0].always if reach else ()
-    meant = _Meant(said, answers, reach, always, call.engine.questions.clock.new_id())
+    meant = _Meant(said, answers, reach, always, call.engine.pending_questions.clock.new_id())
     channel = _channel(call, pending, meant, text(options["digest"]))
     confirmed = always if channel == TERMINAL else _confirmed(always, options["patterns"])
     return Reply(answers, _by(call, channel), confirmed, meant.grant)
@@ -174,13 +174,13 @@ def _label(question: Question, word: str) -> tuple[str, ...]:
 
 def _asked(call: Call, pending: Pending) -> Reply:
     """Asks on the terminal, as the session itself would; what is to be remembered twice."""
-    asked, waits = pending.inquiry.asked, call.engine.questions
+    asked, waits = pending.inquiry.asked, call.engine.pending_questions
     again = f"assent questions answer {asked.id} yes --digest {asked.digest}"
     if call.no_input or not is_there():
         raise Declined(no_yes(call, "Not answered; the question stays open."), again)
 
     def heard(*parts: Question) -> Answers:
-        gone = partial(waits.elsewhere, pending.session, pending.id)
+        gone = partial(waits.answered_elsewhere, pending.session, pending.id)
         answers = TerminalAsker().ask(parts, gone)
         if answers is None or len(answers) != len(parts):
             found = waits.find(pending.id)
@@ -204,7 +204,7 @@ def _channel(call: Call, pending: Pending, meant: _Meant, digest: str) -> str:
     if digest == asked.digest and call.without_terminal:
         return DIGEST
     if not call.no_input:
-        row = pending_row(pending, call.engine.questions.clock.now())
+        row = pending_row(pending, call.engine.pending_questions.clock.now())
         follows = remembered_words(asked, meant.reach, meant.grant) if meant.reach else ""
         lines = pending_lines(pending, row, choosing=False)
         yours = your_answer_lines(meant.answers, follows)
@@ -260,11 +260,11 @@ def _confirmed(always: tuple[Pattern, ...], named: tuple[str, ...]) -> tuple[Pat
 
 
 def _by(call: Call, channel: str) -> str:
-    return f"{call.engine.questions.user} ({channel})"
+    return f"{call.engine.pending_questions.user} ({channel})"
 
 
 def _given_row(call: Call, pending: Pending, given: Given) -> dict[str, Any]:
-    root, asked = pending.root, call.engine.questions
+    root, asked = pending.root, call.engine.pending_questions
     left = [each for each in asked.pending() if each.root.session == root.session]
     at_work = call.engine.sessions.is_at_work(root)
     own = pending.inquiry.asked.questions[0]

@@ -59,7 +59,7 @@ def review(call: Call, changes: bool, seen: bool) -> None:
         raise UsageError("--changes does not show all that --seen stands for.", "assent review")
     record = call.record()
     call.report_live(record)
-    found = call.engine.readings.review(record)
+    found = call.engine.review_history.review(record)
     whole = False
     if call.output.as_json:
         call.output.answer(changes_json(found) if changes else review_json(found))
@@ -68,7 +68,7 @@ def review(call: Call, changes: bool, seen: bool) -> None:
     else:
         whole = call.output.paged(review_lines(found), review_texts(found))
     if seen or whole:
-        call.engine.readings.record(record)
+        call.engine.review_history.record(record)
 
 
 @click.command(epilog=examples("assent diff\nassent diff --live"))
@@ -86,7 +86,7 @@ def diff(call: Call, live: bool) -> None:
         lines = [line for op in found.operations for line in _staged(op)]
         call.output.answer({"operations": rows, "diff": patch}, lines)
         return
-    now = call.engine.plans.live(record)
+    now = call.engine.plans.live_text(record)
     against, then = call.engine.reviews.basis(record)
     change = text_diff(then, now or b"", against, "live")
     same = now is not None and sha256(now) == sha256(then)
@@ -105,19 +105,19 @@ def status(call: Call) -> None:
     plan = None
     if record is not None:
         call.report_live(record)
-        plan = plan_row(record, approved=call.engine.consents.is_approved(record))
+        plan = plan_row(record, approved=call.engine.approvals.is_approved(record))
     row = None if run is None else _run(call, *run)
     if row is not None and worker:
         row["running"] = worker
     changed = () if record is None else call.engine.reviews.drifted(record)
     command = "" if record is None else _command(call, record, changed)
     shell = _shell()
-    left, holder = call.engine.commands.under_way()
-    questions = [question.id for question in call.engine.questions.pending()]
+    left, holder = call.engine.session_commands.running()
+    questions = [question.id for question in call.engine.pending_questions.pending()]
     notes = call.engine.plans.waiting_notes()
     declined = declined_ids(record)
     waits = {**open_row(left, holder, questions), "notes": noted_rows(notes), "declined": declined}
-    lost = call.engine.orphans.find()
+    lost = call.engine.orphan_slots.find()
     of = "" if record is None else call.engine.plans.reference(record, current=False)
     about = {"asked": bool(questions), "lost": bool(lost)}
     stands = status_lines(plan, row, command=command, of=of, **about)
@@ -205,7 +205,7 @@ def _command(call: Call, record: PlanRecord, changed: Sequence[Drifted]) -> str:
     """Returns what to type next where the state alone does not say it."""
     if changed and not record.imported:
         return REBASE
-    approved = call.engine.consents.is_approved(record)
+    approved = call.engine.approvals.is_approved(record)
     denied = call.engine.reviews.denied(record)[1] if approved else ""
     return denied or call.engine.reviews.next_step(record)
 
@@ -219,7 +219,7 @@ def _run(call: Call, plan_id: str, note: RunNote) -> dict[str, object]:
     found: dict[str, object] = {"run": note.run, "plan_id": plan_id or None, "outcome": outcome}
     if not note.outcome:  # it is not over, and only `recover` knows what its records are worth
         return found
-    taken = call.engine.past.undone(note.run)
+    taken = call.engine.history.undone(note.run)
     undone = {"": {}, "some": {"partly_undone": True}, "all": {"undone": True}}[taken]
     accepted = {"accepted": True} if call.engine.runs.was_accepted(note.run) else {}
     return {**found, **accepted, **undone}

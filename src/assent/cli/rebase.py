@@ -17,9 +17,9 @@ def rebase(call: Call, dry_run: bool) -> None:
     changed, and every conflict is named. If the files hold all of it already, that is said.
     """
     record = call.record()
-    found = call.engine.rebasing.preview(record)
+    found = call.engine.rebaser.preview(record)
     if not dry_run:
-        record = call.engine.rebasing.apply(found)
+        record = call.engine.rebaser.apply(found)
     digest = found.plan.digest if found.plan else ""
     shown = Rebased(
         found.outcomes,
@@ -31,6 +31,6 @@ def rebase(call: Call, dry_run: bool) -> None:
         call.engine.plans.reference(record),
         call.engine.plans.reference(record, current=False),
     )
-    row = plan_row(record, approved=call.engine.consents.is_approved(record))
+    row = plan_row(record, approved=call.engine.approvals.is_approved(record))
     answer = {**row, **rebased_row(shown), "dry_run": dry_run}
     call.output.answer(answer, rebased_lines(shown, dry_run=dry_run))

@@ -75,17 +75,17 @@ def recover(call: Call, resume: bool, roll_back: bool, accept: bool, digest: str
     if call.engine.runs.unfinished() is None and (plan := call.engine.runs.building()):
         if way == "resume":
             return build_and_answer(call, plan)
-        with call.engine.building.held(plan) as held:
+        with call.engine.text_plan_builds.locked(plan) as held:
             return answer(call, _given_up(call, held, way, digest))
     if digest:
         raise UsageError("Only what a model built is taken back by a digest.", "assent recover")
     runs = call.engine.runs
     removed = _tidied(call)
     left = runs.unfinished()
-    if left is None and (lost := call.engine.orphans.find(everywhere=True)):
+    if left is None and (lost := call.engine.orphan_slots.find(everywhere=True)):
         return _of_lost_runs(call, lost, way, removed)
     if left and left[0]:
-        call.is_about(runs.ledger().load(left[0]))
+        call.is_about(runs.repository().load(left[0]))
     return answered(call, runs.recover(way), partial(answer_recovered, removed=removed))
 
 
@@ -95,7 +95,7 @@ def _tidied(call: Call) -> Removed:
     What a command left is gone since the workspace was opened; here it is part of the answer.
     """
     folders, call.engine.swept = call.engine.swept, ()
-    return Removed(tuple(call.engine.orphans.remove_probes()), folders)
+    return Removed(tuple(call.engine.orphan_slots.remove_probes()), folders)
 
 
 def _of_lost_runs(call: Call, lost: Sequence[Orphan], way: Way, removed: Removed) -> int:
@@ -109,7 +109,7 @@ def _of_lost_runs(call: Call, lost: Sequence[Orphan], way: Way, removed: Removed
     if way == "auto":
         call.output.answer(*with_removed(waiting_row(lost), waiting_lines(lost), removed))
         return EXITS["needs_you"]
-    cleared = call.engine.orphans.decide(lost, way)
+    cleared = call.engine.orphan_slots.decide(lost, way)
     call.output.answer(*with_removed(cleared_row(cleared), cleared_lines(cleared), removed))
     return 1 if cleared.taken or cleared.failed else 0
 
@@ -118,11 +118,11 @@ def build_and_answer(call: Call, record: PlanRecord, model: str = "", agent: str
     """Builds a plan, says how it went, and lets go what is kept of runs beyond the limits."""
     call.is_about(record)
     with interruptible():
-        if call.engine.runs.is_prose(record):
+        if call.engine.runs.is_text_plan(record):
             settled(call)  # what builds it has an engine of its own, whose words are not the call's
         code = _built(call, record, model, agent)
         if not code:
-            call.engine.keeping.retain()
+            call.engine.retention.retain()
     return code
 
 
@@ -131,9 +131,9 @@ def settled(call: Call) -> RunReport | None:
     runs = call.engine.runs
     try:
         with interruptible():
-            return watched(call, runs.settle())
+            return watched(call, runs.recover_unfinished())
     except KeyboardInterrupt as interrupt:
-        if not runs.stands_still():
+        if not runs.waits_for_person():
             raise
         waiting = watched(call, runs.recover())  # which only says that it waits
         words = f"{told(interrupt).message} Run {waiting.run} waits for your decision."
@@ -141,7 +141,7 @@ def settled(call: Call) -> RunReport | None:
 
 
 def _built(call: Call, record: PlanRecord, model: str, agent: str) -> int:
-    if call.engine.runs.is_prose(record):
+    if call.engine.runs.is_text_plan(record):
         from assent.cli.building import build_prose
 
         return build_prose(call, record, model, agent)
@@ -150,15 +150,15 @@ def _built(call: Call, record: PlanRecord, model: str, agent: str) -> int:
     try:
         return answered(call, call.engine.runs.build(record.plan_id))
     except KeyboardInterrupt as interrupt:
-        now = call.engine.runs.ledger().load(record.plan_id)
-        if not call.engine.consents.is_approved(now):
+        now = call.engine.runs.repository().load(record.plan_id)
+        if not call.engine.approvals.is_approved(now):
             raise
         raise not_begun(interrupt, f"assent build --plan {record.plan_id}") from None
 
 
 def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
     """Decides a build by a model that has not come to its end: accepted as it is, or taken back."""
-    building = call.engine.building
+    building = call.engine.text_plan_builds
     report = building.report(plan, kept=way != "roll_back")
     if way == "auto":
         told = f"A model builds plan {plan.name} and has not come to its end."
@@ -168,11 +168,11 @@ def _given_up(call: Call, plan: PlanRecord, way: Way, digest: str) -> RunReport:
         notes = tuple(f"Not marked as done: {words}" for words in report.left)
         return msgspec.structs.replace(report, notes=notes)
     if report.operations:
-        preview = call.engine.undoing.preview(report.run, exempt=True)
+        preview = call.engine.undo.preview(report.run, exempt=True)
         undo, again = preview.plan, preview.extent.again
         shown = partial(call.engine.reviews.undo_review, preview.source, undo, again=again)
         channel = consent(call, undo.digest, digest, shown)
-        watched(call, call.engine.undoing.apply(preview, channel, exempt=True))
+        watched(call, call.engine.undo.apply(preview, channel, exempt=True))
     building.finish(plan, "rolled_back")
     return report
 
@@ -205,11 +205,11 @@ def _end_undo(call: Call, plan_id: str, note: RunNote) -> None:
     """
     runs = call.engine.runs
     with runs.housekeeping("The todos were not set back"):
-        ledger = runs.ledger()
+        ledger = runs.repository()
         record = ledger.load(plan_id)
         if not record.undoes or record.unfinished:
             return
-        found = call.engine.undoing.recalled(runs.report(ledger, note.run, ledger.plan(note)))
+        found = call.engine.undo.recorded(runs.report(ledger, note.run, ledger.plan(note)))
         if found is not None:
             set_todos_back(call, *found)
 
@@ -218,7 +218,7 @@ def _cut_short(call: Call, interrupt: KeyboardInterrupt) -> Interrupted | None:
     """Returns what to say of a run that is not over and that no person has to decide about."""
     runs = call.engine.runs
     left = runs.unfinished()
-    if left is None or left[1].halted or runs.stands_still():
+    if left is None or left[1].halted or runs.waits_for_person():
         return None
     # Once more was told than that files are recorded before it, a command may have begun and ended.
     due = call.seen if isinstance(call.seen, Doing) and call.seen.what == "before" else None
@@ -229,7 +229,7 @@ def answer_recovered(call: Call, report: RunReport, removed: Removed = NOTHING_R
     """Says how a run went that was taken up again; of an undo, as the undo itself would have."""
     found = None
     with call.engine.runs.housekeeping("What the run takes back could not be read"):
-        found = call.engine.undoing.recalled(report)
+        found = call.engine.undo.recorded(report)
     if found is None:
         return answer(call, report, removed)
     for line in removed_lines(removed):
@@ -247,7 +247,7 @@ def answered(
         with interruptible():
             return tell(call, watched(call, work))
     except KeyboardInterrupt:
-        if not call.engine.runs.stands_still():
+        if not call.engine.runs.waits_for_person():
             raise
     waiting = watched(call, call.engine.runs.recover())  # which only says that it waits
     answer_recovered(call, waiting)

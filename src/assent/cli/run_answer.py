@@ -44,7 +44,7 @@ def answer(call: Call, report: RunReport, removed: Removed = NOTHING_REMOVED) ->
         lines = next_instead(lines, call.of_plan("assent review"))
     if report.outcome == "done" and all(isinstance(op, RunCommand) for op in report.about):
         with call.engine.runs.housekeeping("How to go back from here could not be read"):
-            lines = next_instead(lines, call.engine.undoing.standing(report.run)[1])
+            lines = next_instead(lines, call.engine.undo.status(report.run)[1])
     call.output.answer(*with_removed(row, lines, removed))
     return EXITS[report.outcome]
 
@@ -89,7 +89,7 @@ def answer_undo(call: Call, preview: Undo, report: RunReport) -> int:
 def _way_back(call: Call, preview: Undo, report: RunReport) -> str:
     """Returns what to type next; where the log cannot be read, what shows where things stand."""
     with call.engine.runs.housekeeping("How to go on from here could not be read"):
-        return call.engine.undoing.way_back(preview, report)
+        return call.engine.undo.next_command(preview, report)
     return LOOK
 
 

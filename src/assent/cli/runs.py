@@ -30,10 +30,10 @@ def list_runs(call: Call) -> None:
 
     KEPT is the size of what only this run needs for an undo; `runs show` also says what it shares.
     """
-    call.engine.runs.reckon()
-    weighed = call.engine.past.weighed()
+    call.engine.runs.record_lost_command()
+    weighed = call.engine.history.with_sizes()
     rows = [_row(kept) for kept, _ in reversed(weighed)]
-    size, limit = total(weights for _, weights in weighed), call.engine.keeping.limit
+    size, limit = total(weights for _, weights in weighed), call.engine.retention.limit
     content = {"runs": rows, "kept": size, "limit": limit or None}
     call.output.answer(content, past_list_lines(rows, size, limit))
 
@@ -46,8 +46,8 @@ def show(call: Call, run: str) -> None:
 
     Of commands it shows how they ended, what they said and which files they changed.
     """
-    kept = call.engine.past.find(run)
-    operations = [_item(item) for item in call.engine.past.items(kept)]
+    kept = call.engine.history.find(run)
+    operations = [_item(item) for item in call.engine.history.items(kept)]
     row = _row(kept)
     call.output.answer({**row, "operations": operations}, past_lines(row, operations))
 
@@ -70,15 +70,15 @@ def delete(call: Call, run: tuple[str, ...], unused: bool, force: bool) -> None:
     if unused == bool(run):
         raise UsageError("Give runs, or --unused.", "assent runs delete --help")
     if unused:
-        _answer(call, GivenUp((), call.engine.keeping.collect()))
+        _answer(call, GivenUp((), call.engine.retention.collect()))
         return
-    units = call.engine.keeping.check(run)
+    units = call.engine.retention.check(run)
     if not force and not _agreed(call, units):
         raise Declined(
             "Nothing was given up. It needs a yes on a terminal, or --force.",
             f"assent runs delete {' '.join(run)} --force",
         )
-    _answer(call, call.engine.keeping.delete(units))
+    _answer(call, call.engine.retention.delete(units))
 
 
 def _agreed(call: Call, units: list[Kept]) -> bool:

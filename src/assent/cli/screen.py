@@ -32,9 +32,9 @@ class Screen:
             with self._lock:
                 self._asking -= 1
             if not self._asking:
-                self.catch_up()
+                self.flush_held()
 
-    def catch_up(self) -> None:
+    def flush_held(self) -> None:
         """Writes what was held back."""
         with self._lock:
             held, self._held = self._held, []

@@ -177,7 +177,7 @@ def rewind(call: Call, reference: str, message: str, listing: bool) -> None:
         about = {"session": record.session, "slug": record.slug}
         call.output.answer({**about, "messages": rows}, spoken_lines(rows))
         return
-    spoken = sessions.spoken(record, text(message))
+    spoken = sessions.user_message(record, text(message))
     since = sessions.since(record, spoken.id)
     back = sessions.rewind(record, spoken.id)
     row = {**_row(call, back), **rewound_row(spoken, since.turns, since.runs)}
@@ -197,7 +197,7 @@ def diff(call: Call, reference: str, turn: int | None) -> None:
     """
     from assent.views.turned import turn_lines, turn_list_lines, turn_row
 
-    record, summary = _found(call, reference), call.engine.summary
+    record, summary = _found(call, reference), call.engine.turn_changes
     about = {"session": record.session, "slug": record.slug}
     if turn is None:
         turns = summary.turns(record)

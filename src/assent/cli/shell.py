@@ -88,7 +88,7 @@ def run(call: Call, words: tuple[str, ...], seconds: float) -> int:
         process = opened.run(_one(words, "run"), call.working_folder, Limits(seconds=seconds))
     except MayWrite as refused:  # only a model's call has another way on
         raise Refused(refused.message, refused.next) from None
-    standing = opened.standing()
+    standing = opened.sandbox_status()
     if standing.hold is not Hold.HELD:
         call.output.warn([f"No sandbox: {standing.reason}"])
     ended = _collected(call, process) if call.output.as_json else _streamed(process)

@@ -96,7 +96,7 @@ def _compared(
 
     checkout = open_checkout(call.folder, other)
     wanted = [os.fsencode(path) for path in paths]
-    return call.engine.checkouts.stage(record, checkout, wanted, delete=delete)
+    return call.engine.folder_import.stage(record, checkout, wanted, delete=delete)
 
 
 def _read(call: Call, source: str) -> bytes:

@@ -39,7 +39,7 @@ def talk(goal: Goal, output: Output) -> int:
         return tell_commands(goal, output)
     if is_custom(goal.words):
         chosen = custom(goal, output)
-        return _talked(chosen.onto(goal), output, chosen.words)
+        return _talked(chosen.onto(goal), output, chosen.prompt)
     return _switch(goal, output)
 
 
@@ -78,7 +78,7 @@ def _worked(goal: Goal, output: Output, written: Written | None) -> int:
         shown = _ringing(held, work.notify, goal)
         said = words if written is None else _filled(written(goal, work.tooling), words, goal)
         code = Conversation(goal, work, shown, output).turn(said)
-        work.engine.keeping.retain(daily=True)
+        work.engine.retention.retain(daily=True)
         output.warn(work.engine.warnings)
         return code
 

@@ -36,7 +36,7 @@ def trust() -> None:
 def show(call: Call) -> None:
     """Show what each file of the project would do, and whether it may."""
     desk = TrustDesk(call.folder)
-    rows = [_row(look) for look in desk.looks()]
+    rows = [_row(look) for look in desk.project_files()]
     call.output.answer({"files": rows}, file_lines(rows))
     call.output.warn(desk.warnings)
 
@@ -56,7 +56,7 @@ def give(call: Call, files: tuple[str, ...], digest: str) -> None:
     for look in looks:
         desk.check(look)
         _consent(call, look, digest, desk.from_here(look.file.path))
-        desk.give(call.engine.trusts, look)
+        desk.give(call.engine.trust_log, look)
     rows = [_row(look) | {"trusted": True} for look in looks]
     call.output.answer({"files": rows}, given_lines(rows))
     call.output.warn(desk.warnings)
@@ -68,7 +68,7 @@ def give(call: Call, files: tuple[str, ...], digest: str) -> None:
 def revoke(call: Call, files: tuple[str, ...]) -> None:
     """Let files do nothing any more. Without a name, all of this workspace."""
     desk = TrustDesk(call.folder)
-    paths = desk.revoke(call.engine.trusts, [text(name) for name in files])
+    paths = desk.revoke(call.engine.trust_log, [text(name) for name in files])
     call.output.answer({"files": paths}, revoked_lines(paths))
 
 

@@ -43,10 +43,10 @@ def screen(goal: Goal) -> int:
     )  # fmt: skip
     host = LocalHost(goal.folder)
     app = _shown(host, start)
-    while app.wants_demo and not app.mailbox.mishaps:
+    while app.wants_demo and not app.messages.mishaps:
         show_demo(host)
         app = _shown(host, Start(resume=app.slug))
-    code = _farewell(app.slug, app.mailbox.mishaps, failed=bool(app.return_code))
+    code = _farewell(app.slug, app.messages.mishaps, failed=bool(app.return_code))
     return app.return_value or code
 
 
@@ -57,7 +57,7 @@ def show_demo(host: "Host") -> int:
 
     with closing(host.demo()) as place:
         app = _shown(place, Start(draft=GOAL, told=WELCOME))
-    return _farewell("", app.mailbox.mishaps, failed=bool(app.return_code))
+    return _farewell("", app.messages.mishaps, failed=bool(app.return_code))
 
 
 def _shown(host: "Host", start: "Start") -> "TerminalApp":
@@ -69,12 +69,12 @@ def _shown(host: "Host", start: "Start") -> "TerminalApp":
     try:
         app.run()
     finally:
-        if app.running.at_work:
+        if app.run_controller.at_work:
             _say(STOPPING)
         app.leave()
-    if app.postman.unopened is not None:
-        raise app.postman.unopened
-    if app.running.halted:
+    if app.dispatcher.unopened is not None:
+        raise app.dispatcher.unopened
+    if app.run_controller.halted:
         _say(HALTED)
     return app
 

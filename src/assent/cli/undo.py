@@ -43,7 +43,7 @@ def undo(call: Call, run: str, operation: str, dry_run: bool, digest: str) -> in
     if taken_up and not operation and (found := _meant(call, taken_up, run, digest)):
         return answer_undo(call, *found)
     plan_id = call.record().plan_id if call.plan else ""
-    preview = call.engine.undoing.preview(run, plan_id, operation)
+    preview = call.engine.undo.preview(run, plan_id, operation)
     default = not run and not operation
     return _carried_out(call, preview, default=default, dry_run=dry_run, digest=digest)
 
@@ -68,7 +68,7 @@ def redo(call: Call, run: str, dry_run: bool, digest: str) -> int:
     taken_up = _check(call, dry_run=dry_run, digest=digest)
     if taken_up and (found := _meant(call, taken_up, run, digest, again=True)):
         return answer_undo(call, *found)
-    return _carried_out(call, call.engine.undoing.redo(run), dry_run=dry_run, digest=digest)
+    return _carried_out(call, call.engine.undo.redo(run), dry_run=dry_run, digest=digest)
 
 
 def _check(call: Call, *, dry_run: bool, digest: str) -> RunReport | None:
@@ -77,7 +77,7 @@ def _check(call: Call, *, dry_run: bool, digest: str) -> RunReport | None:
         raise UsageError("Give --dry-run or --digest, not both.", f"{call.command} --help")
     if not dry_run:
         return settled(call)
-    call.engine.runs.reckon()  # else an undo would later be about more than was shown
+    call.engine.runs.record_lost_command()  # else an undo would later be about more than was shown
     return None
 
 
@@ -88,7 +88,7 @@ def _meant(
 
     Its yes is spent, and to take back the run before it as well is not what anybody means.
     """
-    found = call.engine.undoing.recalled(taken_up) if taken_up.outcome in DONE else None
+    found = call.engine.undo.recorded(taken_up) if taken_up.outcome in DONE else None
     if found is None:
         return None
     undo, _ = found
@@ -117,7 +117,7 @@ def _carried_out(
 ) -> int:
     call.is_about(preview.source)
     if dry_run or not preview.plan.operations:
-        back = not dry_run and not preview.inversion.left_alone  # others took it back, all of it
+        back = not dry_run and not preview.inversion.skipped  # others took it back, all of it
         shown = partial(_answer_preview, call, preview, default=default, dry_run=dry_run)
         return _with_todos(call, preview, shown, whole=back)
     wanted = preview.plan.digest
@@ -129,10 +129,10 @@ def _carried_out(
     def tell(call: Call, report: RunReport) -> int:
         answer = partial(answer_undo, call, preview, report)
         code = _with_todos(call, preview, answer, whole=report.outcome in DONE)
-        call.engine.keeping.retain(daily=True)
+        call.engine.retention.retain(daily=True)
         return code
 
-    return answered(call, call.engine.undoing.apply(preview, channel), tell)
+    return answered(call, call.engine.undo.apply(preview, channel), tell)
 
 
 def _review(call: Call, preview: Undo) -> Review:
@@ -169,7 +169,7 @@ def _answer_preview(call: Call, preview: Undo, *, default: bool, dry_run: bool) 
         content["next"] = [after]
         lines.append(Line("plain", f"Next: {visible_line(after)}"))
     call.output.answer(content, lines)
-    if preview.plan.operations or not inversion.left_alone:
+    if preview.plan.operations or not inversion.skipped:
         return 0
     return Drift.exit if inversion.conflicts else Refused.exit
 
@@ -177,6 +177,6 @@ def _answer_preview(call: Call, preview: Undo, *, default: bool, dry_run: bool) 
 def _instead(call: Call, preview: Undo, *, default: bool) -> str:
     """Returns what to type where nothing can be taken back: for a run before, or to see why."""
     plan_id = call.record().plan_id if call.plan else ""
-    earlier = call.engine.undoing.earlier(preview, plan_id) if default else ""
-    why = f"assent runs show {preview.target.runs[0]}" if preview.inversion.left_alone else ""
+    earlier = call.engine.undo.earlier(preview, plan_id) if default else ""
+    why = f"assent runs show {preview.target.runs[0]}" if preview.inversion.skipped else ""
     return earlier or why

@@ -13,5 +13,5 @@ def waiting(call: Call) -> None:
 
     Each ends with the command that decides it. `assent questions list` has more about questions.
     """
-    found, now = call.engine.waiting(), call.engine.questions.clock.now()
+    found, now = call.engine.waiting(), call.engine.pending_questions.clock.now()
     call.output.answer({"waiting": waiting_rows(found, now)}, waiting_lines(found, now))

@@ -53,7 +53,7 @@ class KeyReader:
 
     def keyring(self, of_user: Mapping[str, str]) -> Keyring:
         """Returns every key that is listed; `of_user` is the table in the user's settings."""
-        own, system = self.own(), self.system()
+        own, system = self.user_keys(), self.system()
         return Keyring(
             (
                 *_listed(self._here.keys, own.keys, "keys"),
@@ -63,7 +63,7 @@ class KeyReader:
             own.revoked,
         )
 
-    def own(self) -> KeyFile:
+    def user_keys(self) -> KeyFile:
         """Returns what `assent keys` has written; what anybody could have written only revokes."""
         source = read(self._here.keys, self._opener, follow=False)
         found = _converted(source, KeyFile)

@@ -36,7 +36,7 @@ class Trusted:
 
     def holds(self, name: str, content: bytes) -> bool:
         """Tells whether a file, named from the root, is trusted with this content (law 9)."""
-        known = self.book.of(self._root, name)
+        known = self.trust_list.of(self._root, name)
         if known is None:
             return False
         if known.content_hash == sha256(content):
@@ -52,7 +52,7 @@ class Trusted:
         return doubt(Source(self._file, {}, os.geteuid(), S_IFREG | 0o600), self._root)
 
     @cached_property
-    def book(self) -> TrustBook:
+    def trust_list(self) -> TrustBook:
         """The whole book; an empty one where it is missing, damaged, or could be anybody's."""
         try:
             source, text = content(self._file, self._opener, follow=False, limit=LARGEST)

@@ -49,7 +49,7 @@ class Given(msgspec.Struct, frozen=True):
 
 def check_open(one: Inquiry, now: str) -> None:
     """Raises if a question can no longer be answered, and says why."""
-    match one.standing(now):
+    match one.status(now):
         case "answered":
             raise Moved(f"{_was_answered(one)} The first answer counts.", LIST)
         case "expired":

@@ -85,7 +85,7 @@ class Course(msgspec.Struct, frozen=True):
     lost: Lost = "nothing"
 
     @property
-    def span(self) -> Span:
+    def segment(self) -> Span:
         return self.spans[self.at]
 
     @property
@@ -96,7 +96,7 @@ class Course(msgspec.Struct, frozen=True):
         return first
 
     @property
-    def settled(self) -> Settled:
+    def segment_outcome(self) -> Settled:
         """How the segment of files that the run is in was settled."""
         return next(entry for entry in reversed(self.inside) if isinstance(entry, Settled))
 
@@ -116,11 +116,11 @@ class Course(msgspec.Struct, frozen=True):
     @property
     def ends(self) -> bool:
         """Whether the run is over with the segment of files that it has settled."""
-        if self.settled.accepted:
+        if self.segment_outcome.accepted:
             return True
         if self.back is not None:
             return False
-        if self.settled.outcome == "rolled_back":
+        if self.segment_outcome.outcome == "rolled_back":
             return self.at == 0  # nothing came before it: all is as it was
         only = len(self.spans) == 1
         return self.at == len(self.spans) - 1 and (only or self.word != "roll_back")
@@ -135,7 +135,7 @@ class Course(msgspec.Struct, frozen=True):
             return Step.HALT
         if self.at == len(self.spans):
             return self._at_the_end()
-        return Step.RUN if self.span.command else Step.ENTER
+        return Step.RUN if self.segment.command else Step.ENTER
 
     def _at_the_end(self) -> Step:
         if self.back is None:
@@ -240,7 +240,7 @@ def _commanded(now: Course, entry: Running | Ran) -> Course:
 
 def _within(now: Course, entry: Entry) -> Course:
     if isinstance(entry, Started):
-        files = bool(now.spans) and not now.span.command
+        files = bool(now.spans) and not now.segment.command
         return replace(now, phase="files" if files else "due", inside=(entry,))
     if isinstance(entry, Entered):
         return replace(now, at=entry.segment, phase="files", inside=(entry,))

@@ -26,7 +26,7 @@ _LINK = 0o777
 
 def check_foreign(plan: Plan) -> None:
     """Refuses a plan that this program would not have frozen."""
-    if plan.workspace or plan.export or plan.prose:
+    if plan.workspace or plan.export or plan.is_text_only:
         raise Damaged("It holds no portable plan with operations.")
     if len(plan.text) > MAX_TEXT:
         raise Damaged("Its text is longer than a plan's can be.")

@@ -36,7 +36,7 @@ class Hook(msgspec.Struct, frozen=True):
     def name(self) -> str:
         return self.run[0] if self.run else "(nothing)"
 
-    def hears(self, on: str, tool: str) -> bool:
+    def matches(self, on: str, tool: str) -> bool:
         """Tells whether this hook is for a moment; only around calls does the tool matter."""
         if on != self.on:
             return False

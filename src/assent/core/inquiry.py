@@ -36,7 +36,7 @@ class Inquiry(msgspec.Struct, frozen=True):
     taken: bool = False  # a turn went on with the answer
     over: bool = False  # what it was asked for has ended, so that an answer changes nothing
 
-    def standing(self, now: str) -> Standing:
+    def status(self, now: str) -> Standing:
         """Returns whether it can be answered, or why not."""
         if self.answered is not None:
             return "answered"

@@ -36,9 +36,9 @@ class Layout(msgspec.Struct, frozen=True, dict=True):
 
     def slot(self, index: int, role: str, path: bytes) -> bytes:
         """Names the slot of an operation, on the same file system as the path."""
-        return self.place(index, role, path)[0]
+        return self.slot_and_folder(index, role, path)[0]
 
-    def place(self, index: int, role: str, path: bytes) -> tuple[bytes, bytes]:
+    def slot_and_folder(self, index: int, role: str, path: bytes) -> tuple[bytes, bytes]:
         """Names that slot, and the folder that the path comes, or goes, with; empty if alone."""
         beside = self.elsewhere.get(path) if self.beside else None
         if beside is not None:
@@ -65,7 +65,7 @@ class Layout(msgspec.Struct, frozen=True, dict=True):
         return {top: b"%b/%d.whole" % (self.folder, at) for at, top in enumerate(self.whole)}
 
     @property
-    def whole_slots(self) -> tuple[bytes, ...]:
+    def whole_folder_slots(self) -> tuple[bytes, ...]:
         """The slots of whole folders."""
         return tuple(self._tops.values())
 
@@ -95,7 +95,7 @@ class Take(msgspec.Struct, frozen=True, gc=False):
     whole: bytes = b""  # the folder that it goes with
 
     @property
-    def whole_slot(self) -> bytes:
+    def folder_slot(self) -> bytes:
         """The slot of that folder."""
         return self.slot[: len(self.slot) + len(self.whole) - len(self.path)]
 
@@ -119,7 +119,7 @@ class Put(msgspec.Struct, frozen=True, gc=False):
     whole: bytes = b""  # the folder that it comes with
 
     @property
-    def whole_slot(self) -> bytes:
+    def folder_slot(self) -> bytes:
         """The slot of that folder."""
         return self.slot[: len(self.slot) + len(self.whole) - len(self.path)]
 
@@ -197,7 +197,7 @@ def _motions_of(index: int, op: FileOperation, layout: Layout) -> tuple[Motion, 
     match op:
         case WriteFile():
             path, before = op.path, op.before
-            slot, top = layout.place(index, "new", path)
+            slot, top = layout.slot_and_folder(index, "new", path)
             if before is None:
                 return (Put(index, path, slot, op.after, None, top),)
             if layout.exchanges and path not in layout.elsewhere:
@@ -205,7 +205,7 @@ def _motions_of(index: int, op: FileOperation, layout: Layout) -> tuple[Motion, 
             old = layout.slot(index, "old", path)
             return Take(index, path, old, before), Put(index, path, slot, op.after)
         case DeleteFile():
-            old, top = layout.place(index, "old", op.path)
+            old, top = layout.slot_and_folder(index, "old", op.path)
             return (Take(index, op.path, old, op.before, None, top),)
         case MoveFile(path, to, before):
             old = layout.slot(index, "old", path)

@@ -78,7 +78,7 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
         return export_digest(plain, self.export) if self.export else plain
 
     @property
-    def prose(self) -> bool:
+    def is_text_only(self) -> bool:
         """Whether a model has to carry it out: it has no operation but the setting's export."""
         return not self.operations or (
             len(self.operations) == 1 and self.is_export(self.operations[0])
@@ -87,7 +87,7 @@ class Plan(msgspec.Struct, frozen=True, dict=True):
     @property
     def covers_nothing(self) -> bool:
         """Whether it is prose in which every single change will be asked about."""
-        return self.prose and not self.scope.files
+        return self.is_text_only and not self.scope.files
 
     def is_export(self, op: Operation) -> bool:
         """Tells whether an operation is the one that the setting added, not one like it."""

@@ -55,7 +55,7 @@ class Transcript:
         return tuple(self._messages)
 
     @property
-    def unsettled(self) -> tuple[Call, ...]:
+    def pending_calls(self) -> tuple[Call, ...]:
         """The calls that have no result yet."""
         return tuple(call for call in self._open if call.id not in self._results)
 
@@ -144,7 +144,7 @@ class Transcript:
 
     def _settled(self, result: Result) -> None:
         self._results.setdefault(result.call, result)
-        if len(self._results) >= len(self._open) and not self.unsettled:
+        if len(self._results) >= len(self._open) and not self.pending_calls:
             self._flush()
 
     def _shorten(self, summary: str, kept: int) -> None:
@@ -164,7 +164,7 @@ class Transcript:
 
     def _give_up(self) -> None:
         """Gives every call that waits a result, whatever became of it."""
-        for call in self.unsettled:
+        for call in self.pending_calls:
             why = LOST if call.id in self._began else NEVER_BEGAN
             self._results[call.id] = Result(call.id, why, failed=True)
         self._results_said()

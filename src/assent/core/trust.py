@@ -22,11 +22,11 @@ class TrustBook(msgspec.Struct, frozen=True):
         found = [each for each in self.trusted if (each.root, each.path) == (root, path)]
         return found[-1] if found else None
 
-    def given(self, trust: Trust) -> "TrustBook":
+    def with_trusted(self, trust: Trust) -> "TrustBook":
         """Returns the book with this content in place of what was trusted of the file before."""
-        return TrustBook((*self.revoked(trust.root, trust.path).trusted, trust))
+        return TrustBook((*self.without(trust.root, trust.path).trusted, trust))
 
-    def revoked(self, root: bytes, path: str) -> "TrustBook":
+    def without(self, root: bytes, path: str) -> "TrustBook":
         """Returns the book without any trust in a file."""
         kept = [each for each in self.trusted if (each.root, each.path) != (root, path)]
         return TrustBook(tuple(kept))

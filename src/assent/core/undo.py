@@ -33,7 +33,7 @@ class Inversion(msgspec.Struct, frozen=True):
     denied: tuple[tuple[int, str], ...] = ()
 
     @property
-    def left_alone(self) -> tuple[tuple[int, str], ...]:
+    def skipped(self) -> tuple[tuple[int, str], ...]:
         """Everything that is not taken back, by its index, with the reason."""
         return tuple(sorted((*self.conflicts, *self.denied)))
 
@@ -41,7 +41,7 @@ class Inversion(msgspec.Struct, frozen=True):
     def results(self) -> dict[int, Result]:
         """What a report says of each that is left alone, by its index."""
         denied = {index for index, _ in self.denied}
-        return {at: "denied" if at in denied else "conflict" for at, _ in self.left_alone}
+        return {at: "denied" if at in denied else "conflict" for at, _ in self.skipped}
 
 
 class Extent(msgspec.Struct, frozen=True):
@@ -124,7 +124,7 @@ def undo_text(
     for index, op in inversion.operations:
         paths = " and ".join(one_line(path) for path, *_ in footprint(op))
         lines.append(f"- {paths}, as before operation {names[index]}")
-    if alone := inversion.left_alone:
+    if alone := inversion.skipped:
         lines += ["", "## Left alone", ""]
         lines += [
             f"- {reason.removesuffix('.')}: operation {names[index]}" for index, reason in alone

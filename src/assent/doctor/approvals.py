@@ -35,8 +35,8 @@ def _new(desk: Desk) -> PlanRecord:
 
 def _forged(desk: Desk, record: PlanRecord) -> Approval:
     """Returns an approval that fits in everything but the signature."""
-    plan = desk.engine.plans.ledger().plan(record)
-    genuine = desk.engine.consents.sign(record.plan_id, plan, "", CHANNEL)
+    plan = desk.engine.plans.repository().plan(record)
+    genuine = desk.engine.approvals.sign(record.plan_id, plan, "", CHANNEL)
     changed = msgspec.structs.replace(genuine, approver=Approver("somebody", CHANNEL))
     return msgspec.structs.replace(changed, signature="00" * 64)
 
@@ -57,7 +57,7 @@ def unapproved(desk: Desk) -> str:
 
 def made_by_hand(desk: Desk) -> str:
     record = _new(desk)
-    plan = desk.engine.plans.ledger().plan(record)
+    plan = desk.engine.plans.repository().plan(record)
     words = refusal(lambda: ApprovedPlan(plan, _forged(desk, record), object()), TypeError)
     _nothing_written(desk)
     return words
@@ -74,15 +74,17 @@ def foreign_key(desk: Desk) -> str:
 
 
 def _not_genuine(desk: Desk, record: PlanRecord, approval: Approval) -> str:
-    plan, at = desk.engine.plans.ledger().plan(record), approval.approved_at
-    words = refusal(lambda: approved(plan, approval, at, desk.engine.consents.genuine), Refused)
+    plan, at = desk.engine.plans.repository().plan(record), approval.approved_at
+    words = refusal(
+        lambda: approved(plan, approval, at, desk.engine.approvals.is_trusted_signature), Refused
+    )
     _nothing_written(desk)
     return words
 
 
 def forged_event(desk: Desk) -> str:
     record = _new(desk)
-    ledger = desk.engine.plans.ledger()
+    ledger = desk.engine.plans.repository()
     ledger.append(record, record.plan_id, PlanApproved(_forged(desk, record)))
     words = refusal(lambda: desk.build(record), Refused)
     _nothing_written(desk)
@@ -112,7 +114,7 @@ def replayed(desk: Desk) -> str:
 def other_digest(desk: Desk) -> str:
     record = _new(desk)
     words = refusal(
-        lambda: desk.engine.consents.approve(record, "0" * 64, "", CHANNEL), OtherDigest
+        lambda: desk.engine.approvals.approve(record, "0" * 64, "", CHANNEL), OtherDigest
     )
     refusal(lambda: desk.build(record), NotApproved)
     _nothing_written(desk)
@@ -122,7 +124,7 @@ def other_digest(desk: Desk) -> str:
 def changed_plan(desk: Desk) -> str:
     record = desk.approved({FILE: WANTED})
     record = desk.engine.drafts.write(record, b"other.txt", [b"other\n"], None).record
-    record = desk.engine.consents.propose(record)
+    record = desk.engine.approvals.propose(record)
     words = refusal(lambda: desk.build(record), NotApproved)
     _nothing_written(desk)
     insist(desk.content("other.txt") is None, "other.txt was written.")

@@ -11,7 +11,7 @@ from assent.sandbox.trial.standing import Standings
 
 def escapes(standings: Standings) -> tuple[Standing, list[Check]]:
     """Makes the self-test anew, and returns what it found with a row for each attempt."""
-    standing, attempts = standings.fresh()
+    standing, attempts = standings.retest()
     if attempts:
         return standing, list(_rows(attempts))
     result = Result.FAILED if standing.hold is Hold.OFF else Result.ABSENT

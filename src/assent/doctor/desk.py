@@ -42,12 +42,12 @@ class Desk:
         record = self.engine.plans.new("work", "doctor", "A check")
         for name, content in files.items():
             record = self.engine.drafts.write(record, name.encode(), [content], None).record
-        return self.engine.consents.propose(record)
+        return self.engine.approvals.propose(record)
 
     def approved(self, files: Mapping[str, bytes]) -> PlanRecord:
         """Proposes and approves a plan that writes files."""
         record = self.proposed(files)
-        return self.engine.consents.approve(record, record.digest, "", CHANNEL)
+        return self.engine.approvals.approve(record, record.digest, "", CHANNEL)
 
     def build(self, record: PlanRecord) -> RunReport:
         return finished(self.engine.runs.build(record.plan_id))

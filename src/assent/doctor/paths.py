@@ -67,7 +67,7 @@ def undo_of_later_work(desk: Desk) -> str:
     record = desk.approved({"kept.txt": b"planned\n"})
     desk.build(record)
     desk.put("kept.txt", b"later work\n")
-    preview = desk.engine.undoing.preview()
+    preview = desk.engine.undo.preview()
     insist(not preview.plan.operations, "The undo would overwrite later work.")
     insist(bool(preview.inversion.conflicts), "The undo does not name the file.")
     return "The file is left alone, and named."
@@ -76,9 +76,9 @@ def undo_of_later_work(desk: Desk) -> str:
 def undo_overtaken(desk: Desk) -> str:
     record = desk.approved({"kept.txt": b"planned\n"})
     desk.build(record)
-    preview = desk.engine.undoing.preview()
+    preview = desk.engine.undo.preview()
     desk.put("kept.txt", b"later work\n")
-    words = refusal(lambda: finished(desk.engine.undoing.apply(preview, CHANNEL)), AssentError)
+    words = refusal(lambda: finished(desk.engine.undo.apply(preview, CHANNEL)), AssentError)
     insist(desk.content("kept.txt") == b"later work\n", "Later work was overwritten.")
     return words
 
@@ -86,9 +86,9 @@ def undo_overtaken(desk: Desk) -> str:
 def undo_twice(desk: Desk) -> str:
     record = desk.approved({"kept.txt": b"planned\n"})
     desk.build(record)
-    finished(desk.engine.undoing.apply(desk.engine.undoing.preview(), CHANNEL))
+    finished(desk.engine.undo.apply(desk.engine.undo.preview(), CHANNEL))
     insist(desk.content("kept.txt") == b"kept\n", "The undo did not restore the file.")
-    return refusal(lambda: desk.engine.undoing.preview(), NotFound)
+    return refusal(lambda: desk.engine.undo.preview(), NotFound)
 
 
 PATHS: Final = {

@@ -90,7 +90,7 @@ def _run(opening: Opening) -> str:
         for line in WRITING:
             refusal(partial(_output, shell, line, place), Refused)
         insist(place.place.seen() == before, "Something was changed.")
-        if shell.standing().hold is Hold.OFF:
+        if shell.sandbox_status().hold is Hold.OFF:
             return "The shell is off."
         said = _output(shell, CONTROL, place)
         if said != b"kept\n":
@@ -119,7 +119,7 @@ def _secrets(opening: Opening) -> str:
     with desk() as place:
         shell = opening(place)
         place.put(".env", SECRET)
-        if shell.standing().hold is Hold.OFF:
+        if shell.sandbox_status().hold is Hold.OFF:
             raise NotTried("The shell is off.")
         said = _output(shell, CONTROL, place)
         if said != b"kept\n":

@@ -54,7 +54,7 @@ class NoKeys:
 class NoRules:
     """Implements ports.Rules where there are none."""
 
-    def held(self, line: str) -> Held:
+    def command_limits(self, line: str) -> Held:
         return FREE
 
     def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
@@ -86,7 +86,7 @@ class Retention(msgspec.Struct, frozen=True):
 
     days: int = 0
     size: int = 0
-    spares: int = 0  # bytes of displaced files besides; 0: none
+    displaced_bytes: int = 0  # bytes of displaced files besides; 0: none
 
 
 class Doors(msgspec.Struct, frozen=True):
@@ -101,14 +101,18 @@ class Doors(msgspec.Struct, frozen=True):
     projection: Projection
     executor: Callable[[Journal], Executor]  # the engine has no hands of its own (law 1)
     hooks: Hooks = NoHooks()
-    collector: Collector = NoCollector()
-    spares: Spares = NoSpares()
-    commander: Commander = NoCommands()
-    read_line: Callable[[str], CommandLine] | None = None  # what is in a command line, by its text
+    garbage_collector: Collector = NoCollector()
+    displaced_files: Spares = NoSpares()
+    command_runner: Commander = NoCommands()
+    classify_command_line: Callable[[str], CommandLine] | None = (
+        None  # what is in a command line, by its text
+    )
     keys: Keys = NoKeys()
     rules: Rules = NoRules()  # of person and project, for plans
-    unheld: Callable[[], str] = lambda: ""  # why no sandbox holds here, as far as that is known
-    repository: Callable[[], Repository] = Repository  # as git's own files tell it now
+    no_sandbox_reason: Callable[[], str] = lambda: (
+        ""
+    )  # why no sandbox holds here, as far as that is known
+    git_state: Callable[[], Repository] = Repository  # as git's own files tell it now
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -124,7 +128,7 @@ class Place(msgspec.Struct, frozen=True):
     staging: bool = True  # plan.staging
     max_file: int = 512 << 20  # stage.max_file_mb, in bytes
     commit: bool = False  # plan.commit
-    bounds: Bounds = Bounds()  # [undo]: what is kept while a command runs
+    snapshot_limits: Bounds = Bounds()  # [undo]: what is kept while a command runs
     modes: Modes = {}  # of the person's and the project's own
     retention: Retention = Retention()  # undo.keep_days, undo.keep_mb
     independent: bool | tuple[str, ...] = False  # approve.independent

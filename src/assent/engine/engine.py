@@ -70,12 +70,12 @@ class Engine:
         self._projections.todos_of = lambda plan: self.sessions.todos_of(plan)
         self.plans = Plans(doors, self._workspaces, self._projections)
         self.drafts = Drafts(doors, place, self.plans, self._projections)
-        self.consents = Consents(doors, place, self.plans, self._projections)
-        self.consents.reviewed = lambda record: self.reviews.review(record)
-        self.consents.next_after_run = self._next_after_run
-        self.orphans = Orphans(doors, place, self._workspaces)
-        self.runs = Runs(doors, self.plans, self.consents, self._projections, self.orphans)
-        self.undoing = Undoing(doors, self.runs, self.consents)
+        self.approvals = Consents(doors, place, self.plans, self._projections)
+        self.approvals.reviewed = lambda record: self.reviews.review(record)
+        self.approvals.next_after_run = self._next_after_run
+        self.orphan_slots = Orphans(doors, place, self._workspaces)
+        self.runs = Runs(doors, self.plans, self.approvals, self._projections, self.orphan_slots)
+        self.undo = Undoing(doors, self.runs, self.approvals)
 
     @noun
     def patches(self) -> "Patches":
@@ -85,7 +85,7 @@ class Engine:
         return Patches(self._doors, self._place, self.drafts)
 
     @noun
-    def checkouts(self) -> "Checkouts":
+    def folder_import(self) -> "Checkouts":
         """Folders whose difference becomes operations."""
         from assent.engine.plan.checkouts import Checkouts
 
@@ -99,19 +99,19 @@ class Engine:
         return Reviews(self._doors, self.plans, self._place, self._next_after_run)
 
     @noun
-    def partials(self) -> "Partials":
+    def partial_approvals(self) -> "Partials":
         """Approvals of a part of a plan."""
         from assent.engine.plan.partials import Partials
 
-        return Partials(self._doors, self._place, self.plans, self.consents, self._projections)
+        return Partials(self._doors, self._place, self.plans, self.approvals, self._projections)
 
     @noun
-    def readings(self) -> "Readings":
+    def review_history(self) -> "Readings":
         """What people have read."""
         from assent.engine.plan.readings import Readings
 
         readings = Readings(
-            self._doors, self._place, self.reviews, self.partials, self._projections
+            self._doors, self._place, self.reviews, self.partial_approvals, self._projections
         )
         readings.commented = lambda record, review: self.comments.shown(record, review)
         return readings
@@ -121,21 +121,21 @@ class Engine:
         """What people say about plans."""
         from assent.engine.plan.comments import Comments
 
-        return Comments(self._doors, self._place, self.plans, self.reviews, self.consents)
+        return Comments(self._doors, self._place, self.plans, self.reviews, self.approvals)
 
     @noun
-    def rebasing(self) -> "Rebasing":
+    def rebaser(self) -> "Rebasing":
         """New plans from those whose files changed."""
         from assent.engine.plan.rebasing import Rebasing
 
-        return Rebasing(self._doors, self.plans, self.consents, self._projections)
+        return Rebasing(self._doors, self.plans, self.approvals, self._projections)
 
     @noun
-    def parts(self) -> "Parts":
+    def planning_services(self) -> "Parts":
         """What `app` makes further nouns of."""
         from assent.engine.parts import Parts
 
-        return Parts(self._doors, self._place, self.plans, self.consents, self.reviews)
+        return Parts(self._doors, self._place, self.plans, self.approvals, self.reviews)
 
     @noun
     def key_log(self) -> "KeyLog":
@@ -145,7 +145,7 @@ class Engine:
         return KeyLog(self._doors, self._place)
 
     @noun
-    def trusts(self) -> "Trusts":
+    def trust_log(self) -> "Trusts":
         """What was trusted by its content."""
         from assent.engine.trusts import Trusts
 
@@ -159,30 +159,30 @@ class Engine:
         return Permits(self._doors, self._place, self.runs)
 
     @noun
-    def past(self) -> "Past":
+    def history(self) -> "Past":
         """The runs that were."""
         from assent.engine.run.past import Past
 
         return Past(self._doors, self.runs)
 
     @noun
-    def keeping(self) -> "Keeping":
+    def retention(self) -> "Keeping":
         """What is kept of runs for an undo."""
         from assent.engine.run.keeping import Keeping
 
-        return Keeping(self._doors, self._place, self._workspaces, self.past, self._projections)
+        return Keeping(self._doors, self._place, self._workspaces, self.history, self._projections)
 
     @noun
-    def commands(self) -> "Commands":
+    def session_commands(self) -> "Commands":
         """Command lines outside plans."""
         from assent.engine.run.commands import Commands
 
         commands = Commands(self._doors, self._place, self.runs, self._workspaces)
-        commands.told = lambda record, words: self.sessions.overhear(record, words)
+        commands.told = lambda record, words: self.sessions.add_context(record, words)
         return commands
 
     @noun
-    def facts(self) -> "Facts":
+    def memory(self) -> "Facts":
         """What is remembered of a workspace."""
         from assent.engine.session.facts import Facts
 
@@ -196,7 +196,7 @@ class Engine:
         return Grants(self._doors, self._workspaces, self._place)
 
     @noun
-    def questions(self) -> "Questions":
+    def pending_questions(self) -> "Questions":
         """What waits for an answer."""
         from assent.engine.session.questions import Questions
 
@@ -217,7 +217,7 @@ class Engine:
         return SessionList(self._doors, self._workspaces, self._place.modes)
 
     @noun
-    def building(self) -> "Building":
+    def text_plan_builds(self) -> "Building":
         """Plans of prose that a model carries out."""
         from assent.engine.session.building import Building
 
@@ -234,13 +234,13 @@ class Engine:
             self._projections,
             self.plans,
             self.drafts,
-            self.consents,
+            self.approvals,
             self.runs,
             self.permits,
-            self.facts,
+            self.memory,
             self.grants,
-            self.questions,
-            self.commands,
+            self.pending_questions,
+            self.session_commands,
         )
 
     @noun
@@ -250,7 +250,7 @@ class Engine:
         return Waiting(self._desk, self.sessions, self.reviews)
 
     @property
-    def summary(self) -> "Summary":
+    def turn_changes(self) -> "Summary":
         """What the turns of sessions changed."""
         from assent.engine.session.summary import Summary
 
@@ -284,7 +284,7 @@ class Engine:
         home = self._workspaces.find()
         return home.workspace if home else ""
 
-    def surroundings(self, tooling: "Tooling") -> "Surroundings":
+    def session_context(self, tooling: "Tooling") -> "Surroundings":
         """Returns what tells who works in a session and what is around its calls."""
         from assent.engine.session.surroundings import Surroundings
 
@@ -302,7 +302,7 @@ class Engine:
             run = (record.plan_id, record.runs[-1])
         if run is None and record is None:
             with suppress(AssentError):  # there is nothing that could be undone
-                run = ("", RunNote(self.undoing.preview().run, "", "", "done"))
+                run = ("", RunNote(self.undo.preview().run, "", "", "done"))
         return record, run
 
     def waiting(self) -> "tuple[Waits, ...]":
@@ -311,7 +311,7 @@ class Engine:
 
     def _next_after_run(self, run: str) -> str:
         """Returns what to type once a run is over; the verbs about plans know no runs."""
-        return standing(Takeback(self._doors, self.plans.ledger()), run)[1]
+        return standing(Takeback(self._doors, self.plans.repository()), run)[1]
 
     def log(self, after: int = 0) -> list[Recorded]:
         """Returns the workspace's events in the order in which they happened."""

@@ -11,8 +11,8 @@ from assent.engine.plan.reviews import Reviews
 class Parts(msgspec.Struct, frozen=True):
     """What `app` makes further nouns of."""
 
-    doors: Doors
-    place: Place
+    ports: Doors
+    config: Place
     plans: Plans
-    consents: Consents
+    approvals: Consents
     reviews: Reviews

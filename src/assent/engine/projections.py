@@ -51,7 +51,7 @@ class Projections:
         self.warnings: list[str] = []
 
     @contextmanager
-    def now_and_then(self) -> Iterator[None]:
+    def throttled(self) -> Iterator[None]:
         """Writes copies once a second and in the end, where they would change with each step."""
         self._at_once, self._written = False, monotonic()
         try:

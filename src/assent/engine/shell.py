@@ -40,9 +40,9 @@ class Shell:
         self._within = within
         self._fence = fence
 
-    def standing(self) -> Standing:
+    def sandbox_status(self) -> Standing:
         """Tells whether programs can be confined here."""
-        return self._process.standing()
+        return self._process.sandbox_status()
 
     def run(
         self, text: str, folder: bytes, limits: Limits | None = None
@@ -52,7 +52,7 @@ class Shell:
         It is MayWrite if the line itself is to blame, and nothing that is missing here.
         """
         _check(text)
-        standing = self.standing()
+        standing = self.sandbox_status()
         if standing.hold is Hold.OFF:
             raise without_sandbox(f"The shell is off: {standing.reason}", standing.next)
         sandboxed = standing.hold is Hold.HELD

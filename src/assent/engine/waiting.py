@@ -27,7 +27,7 @@ class Waiting:
         """Returns what waits: runs that keep others from running first, then oldest first."""
         records = self._desk.plans.records()
         rest = [
-            *map(question_waits, self._desk.questions.pending()),
+            *map(question_waits, self._desk.pending_questions.pending()),
             *self._plans(records),
             *self._builds(records),
         ]
@@ -35,12 +35,12 @@ class Waiting:
 
     def _run(self, records: list[PlanRecord]) -> Iterator[Waits]:
         """Yields the run that stopped; one that another process is at does not wait."""
-        ledger = self._desk.plans.ledger()
+        ledger = self._desk.plans.repository()
         found = self._desk.runs.unfinished() if ledger.workspace else None
         if found is None:
             return
         plan_id, note = found
-        if not note.halted and self._desk.doors.locks.is_held(ledger.workspace):
+        if not note.halted and self._desk.ports.locks.is_held(ledger.workspace):
             return
         record = next((one for one in records if one.plan_id == plan_id), None)
         at = self._when(record, RunHalted, RunStarted) if record else self._permitted()
@@ -48,13 +48,13 @@ class Waiting:
 
     def _permitted(self) -> str:
         """Returns when the newest permit was given."""
-        return self._desk.doors.store.read(self._desk.plans.ledger().permits)[-1].at
+        return self._desk.ports.store.read(self._desk.plans.repository().permit_stream)[-1].at
 
     def _plans(self, records: list[PlanRecord]) -> Iterator[Waits]:
         for record in records:
             if record.state is not State.AWAITING_APPROVAL or record.undoes:
                 continue
-            if self._desk.plans.live(record) is None:
+            if self._desk.plans.live_text(record) is None:
                 continue  # its file was deleted, and with it the plan
             try:
                 yield self._plan(record)
@@ -62,7 +62,7 @@ class Waiting:
                 self._desk.projections.warnings.append(f"{UNREAD}{error.message}")
 
     def _plan(self, record: PlanRecord) -> Waits:
-        key = record.plan_id, record.seq, self._desk.consents.is_approved(record)
+        key = record.plan_id, record.seq, self._desk.approvals.is_approved(record)
         if key not in self._known:
             at = self._when(record, PlanApproved, PlanProposed)
             self._known[key] = plan_waits(record, self._reviews.review(record), at)
@@ -77,6 +77,6 @@ class Waiting:
 
     def _when(self, record: PlanRecord, *kinds: type[Event]) -> str:
         """Returns when one of these last happened to a plan."""
-        events = self._desk.doors.store.read(self._desk.plans.ledger().stream(record.plan_id))
+        events = self._desk.ports.store.read(self._desk.plans.repository().stream(record.plan_id))
         found = [one.at for one in events if isinstance(one.event, kinds)]
         return found[-1] if found else record.created_at

@@ -101,7 +101,7 @@ class Workspaces:
             return home if home and (home.root, home.inode) == here else None
         return None
 
-    def elsewhere(self) -> bytes:
+    def moved_from(self) -> bytes:
         """Returns where the workspace lay that the folder's own tree names, if it is another one.
 
         The folder was copied then, or moved to another file system.

@@ -77,7 +77,7 @@ def check_blobs(operations: Iterable[FileOperation], blobs: Blobs) -> None:
     kept = [op for op in operations if type(op) is not MoveFile]
     old = [op.before for op in kept if op.before is not None]
     new = [op.after for op in kept if type(op) is WriteFile]
-    if gone := set(blobs.lacking([state.digest for state in (*old, *new)])):
+    if gone := set(blobs.missing([state.digest for state in (*old, *new)])):
         path = next(op.path for op in kept if not gone.isdisjoint(_digests(op)))
         raise StoreError(
             f"The stored content of {shown(path)} is gone; nothing was changed.",
@@ -116,14 +116,14 @@ def told(seen: Seen | str) -> str:
 
 def _look_at_all(disk: Looks, hoped: Mapping[bytes, Seen]) -> Mapping[bytes, Seen | str]:
     try:
-        return disk.look(hoped)
+        return disk.read_states(hoped)
     except OSError:
         return {path: _look(disk, path) for path in hoped}  # to say which one, and why
 
 
 def _look(disk: Looks, path: bytes) -> Seen | str:
     try:
-        return disk.look((path,))[path]
+        return disk.read_states((path,))[path]
     except OSError as error:
         return f"something that cannot be read ({error.strerror})"
 

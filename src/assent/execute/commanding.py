@@ -53,7 +53,7 @@ class NoCommands:
     def check_at_rest(self) -> None:
         """None ran here, so none still runs."""
 
-    def tidied(self, command: RunCommand, left: Left) -> str:
+    def clean_up(self, command: RunCommand, left: Left) -> str:
         return ""
 
     def record(self) -> str:
@@ -62,7 +62,7 @@ class NoCommands:
     def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
         raise Refused("Commands cannot run here.")
 
-    def heed(self, stopped: Callable[[], bool]) -> None:
+    def stop_when(self, stopped: Callable[[], bool]) -> None:
         """None runs here, so none has to end."""
 
     def changes(self, before: str) -> Changes:
@@ -115,11 +115,11 @@ class Commanding:
             said.add(error.message.encode())
             return NOT_RUN if isinstance(error, Refused) else UNSEEN
 
-    def reckon(self, began: Running, order: Order) -> Ran:
+    def record_lost_end(self, began: Running, order: Order) -> Ran:
         """Records what a command changed whose end nobody saw (law 6), unless it still runs."""
         self._commander.check_at_rest()
         said = Output()
-        said.add(self._commander.tidied(order.command, order.left).encode())
+        said.add(self._commander.clean_up(order.command, order.left).encode())
         return self._ran(began.index, began.before, UNSEEN, said)
 
     def _parts(self, order: Order) -> Parts:

@@ -176,7 +176,7 @@ def look(hands: FileWriter, paths: Iterable[bytes]) -> Mapping[bytes, Seen | str
     """Looks at names; one that cannot be looked at is odd, and like nothing else."""
     asked = list(dict.fromkeys(paths))
     try:
-        return hands.look(asked)
+        return hands.read_states(asked)
     except OSError:
         return {path: _one(hands, path) for path in asked}
 
@@ -201,6 +201,6 @@ def _ends(operations: Sequence[FileOperation]) -> dict[bytes, Ends]:
 
 def _one(hands: FileWriter, path: bytes) -> Seen | str:
     try:
-        return hands.look((path,))[path]
+        return hands.read_states((path,))[path]
     except OSError:
         return ODD

@@ -37,9 +37,9 @@ def _doubtful(place: Place, found: Sequence[Result]) -> set[int]:
     """Returns the operations of which a person accepted what stands, whatever that is."""
     now = place.course
     if now.phase == "files":
-        if not now.settled.accepted:
+        if not now.segment_outcome.accepted:
             return set()
-        indices = range(now.span.first, now.span.first + len(now.span.operations))
+        indices = range(now.segment.first, now.segment.first + len(now.segment.operations))
         about = now.back.about if now.back else [(at,) for at in range(indices.stop)]
         return {original for index in indices for original in about[index]}
     accepted = now.word == "accept" and now.back is not None
@@ -58,13 +58,13 @@ def why(place: Place) -> Halted:
             reason = done + in_words(ended)
             conflict = Conflict(plan_index(now, index), b"", b"", reason)
         case Aborted(_, index, path, reason):
-            at = plan_index(now, now.span.first + index)
+            at = plan_index(now, now.segment.first + index)
             conflict = Conflict(at, path, b"", reason)
     return Halted((conflict,))
 
 
 def named(now: Course) -> str:
     """Says which command is due on the way back; forward, the operation itself tells."""
-    if now.back is None or now.span.command is None:
+    if now.back is None or now.segment.command is None:
         return "it"
-    return f"its undo, $ {shell_line(now.span.command.argv)},"
+    return f"its undo, $ {shell_line(now.segment.command.argv)},"

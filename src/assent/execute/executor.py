@@ -206,10 +206,10 @@ class Executor:
             now.lost == "nothing"
             or now.back is not None
             or now.at >= len(now.spans)
-            or not now.span.files
+            or not now.segment.files
         ):
             return False
-        return len(standing(self._hands, now.span.files, ())) == len(now.span.files)
+        return len(standing(self._hands, now.segment.files, ())) == len(now.segment.files)
 
     def _went_on(self, place: Place) -> bool:
         """Tells whether a run that is to go back had left this segment, which its log has lost.
@@ -219,10 +219,10 @@ class Executor:
         now = place.course
         if now.lost == "nothing" or now.word != "roll_back" or now.back is not None:
             return False
-        later = now.span.first + len(now.span.operations)
+        later = now.segment.first + len(now.segment.operations)
         if not any(at >= later for at, _ in self._shown(place)):
             return False
-        return not contradictions(self._hands, now.span.files, "done")
+        return not contradictions(self._hands, now.segment.files, "done")
 
     def _segment(self, now: Course) -> Segment:
         """Returns the segment that the run is in; its motions are worked out once."""
@@ -232,19 +232,21 @@ class Executor:
 
     def _command(self, step: Step, place: Place) -> Working:
         commanding = Commanding(self._commander, self._hands, self._blobs, self._journal)
-        span = place.course.span
+        span = place.course.segment
         assert span.command is not None, "a command is due"
-        left = left_by(trace.operation for trace in place.history.traces())
+        left = left_by(trace.operation for trace in place.history.file_changes())
         about, called = plan_index(place.course, span.first), named(place.course)
         digest, total = place.plan.digest, _total(place)
         order = Order(span.first, span.command, digest, left, total, about, called)
         if step is Step.RECKON:
             entries = reversed(place.history.entries)
-            return commanding.reckon(next(e for e in entries if isinstance(e, Running)), order)
+            return commanding.record_lost_end(
+                next(e for e in entries if isinstance(e, Running)), order
+            )
         return (yield from commanding.run(place.run, order))
 
     def _sweep(self, place: Place) -> Entry:
-        now, settled = place.course, place.course.settled
+        now, settled = place.course, place.course.segment_outcome
         if halted := self._segment(now).contradicted():
             return halted
         ends_back = now.ends and settled.outcome == "rolled_back"
@@ -270,7 +272,7 @@ def _has_unknown(place: Place) -> bool:
     """Tells whether a command may have run unknown to the journal, or the undo that is due may."""
     now, rows = place.course, zip(place.plan.operations, place.history.results, strict=True)
     unknown = any(result == "unknown" for op, result in rows if isinstance(op, RunCommand))
-    return unknown or (now.at < len(now.spans) and now.span.command is not None)
+    return unknown or (now.at < len(now.spans) and now.segment.command is not None)
 
 
 def _total(place: Place) -> int:

@@ -53,7 +53,7 @@ class Segment:
         self._hands = hands
         self._blobs = blobs
         self._course = course
-        self._operations = course.span.files
+        self._operations = course.segment.files
         self._layout = course.entered.layout
         self._contents = Contents(blobs, self._operations, spares)
         self._again = again  # an earlier process began it: what it says is compared with the disk
@@ -159,7 +159,7 @@ class Segment:
 
     def contradicted(self) -> Halted | None:
         """Returns a halt if the disk shows the opposite of how the segment was settled."""
-        settled = self._course.settled
+        settled = self._course.segment_outcome
         if settled.accepted:
             return None
         found = self._contradictions(settled.outcome)
@@ -171,7 +171,9 @@ class Segment:
         If a run is taken up `again`, nobody knows what was removed already and is not on disk yet.
         """
         slots = Slots(self._layout, self._operations, self._renames, self._blobs.has)
-        emptied = sweep(self._hands, self._course.settled, slots, careful=self._is_decided())
+        emptied = sweep(
+            self._hands, self._course.segment_outcome, slots, careful=self._is_decided()
+        )
         if self._layout.beside or emptied.pruned or again:
             # An emptied slot, or a folder, must not come back among the person's files. If it does
             # after all, it holds nothing that is not elsewhere: the segment is settled and on disk.
@@ -199,7 +201,7 @@ def enter(hands: FileWriter, blobs: Blobs, course: Course, name: str) -> Entered
 
     `name` is of these slots alone: what a power cut brings back must not be in anybody's way.
     """
-    span = course.span
+    span = course.segment
     try:
         if course.back is None:
             check_blobs(span.files, blobs)
@@ -239,7 +241,7 @@ def plan_index(course: Course, index: int) -> int:
 def result_on_disk(hands: FileWriter, op: FileOperation) -> Result:
     """Says what became of an operation in a run that a person accepted as it stands."""
     try:
-        seen = hands.look([path for path, *_ in footprint(op)])
+        seen = hands.read_states([path for path, *_ in footprint(op)])
     except OSError:
         return "unknown"
     if all(seen[path] == after for path, _, after in footprint(op)):

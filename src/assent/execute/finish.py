@@ -85,7 +85,7 @@ class _Whole:
             case Put() if motion.whole and self._some:
                 if motion.whole not in self.over:
                     self.over.add(motion.whole)
-                    _rename(self._hands, motion.whole_slot, motion.whole)
+                    _rename(self._hands, motion.folder_slot, motion.whole)
             case Take() if motion.whole and self._some:
                 if motion.whole not in self.over:
                     self.over.add(motion.whole)
@@ -98,12 +98,12 @@ class _Whole:
 
     def _take(self, motion: Take) -> None:
         slots = self._slots[motion.whole]
-        _rename(self._hands, motion.whole, motion.whole_slot)
-        if self._hands.look((motion.whole_slot,))[motion.whole_slot] != "folder":
+        _rename(self._hands, motion.whole, motion.folder_slot)
+        if self._hands.read_states((motion.folder_slot,))[motion.folder_slot] != "folder":
             raise Changed("its folder was replaced")
-        if self._hands.folder_holds_files(motion.whole_slot, besides=slots):
+        if self._hands.folder_holds_files(motion.folder_slot, besides=slots):
             raise Changed("a file appeared beside it")
-        slots |= self._hands.look(slots)
+        slots |= self._hands.read_states(slots)
 
 
 class _Displaced:
@@ -126,19 +126,19 @@ class _Displaced:
         seen = self._look({motion.slot: motion.before for motion in waiting})
         for motion in waiting:
             self.at, slot = (motion.index, motion.path), motion.slot
-            if (seen[slot] if seen else self._hands.look((slot,))[slot]) != motion.before:
+            if (seen[slot] if seen else self._hands.read_states((slot,))[slot]) != motion.before:
                 raise Changed("it changed a moment before it was replaced")
         self.at = None
 
     def _look(self, slots: Mapping[bytes, Seen]) -> dict[bytes, Seen]:
         try:
-            return self._hands.look(slots)
+            return self._hands.read_states(slots)
         except OSError:
             return {}  # one by one it shows which it is
 
 
 def _is_to_do(hands: FileWriter, motion: Motion) -> bool:
-    match forward(motion, hands.look(places(motion))):
+    match forward(motion, hands.read_states(places(motion))):
         case Status.TODO:
             return True
         case Status.DONE:
@@ -174,7 +174,7 @@ def _rename(hands: FileWriter, source: bytes, target: bytes, *, exchange: bool =
 
 
 def _check_cleared(hands: FileWriter, motion: Clear) -> None:
-    if hands.look((motion.slot,))[motion.slot] != "folder":
+    if hands.read_states((motion.slot,))[motion.slot] != "folder":
         raise Changed("a file was put in the place of this folder")
     if hands.folder_holds_files(motion.slot):
         raise Changed("a file appeared in this folder")

@@ -38,7 +38,7 @@ def remove_probes(hands: FileWriter) -> list[bytes]:
     gone = []
     for probe in PROBES:
         with suppress(OSError):
-            seen = hands.look((probe,))[probe]
+            seen = hands.read_states((probe,))[probe]
             if isinstance(seen, FileState) and seen.kind == "file" and not seen.size:
                 hands.delete_path(probe)
                 gone.append(probe)
@@ -47,7 +47,7 @@ def remove_probes(hands: FileWriter) -> list[bytes]:
 
 def _is_back(hands: FileWriter, orphan: Orphan, path: bytes) -> bool:
     """Puts old content back; over new content only if that is what took its place, and is kept."""
-    seen = hands.look((path,))[path]
+    seen = hands.read_states((path,))[path]
     if seen is None:
         if parent(path):
             hands.create_folder(parent(path))
@@ -67,7 +67,7 @@ def _set_aside(
     for folder in folders:
         target = LOST + folder[len(STAGE) :]
         try:
-            if hands.delete_empty_folder(folder) or hands.look((folder,))[folder] is None:
+            if hands.delete_empty_folder(folder) or hands.read_states((folder,))[folder] is None:
                 continue
             hands.create_folder(LOST)
             free = _free(hands, target)
@@ -80,7 +80,7 @@ def _set_aside(
             continue
         for slot in (orphan.slot, orphan.slot + b".replaced"):
             try:
-                if hands.look((slot,))[slot] is not None:
+                if hands.read_states((slot,))[slot] is not None:
                     free = _free(hands, slot + KEPT)
                     hands.rename_unless_taken(slot, free)
                     yield slot, free
@@ -99,9 +99,9 @@ def _folder(slot: bytes) -> bytes:
 def _free(hands: FileWriter, wanted: bytes) -> bytes:
     """Returns a name that nothing has: the one that is wanted, or it with a number."""
     path, number = wanted, 1
-    seen: Seen = hands.look((path,))[path]
+    seen: Seen = hands.read_states((path,))[path]
     while seen is not None:
         number += 1
         path = b"%b-%d" % (wanted, number)
-        seen = hands.look((path,))[path]
+        seen = hands.read_states((path,))[path]
     return path

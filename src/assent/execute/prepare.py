@@ -35,11 +35,11 @@ class Contents:
         return (self._blobs.read(digest),) if size <= WHOLE else self._blobs.chunks(digest)
 
     @property
-    def has_spares(self) -> bool:
+    def has_displaced(self) -> bool:
         """Whether it is worth to ask for some."""
         return self._spares is not no_spares
 
-    def spare(self, index: int) -> bytes | None:
+    def displaced_slot(self, index: int) -> bytes | None:
         """Returns the slot into which what an operation restores was once displaced."""
         op = self._operations[index]
         return self._spares(op.path, op.after) if type(op) is WriteFile else None
@@ -49,12 +49,12 @@ def prepare(
     hands: FileWriter, contents: Contents, folder: bytes, slots: Sequence[Fill]
 ) -> Generator[int, None, Committed | Aborted]:
     """Fills the slots and syncs once. Nothing visible has changed if it fails."""
-    index, path, spares = 0, folder, contents.has_spares
+    index, path, spares = 0, folder, contents.has_displaced
     try:
         hands.create_folder(folder)
         for at, fill in enumerate(slots):
             index, path = fill.index, fill.slot
-            spare = spares and contents.spare(index)
+            spare = spares and contents.displaced_slot(index)
             if not spare or not hands.restore_displaced(fill, spare):
                 hands.write_slot(fill, contents.of(fill))
             if at % PACE == 0:

@@ -43,16 +43,16 @@ def reverse(
 def _came_back(hands: FileWriter, take: Take) -> Came:
     """Gives back a folder that was taken as a whole, and with it whatever others put there."""
     try:
-        seen = hands.look((take.whole, take.whole_slot))
-        if seen[take.whole_slot] is None:
+        seen = hands.read_states((take.whole, take.folder_slot))
+        if seen[take.folder_slot] is None:
             return "none"
         if seen[take.whole] is not None:
             return "each"
         hands.create_folder(parent(take.whole))
-        hands.rename_unless_taken(take.whole_slot, take.whole)
+        hands.rename_unless_taken(take.folder_slot, take.whole)
     except OSError:
         return "each"  # one by one its files may go back, or say why not
-    return "whole" if seen[take.whole_slot] == "folder" else "none"
+    return "whole" if seen[take.folder_slot] == "folder" else "none"
 
 
 def _go_back(hands: FileWriter, motion: Motion, wholes: dict[bytes, Came]) -> str | None:
@@ -73,7 +73,7 @@ def _take_back(hands: FileWriter, motion: Motion) -> str | None:
     try:
         if isinstance(motion, Put) and motion.whole and _never_left(hands, motion):
             return ""
-        seen = hands.look(places(motion))
+        seen = hands.read_states(places(motion))
         match backward(motion, seen):
             case Status.DONE:
                 return ""
@@ -90,7 +90,7 @@ def _take_back(hands: FileWriter, motion: Motion) -> str | None:
 
 def _never_left(hands: FileWriter, put: Put) -> bool:
     """Tells whether a file still waits to be brought; then its name need not even be a folder's."""
-    found = hands.look((put.slot,))[put.slot]
+    found = hands.read_states((put.slot,))[put.slot]
     return isinstance(found, FileState) and found.digest == put.after.digest
 
 
@@ -107,12 +107,12 @@ def _undo_rename(hands: FileWriter, motion: Motion) -> str | None:
         case Put():
             hands.create_folder(parent(motion.slot))  # it went where the file came from, if whole
             hands.rename_unless_taken(motion.path, motion.slot)
-            if hands.look((motion.slot,))[motion.slot] == motion.after:
+            if hands.read_states((motion.slot,))[motion.slot] == motion.after:
                 return None
             hands.rename_unless_taken(motion.slot, motion.path)
         case Swap():
             hands.exchange(motion.slot, motion.path)
-            if hands.look((motion.slot,))[motion.slot] == motion.after:
+            if hands.read_states((motion.slot,))[motion.slot] == motion.after:
                 return None
             hands.exchange(motion.slot, motion.path)
     return "it changed a moment before it was put back"
@@ -121,7 +121,7 @@ def _undo_rename(hands: FileWriter, motion: Motion) -> str | None:
 def _kept(hands: FileWriter, slot: bytes) -> bytes:
     """Returns the slot if it holds something, so that nobody is sent to an empty place."""
     try:
-        return slot if hands.look((slot,))[slot] is not None else b""
+        return slot if hands.read_states((slot,))[slot] is not None else b""
     except OSError:
         return slot
 

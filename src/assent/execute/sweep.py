@@ -46,7 +46,7 @@ def sweep(hands: FileWriter, settled: Settled, slots: Slots, *, careful: bool = 
     kept += torn(hands, operations, renames) if careful else []
     left = hands.delete_paths([slot for slot in filled if slot not in only])
     kept += [slot for slot in left if not _gone(hands, slot)]
-    folders = () if aside else (*_cleared(renames), *layout.whole_slots)
+    folders = () if aside else (*_cleared(renames), *layout.whole_folder_slots)
     kept += [slot for slot in folders if _is_used(hands, slot)]
     # Only now can nothing bring the folders back, which would have lost their modes and owners.
     pruned = prunable(operations) if done else []
@@ -77,7 +77,7 @@ def _beside(slots: Slots) -> list[bytes]:
 def _are_set_aside(hands: FileWriter, slots: Slots) -> bool:
     """Leaves what was displaced as spares, unless a folder among it holds somebody's late file."""
     old = {m.slot: m.before for m in slots.renames if is_displaced(m)}
-    folders = (*_cleared(slots.renames), *slots.layout.whole_slots) if old else ()
+    folders = (*_cleared(slots.renames), *slots.layout.whole_folder_slots) if old else ()
     try:
         if any(hands.folder_holds_files(folder, besides=old) for folder in folders):
             return False
@@ -113,10 +113,10 @@ def _is_only(
     hands: FileWriter, motion: Motion, op: FileOperation, blobs: set[FileState | None]
 ) -> bool:
     try:
-        found = hands.look((motion.slot,))[motion.slot]
+        found = hands.read_states((motion.slot,))[motion.slot]
         if found is None or found in blobs:
             return False
-        return found not in hands.look([path for path, *_ in footprint(op)]).values()
+        return found not in hands.read_states([path for path, *_ in footprint(op)]).values()
     except OSError:
         return True
 
@@ -142,6 +142,9 @@ def _is_removed(hands: FileWriter, folder: bytes) -> bool:
 def _is_used(hands: FileWriter, folder: bytes) -> bool:
     """Removes a folder; tells whether it holds somebody's late file and therefore stays."""
     try:
-        return not hands.delete_empty_folder(folder) and hands.look((folder,))[folder] is not None
+        return (
+            not hands.delete_empty_folder(folder)
+            and hands.read_states((folder,))[folder] is not None
+        )
     except OSError:
         return False

@@ -38,7 +38,7 @@ class History(msgspec.Struct, frozen=True):
     def results(self) -> tuple[Result, ...]:
         return run_results(self.operations, self.entries, self.backs)
 
-    def traces(self) -> Iterator[Trace]:
+    def file_changes(self) -> Iterator[Trace]:
         """Yields everything that the run is known to have done to files, oldest first."""
         course, back = spans(self.operations), Back()
         compensated = {index for index, _ in self.compensated()}
@@ -119,7 +119,7 @@ def _back(history: History, hands: FileWriter, blobs: Blobs, *, lossy: bool) -> 
     due = [(index, op) for index, op in own if index not in already]
     if due:
         return commands_back(due)
-    traces = [*history.traces(), *(_untold(history, hands) if lossy else ())]
+    traces = [*history.file_changes(), *(_untold(history, hands) if lossy else ())]
     seen = _seen(traces, hands)
     there = {state.digest for state in seen.values() if isinstance(state, FileState)}
     back = files_back(
@@ -157,13 +157,13 @@ def _seen(traces: Sequence[Trace], hands: FileWriter) -> dict[bytes, Seen]:
     paths = {path for trace in traces for path, *_ in footprint(trace.operation)}
     paths |= {above for path in paths for above in ancestors(path)}
     try:
-        return hands.look(sorted(paths))
+        return hands.read_states(sorted(paths))
     except OSError:
         return {path: _one(path, hands) for path in paths}
 
 
 def _one(path: bytes, hands: FileWriter) -> Seen:
     try:
-        return hands.look((path,))[path]
+        return hands.read_states((path,))[path]
     except OSError:
         return ODD

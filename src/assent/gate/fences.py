@@ -70,7 +70,7 @@ class Sieve:
         texts = [text and f"{text}/", f"{whole}/"] if folder else [text, whole]
         return any(self._keeps(stack, texts, folder=folder) for stack in self._stacks)
 
-    def walls(self) -> list[Rule]:
+    def path_limits(self) -> list[Rule]:
         """Returns the rules that could keep something in the workspace."""
         below = ["", f"{self._root}/"]
         rows = [row for stack in self._stacks for _, rows in stack for row in rows]
@@ -130,7 +130,7 @@ class Fences:
         root = self._policy.root
         hides = Sieve(stacks, Request(Action.READ, ""), root, asks=not free, forgives=forgives)
         keeps = Sieve(stacks, Request(Action.EDIT, ""), root)
-        read, edit = hides.walls(), keeps.walls()
+        read, edit = hides.path_limits(), keeps.path_limits()
         if not read and not edit:
             return None
         named = [path for rule in edit if (path := self._folder(rule)) and keeps(path, True)]

@@ -75,7 +75,7 @@ class RuleGate:
         except Exception as error:  # law 9: a gate that fails says no
             return _failed(error, posture)
 
-    def fence(self, posture: Posture) -> Fence | None:
+    def path_limits(self, posture: Posture) -> Fence | None:
         """Returns what rules keep from every program of a model; None if they keep nothing."""
 
         def is_readable(path: str) -> bool:
@@ -86,7 +86,7 @@ class RuleGate:
 
     def _with_orders(self, fence: Fence | None, posture: Posture) -> Fence:
         """Returns a fence that also keeps what configures agents, unless it may change unasked."""
-        ruled = bool(posture.opened) or self._stacks.speak_of(EDITS, posture.agents)
+        ruled = bool(posture.opened) or self._stacks.has_rules_for(EDITS, posture.agents)
         stacks = tuple(map(id, self._stacks.of(posture.agents)))  # a stack, once made, stays
         modes = (posture.mode, posture.building, posture.scope, *(one.id for one in posture.custom))
         key = (fence, stacks, modes, posture.opened)
@@ -105,7 +105,7 @@ class RuleGate:
         wanted = Request(Action.EDIT, f"{path}/*" if folder else path)
         return self.decide((wanted,), unasked).verdict is Verdict.RUN
 
-    def shut(self, tool: str, action: Action, posture: Posture) -> str:
+    def never_allowed_reason(self, tool: str, action: Action, posture: Posture) -> str:
         """Says why no call of a tool can ever be allowed here; nothing if one might be."""
         if mode := lacks(posture.custom, (tool,)):
             return f"The mode {mode} does not have it."
@@ -119,7 +119,7 @@ class RuleGate:
         except Exception as error:
             return "high", (_why(error),)
 
-    def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+    def grant_patterns(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
         """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
         try:
             return always(requests, posture, self._line, partial(outer, policy=self._policy))
@@ -151,7 +151,7 @@ class RuleGate:
         found = [outer(path, self._policy) or path for path in names]
         return tuple(dict.fromkeys(found))
 
-    def is_fixed(self, requests: Sequence[Request], posture: Posture) -> bool:
+    def is_mandatory_ask(self, requests: Sequence[Request], posture: Posture) -> bool:
         """Tells whether a yes to one of these counts for one session at most."""
         try:
             matters = [each for one in requests for each in self._matters(one, posture, requests)]
@@ -208,7 +208,7 @@ class RuleGate:
                 message = " ".join(filter(None, [refused.message, why]))
                 raise Refused(message, refused.next) from refused
             return staged_matters(request, posture, self._line(text), refused.message)
-        is_ruled = self._stacks.speak_of(request, posture.agents)
+        is_ruled = self._stacks.has_rules_for(request, posture.agents)
         return planning_matters(request, posture, self._commands(text) if is_ruled else (), files)
 
     def _around(

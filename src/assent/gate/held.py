@@ -36,12 +36,12 @@ class HeldByRules:
         self._stacks = Stacks(self._policy)
         self._line = lru_cache(_KEPT)(read_line)
 
-    def fence(self) -> Fence | None:
+    def path_limits(self) -> Fence | None:
         """Returns what rules keep from every confined command; None if they keep nothing."""
         fences = Fences(self._policy, self._stacks)
         return fences.of(_POSTURE, free=True, reads=lambda path: False)
 
-    def held(self, line: str) -> Held:
+    def command_limits(self, line: str) -> Held:
         """Returns to what rules hold a command, given as a line for a shell."""
         return Held(self._walls(Action.READ), self._walls(Action.EDIT), self._denial(line))
 
@@ -59,7 +59,7 @@ class HeldByRules:
 
     def _walls(self, action: Action) -> tuple[str, ...]:
         sieve = Sieve(self._stacks.of(()), Request(action, ""), self._policy.root)
-        return tuple(dict.fromkeys(rule.pattern for rule in reversed(sieve.walls())))
+        return tuple(dict.fromkeys(rule.pattern for rule in reversed(sieve.path_limits())))
 
     def _denial(self, line: str) -> str:
         for text in dict.fromkeys((*self._line(line).commands, line)):

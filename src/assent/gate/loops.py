@@ -111,7 +111,7 @@ class Track(msgspec.Struct, frozen=True):
             return self
         return msgspec.structs.replace(self, edits=self.edits | {mark}, errors=(), fresh=())
 
-    def forgiven(self) -> "Track":
+    def reset(self) -> "Track":
         """Returns the track after a person said to go on: everything counts from here."""
         return Track(edits=self.edits)
 

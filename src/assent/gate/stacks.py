@@ -27,7 +27,7 @@ class Stacks:
         stacks = tuple(self._stack(agent) for agent in agents if agent.rules or agent.narrowing)
         return stacks if len(stacks) == len(agents) > 0 else (*stacks, self._none)
 
-    def speak_of(self, request: Request, agents: Sequence[Agent]) -> bool:
+    def has_rules_for(self, request: Request, agents: Sequence[Agent]) -> bool:
         """Tells whether any rule is about such a request."""
         return any(table.rows(request) for stack in self.of(agents) for table in stack)
 

@@ -72,7 +72,7 @@ class Account(msgspec.Struct, frozen=True):
     local: bool = False
 
     @property
-    def moved(self) -> bool:
+    def has_custom_url(self) -> bool:
         """Whether it is somewhere else than everybody knows, so that its models are unknown."""
         return self.basis in ("base_url", "configured")
 

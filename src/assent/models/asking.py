@@ -49,9 +49,9 @@ class WireModel:
         """Asks; the request goes out when the first part is wanted."""
         return Cuttable(lambda cut: self._answer(prompt, cut))
 
-    def warm(self) -> None:
+    def connect_early(self) -> None:
         """Opens the connection that the first request will need."""
-        self._client.warm(self._door.base)
+        self._client.connect_early(self._door.base)
 
     def _answer(self, prompt: Prompt, cut: Cut) -> Iterator[Answer]:
         decoder = self._wire.decoder(f"call_{len(prompt.messages)}")
@@ -62,17 +62,17 @@ class WireModel:
                 yield Retried(1, 0.0, "The connection was closed before an answer; asked again.")
             spoken = yield from self._said(response, decoder)
             last, stopped = _end(decoder, spoken=spoken)
-            cut.arm(_nothing)
+            cut.on_cancel(_nothing)
             self._client.keep(response)
             response = None
             yield from last
             yield stopped
         except (OverLimit, TooLong) as error:
-            cut.check()
-            yield from decoder.so_far()
+            cut.raise_if_cancelled()
+            yield from decoder.unfinished_parts()
             raise too_long(self._door.who, error) from None
         except (Broken, OSError, Failed, ModelError) as error:
-            cut.check()
+            cut.raise_if_cancelled()
             raise self._told(error) from None
         finally:
             if response is not None:
@@ -94,7 +94,7 @@ class WireModel:
                 yield Pause()
                 continue
             try:
-                for part in decoder.take(event):
+                for part in decoder.feed(event):
                     spoken = spoken or _speaks(part)
                     yield part
             except (msgspec.MsgspecError, RecursionError):
@@ -105,7 +105,7 @@ class WireModel:
 
     def _events(self, response: Response, decoder: Decoder) -> Iterator[Event | None]:
         """Yields events as they come; None where the next one has to be waited for."""
-        events, meter = Events(), Meter(self._wire.most)
+        events, meter = Events(), Meter(self._wire.answer_limits)
         for burst in response.bursts():
             for event in (event for piece in burst for event in events.feed(piece)):
                 yield event

@@ -58,7 +58,7 @@ class Chooser:
 
     def _default(self) -> tuple[Account, Known]:
         for account in usable(self._accounts.values()):
-            if account.moved or account.default:
+            if account.has_custom_url or account.default:
                 return self._ready(account, self._first(account))
         for account in self._accounts.values():
             if account.basis == "local" and (names := self._served(account)):
@@ -72,7 +72,7 @@ class Chooser:
 
     def _first(self, account: Account) -> str:
         """Returns the default of a provider; of a server that is somewhere else, its first."""
-        if account.default and not account.moved:
+        if account.default and not account.has_custom_url:
             return account.default
         names = self._names_at(account)
         if not names:

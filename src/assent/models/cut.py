@@ -16,16 +16,16 @@ class Cut:
         self._wake: Callable[[], None] | None = None
 
     @property
-    def made(self) -> bool:
+    def is_cancelled(self) -> bool:
         return self._made.is_set()
 
-    def arm(self, wake: Callable[[], None]) -> None:
+    def on_cancel(self, wake: Callable[[], None]) -> None:
         """Says what ends the wait that comes next; at once, if the cut is made already."""
         self._wake = wake
-        if self.made:
+        if self.is_cancelled:
             wake()
 
-    def make(self) -> None:
+    def cancel(self) -> None:
         """Ends the request; a second time changes nothing."""
         self._made.set()
         if self._wake is not None:
@@ -35,9 +35,9 @@ class Cut:
         """Waits, unless the cut comes first."""
         self._made.wait(seconds)
 
-    def check(self) -> None:
+    def raise_if_cancelled(self) -> None:
         """Raises Interrupted if the cut is made."""
-        if self.made:
+        if self.is_cancelled:
             raise Interrupted("The request was ended before its answer was complete.")
 
 
@@ -57,14 +57,14 @@ class Cuttable:
             answer = next(self._parts)
         except (StopIteration, ValueError):  # the latter if another thread is just closing it
             if not self._over:
-                self._cut.check()
+                self._cut.raise_if_cancelled()
             raise
         self._over = isinstance(answer, Stopped)
         return answer
 
     def close(self) -> None:
         """Ends the request; whoever wants its next part then gets Interrupted."""
-        self._cut.make()
+        self._cut.cancel()
         with suppress(ValueError):  # it runs in another thread, which the cut has woken
             getattr(self._parts, "close", _nothing)()
 

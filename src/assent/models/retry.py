@@ -46,12 +46,12 @@ class Retrying:
                 reason = error.message
             yield Retried(attempt, wait, reason)
             self._sleep(cut, wait)
-            cut.check()
+            cut.raise_if_cancelled()
 
     def _once(self, prompt: Prompt, cut: Cut) -> Iterator[Answer]:
         """Passes one attempt on, up to its end."""
         answers = self._model.stream(prompt)
-        cut.arm(answers.close)
+        cut.on_cancel(answers.close)
         try:
             for answer in answers:
                 yield answer

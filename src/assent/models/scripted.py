@@ -127,7 +127,7 @@ class Scripted:
         number = prompt.turn or 1 + sum(m.role == "assistant" for m in prompt.messages)
         turn = self._turn(prompt.kind, number)
         cut.wait(turn.delay_ms / 1000)
-        cut.check()
+        cut.raise_if_cancelled()
         fault = self._due(turn, prompt.kind, number)
         if fault in BEFORE:
             after = 1.0 if fault == "rate_limit_after" else -1.0

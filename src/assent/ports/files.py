@@ -25,7 +25,7 @@ Target: TypeAlias = Callable[[bytes], bytes | None]
 class Looks(Protocol):
     """Anything that can tell what stands under a name."""
 
-    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         """Returns what stands under each name.
 
         Paths may come as a mapping to what should stand there: that it does is told sooner.
@@ -50,7 +50,7 @@ class Files(Looks, Protocol):
     def is_file(self, path: bytes) -> bool:
         """Tells whether a file or symlink stands there, without reading it."""
 
-    def target(self, path: bytes) -> bytes | None:
+    def link_target(self, path: bytes) -> bytes | None:
         """Returns where a symlink points to; None if it is none, or nothing is there."""
 
     def names(self, folder: bytes) -> list[bytes]:
@@ -65,7 +65,7 @@ class Files(Looks, Protocol):
         `everywhere` looks for the latter in the whole workspace, as far as a bounded walk comes.
         """
 
-    def facts(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
+    def replacement_losses(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
         """Tells what replacing files would cost besides their contents; only where it costs."""
 
     def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:

@@ -17,7 +17,7 @@ class Gate(Protocol):
     def decide(self, requests: Sequence[Request], posture: Posture) -> Decision:
         """Returns the strictest verdict that any of the requests gets."""
 
-    def shut(self, tool: str, action: Action, posture: Posture) -> str:
+    def never_allowed_reason(self, tool: str, action: Action, posture: Posture) -> str:
         """Says why no call of a tool can ever be allowed here; nothing if one might be."""
 
     def risk(self, requests: Sequence[Request]) -> tuple[Level, tuple[str, ...]]:
@@ -32,10 +32,10 @@ class Gate(Protocol):
     def operands(self, requests: Sequence[Request]) -> tuple[str, ...]:
         """Returns every name in command lines that could be a file which they read."""
 
-    def is_fixed(self, requests: Sequence[Request], posture: Posture) -> bool:
+    def is_mandatory_ask(self, requests: Sequence[Request], posture: Posture) -> bool:
         """Tells whether a yes to one of these counts for one session at most."""
 
-    def always(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
+    def grant_patterns(self, requests: Sequence[Request], posture: Posture) -> tuple[Pattern, ...]:
         """Returns what a remembered yes to these requests would cover; nothing: it cannot be."""
 
 
@@ -45,7 +45,7 @@ class Rules(Protocol):
     They are read anew with every question, so a rule that was added meanwhile counts.
     """
 
-    def held(self, line: str) -> Held:
+    def command_limits(self, line: str) -> Held:
         """Returns to what they hold a command, given as a line for a shell."""
 
     def denials(self, paths: Iterable[bytes], *, lenient: bool = False) -> Mapping[bytes, str]:
@@ -59,7 +59,7 @@ class Asker(Protocol):
     """A person who can be asked, or nobody. Several threads may ask; one question at a time."""
 
     @property
-    def later(self) -> bool:
+    def defers(self) -> bool:
         """Whether questions are left open, for a person who answers some day."""
 
     @property
@@ -85,7 +85,7 @@ class Guard(Protocol):
     def after(self, attempt: Attempt, outcome: Outcome) -> Outcome:
         """Returns the outcome, perhaps with words added for the model."""
 
-    def stuck(self) -> str:
+    def turn_end_reason(self) -> str:
         """Hears that an answer's calls are settled; says why the turn must end, if it must."""
 
 

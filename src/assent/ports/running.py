@@ -18,7 +18,7 @@ class Process(Protocol):
     Folders are absolute real paths. What is visible is what a program inside could open.
     """
 
-    def standing(self) -> Standing:
+    def sandbox_status(self) -> Standing:
         """Tells whether the sandbox holds; the first call of a boot tries to break out of it."""
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
@@ -41,7 +41,7 @@ class Process(Protocol):
     ) -> Iterator[Chunk | Ended]:
         """Runs a pipeline and streams its output; `Ended` comes last. Closing it ends them all."""
 
-    def perform(
+    def run_command(
         self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         """Runs a command that may write in the workspace, in the profile that it names.
@@ -51,7 +51,7 @@ class Process(Protocol):
         no sandbox holds. Unconfined, it can do what the person can. It ends with this process.
         """
 
-    def outlived(self) -> str:
+    def still_running(self) -> str:
         """Names what is alive all the same of commands that were cut off; else empty."""
 
 
@@ -70,7 +70,7 @@ class Commander(Protocol):
     def check_at_rest(self) -> None:
         """Raises Unsettled if a command still runs here whose starter died."""
 
-    def tidied(self, command: RunCommand, left: Left) -> str:
+    def clean_up(self, command: RunCommand, left: Left) -> str:
         """Takes back what a command that was cut off left half done elsewhere than in files.
 
         Says what could not be taken back. `left` are the files that the run has changed so far.
@@ -85,7 +85,7 @@ class Commander(Protocol):
         `left` are the files that the run has changed so far, which is what a commit is about.
         """
 
-    def heed(self, stopped: Callable[[], bool]) -> None:
+    def stop_when(self, stopped: Callable[[], bool]) -> None:
         """Has the command that runs, or else the next one, end once this tells so."""
 
     def changes(self, before: str) -> Changes:

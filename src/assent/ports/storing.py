@@ -99,7 +99,7 @@ class Blobs(Protocol):
 
     def has(self, digest: str) -> bool: ...
 
-    def lacking(self, digests: Iterable[str]) -> list[str]:
+    def missing(self, digests: Iterable[str]) -> list[str]:
         """Returns those of many contents that are not kept, in their order."""
 
     def read(self, digest: str) -> bytes:

@@ -26,34 +26,34 @@ class Turn(Protocol):
         """What the model gets to read; the same message is the same object in every step."""
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether a call ended the turn."""
 
-    def offers(self) -> tuple[Offer, ...]:
+    def available_tools(self) -> tuple[Offer, ...]:
         """Returns the tools that the model may see in this mode, as this agent."""
 
-    def note(self, *events: SessionEvent) -> tuple[Recorded, ...]:
+    def append_events(self, *events: SessionEvent) -> tuple[Recorded, ...]:
         """Appends events to the session, durably, in one transaction."""
 
-    def hold(self, *events: SessionEvent) -> None:
+    def defer_events(self, *events: SessionEvent) -> None:
         """Counts events from now on, and appends them with what is noted next.
 
         For what directly precedes something that is noted, so that both are one wait for the disk.
         """
 
-    def catch_up(self) -> tuple[Recorded, ...]:
+    def read_new_messages(self) -> tuple[Recorded, ...]:
         """Takes in what others said in the session meanwhile."""
 
-    def settle(self, calls: Sequence[Call]) -> Iterator[Recorded | Delta]:
+    def run_calls(self, calls: Sequence[Call]) -> Iterator[Recorded | Delta]:
         """Settles the calls of one answer; each event comes out after it was stored."""
 
     def reminder(self) -> str:
         """Says what holds now, whatever was forgotten: mode, plan and digest, todos, approval."""
 
-    def may(self, header: str, question: str) -> Generator[Recorded, None, bool]:
+    def confirm(self, header: str, question: str) -> Generator[Recorded, None, bool]:
         """Asks the person whether to go on, on record; only a plain yes is one."""
 
-    def rest(self) -> Generator[Recorded | Delta, None, bool]:
+    def wait_for_children(self) -> Generator[Recorded | Delta, None, bool]:
         """Waits for children in the background; tells whether one reported, so that work goes on.
 
         It also ends what must not outlive the turn, and is called before a turn ends by itself.
@@ -72,5 +72,5 @@ class Driver(Protocol):
     def stop(self) -> None:
         """Ends the request that is under way, from any thread; `drive` then raises Interrupted."""
 
-    def another(self, steps: int = 0) -> "Driver":
+    def child_driver(self, steps: int = 0) -> "Driver":
         """Returns a driver for a child: it shares the budget, and makes at most so many steps."""

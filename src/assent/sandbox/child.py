@@ -57,11 +57,11 @@ class Child:
         os.set_blocking(_pipe(self._process.stdin).fileno(), False)
 
     @property
-    def complaints(self) -> str:
+    def stderr_tail(self) -> str:
         """The last lines that it wrote to stderr."""
         return bytes(self._complained).decode("utf-8", "replace").strip()
 
-    def say(self, line: bytes) -> None:
+    def send(self, line: bytes) -> None:
         """Says a line; it is sent while somebody listens, or when it is flushed."""
         if len(self._unsent) > UNSENT:
             raise Gone(f"It asks on and on, and reads none of {UNSENT} bytes.")
@@ -74,7 +74,7 @@ class Child:
         while self._unsent:
             self._pump(deadline)
 
-    def line(self, deadline: float) -> bytes:
+    def receive_line(self, deadline: float) -> bytes:
         """Returns the next line that it says; raises Slow or Gone."""
         while (end := self._said.find(b"\n")) < 0:
             if len(self._said) > LINE:
@@ -84,7 +84,7 @@ class Child:
         del self._said[: end + 1]
         return found
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Lets it go, and ends it if it does not; a second time there is nothing to do."""
         if self._process.returncode is not None:
             return

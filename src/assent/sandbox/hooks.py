@@ -41,7 +41,7 @@ class LocalHooks:
         """Starts the hooks one after the other; the first objection ends it."""
         answers: list[Said] = []
         for hook in self._hooks:
-            if not hook.hears(on, str(facts.get("tool", ""))):
+            if not hook.matches(on, str(facts.get("tool", ""))):
                 continue
             answers.append(self._heard(hook, facts))
             if answers[-1].objection:
@@ -80,7 +80,7 @@ class LocalHooks:
         """Runs it so that it can look at the workspace, and can change and reach nothing."""
         words = [word for word in program.argv if word.startswith(b"/") and os.path.isfile(word)]
         files = [word for word in words if not inside(word, self._site.root)]
-        return self._process().showing(files).run([program], START, limits)
+        return self._process().runner_with_paths(files).run([program], START, limits)
 
     def _plain(self, program: Program, limits: Limits) -> Iterator[Chunk | Ended]:
         """Runs it as the person would, in a group of its own that ends with it."""

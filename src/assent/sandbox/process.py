@@ -52,12 +52,12 @@ class LocalProcess:
         self._points: MountPoints | None = None
         self._profile: Profile | None = None
 
-    def fenced(self, fence: Fence) -> "LocalProcess":
+    def with_path_limits(self, fence: Fence) -> "LocalProcess":
         """Returns what starts programs that hold to these rules, too."""
         made = LocalProcess(self._sight, self._standings, self._environment, self._withheld, fence)
-        return made.marking(self._marks, self._points)
+        return made.with_command_locks(self._marks, self._points)
 
-    def marking(self, marks: Marks | None, points: MountPoints | None = None) -> Self:
+    def with_command_locks(self, marks: Marks | None, points: MountPoints | None = None) -> Self:
         """Has commands put on record what may outlive this process.
 
         Without a sandbox: a mark by which one can tell whether they live. In one: the mount points
@@ -66,15 +66,15 @@ class LocalProcess:
         self._marks, self._points = marks, points
         return self
 
-    def outlived(self) -> str:
+    def still_running(self) -> str:
         """Names what is alive of commands whose starter died, or returns an empty string."""
-        return self._marks.outlived() if self._marks else ""
+        return self._marks.still_running() if self._marks else ""
 
-    def standing(self) -> Standing:
+    def sandbox_status(self) -> Standing:
         """Tells whether the sandbox holds, and has everything looked at anew for this call."""
         with _ALONE:
             self._profile = None
-            return self._standings.standing()
+            return self._standings.status()
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         return Programs(self._seen(), self._environment).find(names, own=own)
@@ -98,19 +98,19 @@ class LocalProcess:
         self, pipeline: Sequence[Program], folder: bytes, limits: Limits
     ) -> Iterator[Chunk | Ended]:
         with _ALONE:
-            standing = self._standings.standing()
+            standing = self._standings.status()
         if standing.hold is Hold.OFF:  # law 9: whoever forgot to ask gets no program either
             raise without_sandbox(f"No program runs: {standing.reason}", standing.next)
         if standing.hold is Hold.NONE:
             return Plain().run(pipeline, folder, limits)
         return self._confined().run(pipeline, folder, limits)
 
-    def perform(
+    def run_command(
         self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         """Runs a command; all but an unconfined one only in a sandbox that holds (law 9)."""
         free = not confined or errand.profile == "unconfined"
-        standing = self.standing()
+        standing = self.sandbox_status()
         if not free and standing.hold is not Hold.HELD:
             raise without_sandbox(
                 f"The command did not run: it needs a sandbox. {standing.reason}", standing.next
@@ -127,9 +127,9 @@ class LocalProcess:
             profile = networked(profile)
         return self._written(program, folder, limits, profile)
 
-    def showing(self, paths: Sequence[bytes]) -> Bubblewrap:
+    def runner_with_paths(self, paths: Sequence[bytes]) -> Bubblewrap:
         """Returns what runs programs that see these files, too; raises Refused where none holds."""
-        standing = self.standing()
+        standing = self.sandbox_status()
         tool = find_tool()
         if standing.hold is not Hold.HELD or tool is None:
             raise Refused(f"There is no sandbox here. {standing.reason}".strip(), standing.next)
@@ -163,7 +163,7 @@ class LocalProcess:
         seen = self._seen()
         files = setting_files(seen.home, self._environment)
         looks = Program((git, *ARGUMENTS), where(self._environment))
-        parts = self.showing(files).run((looks,), seen.root, Limits(seconds=10))
+        parts = self.runner_with_paths(files).run((looks,), seen.root, Limits(seconds=10))
         listed = b"".join(part.content for part in parts if _is_output(part))
         told = for_commit(listed, self._environment)
         return msgspec.structs.replace(program, environment=(*program.environment, *told))

@@ -83,7 +83,7 @@ class ToolServer:
     def close(self) -> None:
         """Ends it; what is called later starts it anew."""
         if self._child is not None:
-            self._child.end()
+            self._child.close()
         self._child = None
 
     def _ready(self) -> None:
@@ -101,7 +101,7 @@ class ToolServer:
         if self._child is None:
             self._child = self._started()
             able = has_tools(self._ask("initialize", introduction(__version__), deadline))
-            self._child.say(noticing("notifications/initialized", {}))
+            self._child.send(noticing("notifications/initialized", {}))
             self._tools, self._stale = (), able
         if self._stale:
             self._stale = False
@@ -132,7 +132,7 @@ class ToolServer:
         """Asks, and returns the result; a late answer to an earlier question is passed over."""
         assert self._child is not None, "it is ready"
         self._asked += 1
-        self._child.say(asking(self._asked, method, params))
+        self._child.send(asking(self._asked, method, params))
         while True:
             match self._next(deadline):
                 case Reply(id, result) if id == self._asked:
@@ -145,10 +145,10 @@ class ToolServer:
 
     def _next(self, deadline: float) -> Heard:
         assert self._child is not None, "it is ready"
-        found = heard(self._child.line(deadline))
+        found = heard(self._child.receive_line(deadline))
         match found:
             case Asked():
-                self._child.say(answering(found))
+                self._child.send(answering(found))
             case Noticed(method) if method == CHANGED:
                 self._stale = True
             case _:
@@ -174,12 +174,12 @@ class ToolServer:
         if self._child is None:
             return
         params = {"requestId": self._asked, "reason": reason}
-        self._child.say(noticing("notifications/cancelled", params))
+        self._child.send(noticing("notifications/cancelled", params))
         with suppress(AssentError):
             self._child.flush(time.monotonic() + _GOODBYE)
 
     def _given_up(self, why: str) -> GivenUp:
-        said = self._child.complaints.splitlines()[-1:] if self._child else []
+        said = self._child.stderr_tail.splitlines()[-1:] if self._child else []
         self.close()
         told = f' Its last words: "{said[0][:200]}".' if said else ""
         ending = "" if why.endswith(".") else "."

@@ -62,13 +62,13 @@ class BlobWriter:
         except FileNotFoundError:
             self._make_folder(os.path.dirname(target))
             self._disk.rename(path, target)
-        self.doubt(target)
+        self.mark_unsynced(target)
 
-    def doubt(self, target: str) -> None:
+    def mark_unsynced(self, target: str) -> None:
         """Notes that a name may not be durable yet."""
         self._unsynced.add(os.path.dirname(target))
 
-    def settle(self) -> None:
+    def sync_names(self) -> None:
         """Returns when all names are on disk, and removes what processes that died left behind."""
         folders, self._unsynced = self._unsynced, set()
         try:
@@ -85,7 +85,7 @@ class BlobWriter:
         with suppress(OSError):
             self._disk.unlink(path)
 
-    def fault(self, error: OSError) -> StoreError:
+    def write_error(self, error: OSError) -> StoreError:
         return system_fault("store contents in", self._root, error)
 
     def _created(self, path: str) -> int:
@@ -96,7 +96,7 @@ class BlobWriter:
                 self._make_folder(self._temporary)
                 return self._disk.open(path, _CREATE, 0o600)
         except OSError as error:
-            raise self.fault(error) from error
+            raise self.write_error(error) from error
 
     def _write(self, fd: int, chunk: bytes) -> None:
         try:
@@ -104,13 +104,13 @@ class BlobWriter:
             while written < len(chunk):
                 written += self._disk.write(fd, memoryview(chunk)[written:])
         except OSError as error:
-            raise self.fault(error) from error
+            raise self.write_error(error) from error
 
     def _close(self, fd: int) -> None:
         try:
             self._disk.close(fd)
         except OSError as error:
-            raise self.fault(error) from error
+            raise self.write_error(error) from error
 
     def _make_folder(self, path: str) -> None:
         try:
@@ -120,7 +120,7 @@ class BlobWriter:
         except FileNotFoundError:
             self._make_folder(os.path.dirname(path))
             self._disk.mkdir(path, 0o700)
-        self.doubt(path)
+        self.mark_unsynced(path)
 
     def _sync_everything(self) -> bool:
         fd = self._disk.open(self._root, _OPEN)

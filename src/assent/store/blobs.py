@@ -64,10 +64,10 @@ class FileBlobs:
                     self._writer.publish(path, self._path(digest))
                     del self._pending[digest]
                 self._publish(packs)
-                self._writer.settle()
+                self._writer.sync_names()
             except OSError as error:
                 self._abandon()
-                raise self._writer.fault(error) from error
+                raise self._writer.write_error(error) from error
 
     def close(self) -> None:
         """Removes what was kept and never flushed; nothing names it, and nothing is left behind."""
@@ -84,7 +84,7 @@ class FileBlobs:
             self._size(digest) is not None or bool(self._place(digest, look=True))
         )
 
-    def lacking(self, digests: Iterable[str]) -> list[str]:
+    def missing(self, digests: Iterable[str]) -> list[str]:
         """Returns those of many contents that are not kept; a pack is asked about once."""
         asked = tuple(digests)
         found = [*map(self._packs.places.get, asked)]
@@ -206,7 +206,7 @@ class FileBlobs:
             if place is None or self._packed(place, digest) is None:
                 return False
             path = place[0]
-        self._writer.doubt(path)  # its writer may have died before it was durable
+        self._writer.mark_unsynced(path)  # its writer may have died before it was durable
         return True
 
     def _admit(self, digest: str, content: bytes) -> None:
@@ -228,7 +228,7 @@ class FileBlobs:
             self._publish(packs)
         except OSError as error:
             self._abandon()
-            raise self._writer.fault(error) from error
+            raise self._writer.write_error(error) from error
 
     def _packed_crowd(self) -> dict[str, str]:
         """Writes what waits in memory to a temporary pack; returns its name by its path."""

@@ -107,7 +107,7 @@ class BlobCollector:
         fresh = writer.write(pieces)
         writer.sync((fresh,))
         writer.publish(fresh, f"{self._packs.folder}/{name}")
-        writer.settle()
+        writer.sync_names()
 
     def _take(self, path: str, name: str) -> bool:
         """Removes a file that is old, unless it was marked while that was done."""

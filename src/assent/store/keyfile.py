@@ -22,7 +22,7 @@ class KeyBook:
         self._path = os.path.abspath(path)
         self._locks = FileLocks(os.fspath(locks), patience)
 
-    def held(self) -> AbstractContextManager[None]:
+    def locked(self) -> AbstractContextManager[None]:
         """Keeps others from changing it, from before it is read until it is written."""
         return self._locks.hold("keys", "assent keys")
 

@@ -109,7 +109,7 @@ class MemoryBlobs:
     def has(self, digest: str) -> bool:
         return digest in self.contents
 
-    def lacking(self, digests: Iterable[str]) -> list[str]:
+    def missing(self, digests: Iterable[str]) -> list[str]:
         return [digest for digest in digests if digest not in self.contents]
 
     def read(self, digest: str) -> bytes:

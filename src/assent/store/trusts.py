@@ -25,11 +25,11 @@ class TrustFile:
 
     def give(self, trust: Trust) -> None:
         """Adds a trust, in place of an earlier one in the same file."""
-        self._change(lambda book: book.given(trust))
+        self._change(lambda book: book.with_trusted(trust))
 
     def revoke(self, root: bytes, path: str) -> None:
         """Takes the trust in a file away."""
-        self._change(lambda book: book.revoked(root, path))
+        self._change(lambda book: book.without(root, path))
 
     def _change(self, changed: Callable[[TrustBook], TrustBook]) -> None:
         with self._locks.hold("trust", "trust"):

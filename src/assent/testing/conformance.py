@@ -169,8 +169,8 @@ def kept_content_can_be_read(blobs: Blobs) -> None:
 def lacking_contents_are_named_in_order(blobs: Blobs) -> None:
     kept, _ = blobs.keep([b"kept"])
     others = [sha256(b"%d" % n) for n in range(3)]
-    assert blobs.lacking([others[0], kept, others[1], kept, others[2]]) == others
-    assert blobs.lacking([kept]) == blobs.lacking([]) == []
+    assert blobs.missing([others[0], kept, others[1], kept, others[2]]) == others
+    assert blobs.missing([kept]) == blobs.missing([]) == []
 
 
 def no_content_is_content(blobs: Blobs) -> None:

@@ -66,9 +66,9 @@ def open_site(
         files=files,
         projection=LocalProjection(root, PLANS, disk("projection")),
         executor=partial(Executor, hands, blobs, commander=commander),
-        commander=commander,
-        spares=spares,
-        repository=partial(repository, root),
+        command_runner=commander,
+        displaced_files=spares,
+        git_state=partial(repository, root),
     )
     return Engine(doors, place)
 

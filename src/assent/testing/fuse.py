@@ -13,10 +13,10 @@ class Fuse:
         self.count = 0
 
     @property
-    def blown(self) -> bool:
+    def crashed(self) -> bool:
         return self.at is not None and self.count > self.at
 
-    def burn(self) -> None:
+    def step(self) -> None:
         """Marks one moment."""
         self.count += 1
         if self.at is not None and self.count == self.at + 1:

@@ -55,11 +55,11 @@ class MemoryCommander:
         if self.outlived:
             raise Unsettled(f"{self.outlived} still runs.")
 
-    def tidied(self, command: RunCommand, left: Left) -> str:
+    def clean_up(self, command: RunCommand, left: Left) -> str:
         return ""
 
     def record(self) -> str:
-        self.hands.fuse.burn()
+        self.hands.fuse.step()
         found = self._snapshot()
         for path, node in self.hands.files.items():
             if path.decode() in found and path not in self.unseen:
@@ -72,19 +72,19 @@ class MemoryCommander:
         script = self.scripts[command.argv[0]]
         self.began.append(command.argv[0])
         self.asked.append((digest, tuple(sorted(left))))
-        self.hands.fuse.burn()
+        self.hands.fuse.step()
         if script.said:
             yield Chunk(script.said)
         for path, node in script.writes:
             self._write(path, node)
-        self.hands.fuse.burn()
+        self.hands.fuse.step()
         yield STOPPED if self._stopped() else Ended(script.code, script.cut)
 
-    def heed(self, stopped: Callable[[], bool]) -> None:
+    def stop_when(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped
 
     def changes(self, before: str) -> Changes:
-        self.hands.fuse.burn()
+        self.hands.fuse.step()
         old = msgspec.json.decode(self._blobs.read(before), type=Snapshot)
         new = self._snapshot()
         other = sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
@@ -101,7 +101,7 @@ class MemoryCommander:
         return {path.decode(): node.state for path, node in files if not inside(path, TREE)}
 
     def _write(self, path: bytes, node: Node | None) -> None:
-        self.hands.fuse.burn()
+        self.hands.fuse.step()
         self.hands.foreign.add(path)
         if node is None:
             self.hands.files.pop(path, None)

@@ -21,6 +21,6 @@ class MemoryJournal:
         return list(self.runs.get(run, []))
 
     def write(self, run: str, entry: Entry) -> None:
-        self.fuse.burn()
+        self.fuse.step()
         self.runs.setdefault(run, []).append(entry)
-        self.fuse.burn()
+        self.fuse.step()

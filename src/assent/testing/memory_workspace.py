@@ -51,7 +51,7 @@ class MemoryHands:
         files, folders, spares = self.synced
         self.files, self.folders, self.spares = dict(files), set(folders), dict(spares)
 
-    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         return {path: self._seen(path) for path in paths}
 
     def choose_layout(self, run: str, operations: Sequence[FileOperation]) -> Layout:
@@ -63,7 +63,7 @@ class MemoryHands:
         return tuple(folder for folder in folders if folder not in self.folders)
 
     def write_slot(self, fill: Fill, content: Iterable[bytes]) -> None:
-        self.fuse.burn()
+        self.fuse.step()
         whole = b"".join(content)
         if fill.source is not None:
             whole = self.files[fill.source].content
@@ -71,14 +71,14 @@ class MemoryHands:
         self.folders.update(ancestors(fill.slot))
         # A crash in the middle of writing leaves a torn slot.
         self.files[fill.slot] = Node(whole[: len(whole) // 2], fill.after.mode, fill.after.kind)
-        self.fuse.burn()
+        self.fuse.step()
         self.files[fill.slot] = Node(whole, fill.after.mode, fill.after.kind)
 
     def restore_displaced(self, fill: Fill, spare: bytes) -> bool:
         node = self.spares.get(spare)
         if node is None or node.state != fill.after:
             return False
-        self.fuse.burn()
+        self.fuse.step()
         self._free(fill.slot)
         self.folders.update(ancestors(fill.slot))
         self.files[fill.slot] = self.spares.pop(spare)
@@ -89,13 +89,13 @@ class MemoryHands:
         below = self._below(folder)
         if not below or not self.keeps_spares:
             return False
-        self.fuse.burn()
+        self.fuse.step()
         self.spares |= {path: self.files.pop(path) for path in below}
         self.folders = {path for path in self.folders if not inside(path, folder)}
         return True
 
     def rename_unless_taken(self, source: bytes, target: bytes) -> None:
-        self.fuse.burn()
+        self.fuse.step()
         self._free(target)
         if parent(target) and parent(target) not in self.folders:
             raise FileNotFoundError(errno.ENOENT, "No such folder")
@@ -107,7 +107,7 @@ class MemoryHands:
             raise FileNotFoundError(errno.ENOENT, "No such file")
 
     def exchange(self, one: bytes, other: bytes) -> None:
-        self.fuse.burn()
+        self.fuse.step()
         if other in self.folders and one in self.files:
             file = self.files.pop(one)
             self._rename_folder(other, one)
@@ -123,14 +123,14 @@ class MemoryHands:
             if folder in self.files:
                 raise NotADirectoryError(errno.ENOTDIR, "Not a folder")
             if folder not in self.folders:
-                self.fuse.burn()
+                self.fuse.step()
                 self.folders.add(folder)
         return missing
 
     def delete_empty_folder(self, path: bytes) -> bool:
         if path not in self.folders or self.folder_holds_files(path):
             return False
-        self.fuse.burn()
+        self.fuse.step()
         self.folders = {folder for folder in self.folders if not inside(folder, path)}
         return True
 
@@ -140,14 +140,14 @@ class MemoryHands:
     def delete_path(self, path: bytes) -> None:
         if path not in self.files:
             raise FileNotFoundError(errno.ENOENT, "No such file")
-        self.fuse.burn()
+        self.fuse.step()
         del self.files[path]
 
     def delete_paths(self, paths: Sequence[bytes]) -> list[bytes]:
         return list(paths)  # one by one, so that each is a moment of the fuse
 
     def sync_to_disk(self, *, foreign: bool = False) -> None:
-        self.fuse.burn()
+        self.fuse.step()
         late = set() if foreign else self.foreign
         kept = {path: node for path, node in self.synced[0].items() if path in late}
         files = {path: node for path, node in self.files.items() if path not in late}

@@ -48,9 +48,9 @@ class MemoryTurn:
         self._record: SessionRecord | None = None
         self._over = False
         self._held: tuple[SessionEvent, ...] = ()
-        self.note(SessionStarted("s1", "w1", "hello", mode, goal))
+        self.append_events(SessionStarted("s1", "w1", "hello", mode, goal))
         self.say(goal)
-        self.note(TurnStarted(1))
+        self.append_events(TurnStarted(1))
 
     @property
     def record(self) -> SessionRecord:
@@ -66,24 +66,24 @@ class MemoryTurn:
         return self._transcript.messages
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         return self._over
 
     def say(self, text: str, agent: str = "plan", model: str = "") -> None:
         """Says something as the person."""
         number = len(self.events)
-        self.note(MessageAdded(f"m{number}", agent, (Text(text),), model=model))
+        self.append_events(MessageAdded(f"m{number}", agent, (Text(text),), model=model))
 
     def begin(self, text: str) -> None:
         """Begins another turn."""
         self._over = False
         self.say(text)
-        self.note(TurnStarted(self.record.turns + 1))
+        self.append_events(TurnStarted(self.record.turns + 1))
 
-    def offers(self) -> tuple[Offer, ...]:
+    def available_tools(self) -> tuple[Offer, ...]:
         return tuple(Offer(name, f"Does {name}.", {"type": "object"}) for name in self._tools)
 
-    def note(self, *events: SessionEvent) -> tuple[Recorded, ...]:
+    def append_events(self, *events: SessionEvent) -> tuple[Recorded, ...]:
         recorded = []
         held, self._held = self._held, ()
         for event in (*held, *events):
@@ -95,33 +95,33 @@ class MemoryTurn:
             recorded.append(Recorded(seq, "session/w1/s1", seq, AT, event))
         return tuple(recorded)
 
-    def hold(self, *events: SessionEvent) -> None:
+    def defer_events(self, *events: SessionEvent) -> None:
         self._held += events
         for event in events:
             self._transcript.add(event)
 
-    def catch_up(self) -> tuple[Recorded, ...]:
+    def read_new_messages(self) -> tuple[Recorded, ...]:
         news, self.news = self.news, []
-        return self.note(*news)
+        return self.append_events(*news)
 
-    def settle(self, calls: Sequence[Call]) -> Iterator[Recorded]:
+    def run_calls(self, calls: Sequence[Call]) -> Iterator[Recorded]:
         for call in calls:
-            yield from self.note(CallStarted(call.id, call.tool))
+            yield from self.append_events(CallStarted(call.id, call.tool))
             does = self._tools.get(call.tool)
             text = does(call.args or {}) if does else NO_TOOL
             result = Result(call.id, text, failed=does is None)
-            yield from self.note(CallEnded(call.id, call.tool, result))
+            yield from self.append_events(CallEnded(call.id, call.tool, result))
             self._over = self._over or call.tool in self.ends
 
-    def may(self, header: str, question: str) -> Generator[Recorded, None, bool]:
+    def confirm(self, header: str, question: str) -> Generator[Recorded, None, bool]:
         self.asked.append((header, question))
-        yield from self.note()
+        yield from self.append_events()
         return self.answers.pop(0) if self.answers else False
 
-    def rest(self) -> Generator[Recorded | Delta, None, bool]:
+    def wait_for_children(self) -> Generator[Recorded | Delta, None, bool]:
         if not self.reports:
             return False
-        yield from self.note(self.reports.pop(0))
+        yield from self.append_events(self.reports.pop(0))
         return True
 
     def reminder(self) -> str:

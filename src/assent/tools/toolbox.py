@@ -103,19 +103,19 @@ class Toolbox:
         self._asked: tuple[Posture, Agent, tuple[Offer, ...]] | None = None
         self._absent: tuple[Posture, Agent, frozenset[str]] | None = None
 
-    def offers(self, posture: Posture, agent: Agent) -> tuple[Offer, ...]:
+    def available_tools(self, posture: Posture, agent: Agent) -> tuple[Offer, ...]:
         """Returns the tools that a model may see; the same ones are the same object."""
         asked = self._asked  # children ask, too, each in a thread of its own
         if asked is None or asked[:2] != (posture, agent):
             self._learn(posture)
-            absent = self.withheld(posture, agent)
+            absent = self.unavailable_tools(posture, agent)
             names = tuple(name for name in self._tools if name not in absent)
             if names not in self._offered:
                 self._offered[names] = tuple(offer(self._tools[n], absent) for n in names)
             asked = self._asked = (posture, agent, self._offered[names])
         return asked[2]
 
-    def withheld(self, posture: Posture, agent: Agent) -> dict[str, str]:
+    def unavailable_tools(self, posture: Posture, agent: Agent) -> dict[str, str]:
         """Returns which tools are not offered, and why."""
         why = {n: self._withheld(tool, posture, agent) for n, tool in self._tools.items()}
         return {name: reason for name, reason in why.items() if reason}
@@ -124,7 +124,7 @@ class Toolbox:
         """Returns the tools of our own that a model does not have, so that no advice names them."""
         known = self._absent
         if known is None or known[:2] != (posture, agent):
-            withheld = self.withheld(posture, agent)
+            withheld = self.unavailable_tools(posture, agent)
             absent = absent_from([name for name in self._tools if name not in withheld])
             known = self._absent = (posture, agent, absent)
         return known[2]
@@ -145,7 +145,7 @@ class Toolbox:
         """Returns a tool by its own name, offered or not."""
         return self._tools.get(name)
 
-    def together(self, call: Call, posture: Posture) -> str:
+    def concurrency_group(self, call: Call, posture: Posture) -> str:
         """Says with which neighbours a call may run at the same time: `reads`, `tasks` or none."""
         tool = self._tools.get(self.name(call))
         if tool is None:
@@ -206,7 +206,7 @@ class Toolbox:
         wants = ", ".join(dict.fromkeys(map(touched, self._requests(prepared))))
         return msgspec.structs.replace(outcome, title=wants[:MOST_TITLE])
 
-    def settle(
+    def run_call(
         self, prepared: Prepared, around: Around, ask: Ask, guards: Sequence[Guard] = ()
     ) -> Settled:
         """Brings a call to its outcome; only KeyboardInterrupt gets out."""
@@ -247,7 +247,7 @@ class Toolbox:
     def _known(self, call: Call, posture: Posture, agent: Agent) -> Tool:
         tool = self._tools.get(call.tool)
         if tool is None:
-            names = ", ".join(each.name for each in self.offers(posture, agent))
+            names = ", ".join(each.name for each in self.available_tools(posture, agent))
             raise AssentError(f"There is no tool `{call.tool}`. There are: {names}.")
         if why := self._withheld(tool, posture, agent):
             raise AssentError(f"`{tool.name}` was not offered, so nothing was done. {why}")
@@ -255,7 +255,7 @@ class Toolbox:
 
     def _withheld(self, tool: Tool, posture: Posture, agent: Agent) -> str:
         why = withheld(tool, posture, agent, suggest=self._suggest)
-        return why or self._gate.shut(tool.name, tool.action, posture)
+        return why or self._gate.never_allowed_reason(tool.name, tool.action, posture)
 
     def _readable(self, around: Around, path: bytes) -> bool:
         """Tells whether a tool that goes through many files may open one of them unasked."""

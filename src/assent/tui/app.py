@@ -54,16 +54,21 @@ class TerminalApp(Frame):
     def __init__(self, host: Host, start: Start | None = None) -> None:
         super().__init__(host)
         self.beginning = start or Start()
-        self.postman = Postman(self)
-        self.mailbox = Mailbox(self.postman.wake)
-        self.sitting = Sitting(host, self.mailbox, self.beginning)
-        self.sitting.seen = lambda: (self.conversation.feed.session, self.conversation.feed.seq)
-        self.running = Running(host, self.mailbox)
-        self.shelling = Shelling(host, self.sitting, self.mailbox)
-        self.errands = Errands(self.mailbox)
-        self.lookout = Lookout(self)
-        self.held: Held = Held(self)
-        self.standing = Standing(mode=self.beginning.mode or "plan", model=self.beginning.model)
+        self.dispatcher = Postman(self)
+        self.messages = Mailbox(self.dispatcher.wake)
+        self.session_controller = Sitting(host, self.messages, self.beginning)
+        self.session_controller.seen = lambda: (
+            self.conversation.feed.session,
+            self.conversation.feed.seq,
+        )
+        self.run_controller = Running(host, self.messages)
+        self.shell_controller = Shelling(host, self.session_controller, self.messages)
+        self.tasks = Errands(self.messages)
+        self.status_poller = Lookout(self)
+        self.deferred: Held = Held(self)
+        self.status_snapshot = Standing(
+            mode=self.beginning.mode or "plan", model=self.beginning.model
+        )
         self.theme_name = fitting(self.beginning.theme, host.environment)
         self.own_commands: tuple[Choice, ...] = ()  # of the person, besides ours
         self.wants_demo = False  # whether the demo comes after this screen
@@ -78,18 +83,22 @@ class TerminalApp(Frame):
 
     @property
     def at_work(self) -> bool:
-        return self.sitting.at_work or self.running.at_work or self.shelling.at_work
+        return (
+            self.session_controller.at_work
+            or self.run_controller.at_work
+            or self.shell_controller.at_work
+        )
 
     @property
     def slug(self) -> str:
         """The name of the session that is shown; nothing before there is one."""
-        return self.sitting.record.slug if self.sitting.record else ""
+        return self.session_controller.record.slug if self.session_controller.record else ""
 
     @property
     def quiet(self) -> bool:
         """Whether everything that was reported is on the screen."""
-        idle = self.mailbox.is_empty and not self.errands.words
-        return self.ready and idle and not self.lookout.looking
+        idle = self.messages.is_empty and not self.tasks.activity_text
+        return self.ready and idle and not self.status_poller.looking
 
     def get_driver_class(self) -> "type[Driver]":
         """Has the terminal read by a driver of our own."""
@@ -98,7 +107,7 @@ class TerminalApp(Frame):
         return TerminalDriver
 
     def on_mount(self) -> None:
-        self.postman.home = asyncio.get_running_loop()
+        self.dispatcher.home = asyncio.get_running_loop()
         if not self.is_headless:
             from assent.tui.driver import look_at_terminal
 
@@ -115,17 +124,17 @@ class TerminalApp(Frame):
         from assent.tui import commands
 
         commands.learn(self)
-        self.mailbox.work(lambda: self.sitting.begin(self.beginning))
+        self.messages.work(lambda: self.session_controller.begin(self.beginning))
 
     # What everybody may ask for.
 
     def say(self, words: str) -> None:
         """Says something to the model, as if it was typed at the prompt."""
         with self.failing():
-            if self.sitting.at_work:
+            if self.session_controller.at_work:
                 self._put_below(words)  # it is refused, and what was typed is not lost
-            self.sitting.say(words)
-            self.prompt.recall.add(words)
+            self.session_controller.say(words)
+            self.prompt.history.add(words)
             self.draw_status()
 
     def run_slash(self, text: str) -> None:
@@ -138,28 +147,28 @@ class TerminalApp(Frame):
     def run_shell(self, line: str) -> None:
         """Runs a command line of the person's own."""
         with self.failing():
-            self.shelling.run(line)
-            self.tell(Line("said", f"! {visible_line(line)}"))
+            self.shell_controller.run(line)
+            self.add_note(Line("said", f"! {visible_line(line)}"))
 
-    def tell(self, *told: Line | str) -> None:
+    def add_note(self, *told: Line | str) -> None:
         """Puts a note into the conversation; what is being read for it comes first."""
         if not self.ready:
-            self.held.tell(*told)
+            self.deferred.add_note(*told)
             return
         lines: list[Line] = []
         for one in told:
             words = one.strip("\n").split("\n") if isinstance(one, str) else ()
             lines += [Line("plain", visible_line(each)) for each in words]
             lines += [one] if isinstance(one, Line) else []
-        self.conversation.tell(lines)
+        self.conversation.add_note(lines)
 
     def fail(self, error: AssentError) -> None:
         """Says what could not be done, and what to do next."""
         from assent.core.masking import masked
 
-        self.tell(Line("risk", visible_line(masked(in_place(error.message)))))
+        self.add_note(Line("risk", visible_line(masked(in_place(error.message)))))
         if error.next:
-            self.tell(Line("dim", f"next: {visible_line(masked(next_step(error.next)))}"))
+            self.add_note(Line("dim", f"next: {visible_line(masked(next_step(error.next)))}"))
 
     @contextmanager
     def failing(self) -> Iterator[None]:
@@ -178,11 +187,11 @@ class TerminalApp(Frame):
             if not (isinstance(top, ApprovalPanel) and top.plan_id == found):
                 self.open_panel(ApprovalPanel(found))
 
-        named, plans = plan_id or self.sitting.plan_id, self.engine.plans
+        named, plans = plan_id or self.session_controller.plan_id, self.engine.plans
         if named:
             opened(named)
             return
-        self.held.lead("Looking for the plan", plans.find, lambda one: opened(one.plan_id))
+        self.deferred.lead("Looking for the plan", plans.find, lambda one: opened(one.plan_id))
 
     def build_plan(self, plan_id: str, digest: str = "", *, prose: bool = False) -> None:
         """Has a plan that is approved built: by the executor, or by a model.
@@ -191,9 +200,9 @@ class TerminalApp(Frame):
         """
         with self.failing():
             if prose:
-                self.sitting.build(plan_id, digest)
+                self.session_controller.build(plan_id, digest)
             else:
-                self.running.build(plan_id, digest)
+                self.run_controller.build(plan_id, digest)
                 self.show_run()
             self.draw_status()
 
@@ -212,7 +221,7 @@ class TerminalApp(Frame):
         if not self.is_open(QuestionPanel):
             self.open_panel(QuestionPanel())
 
-    def question_waits(self) -> None:
+    def has_pending_question(self) -> None:
         """Opens a question when nobody is typing; until then the line above the prompt tells."""
         self._due = True
         self._open_due()
@@ -220,7 +229,7 @@ class TerminalApp(Frame):
     def _tick(self) -> None:
         self._open_due()
         if self.ready and self.is_there:
-            self.lookout.watch()
+            self.status_poller.watch()
 
     def _open_due(self) -> None:
         if not self._due or not self.is_there:
@@ -230,44 +239,50 @@ class TerminalApp(Frame):
             self.ask_next()
         self.draw_activity()
 
-    def keep_words(self, words: str) -> None:
+    def restore_input(self, words: str) -> None:
         """Puts words into the prompt that were written for what is gone meanwhile; sends nothing.
 
         They stand below whatever is there already.
         """
         self._put_below(words)
-        self.tell(Line("risk", KEPT))
+        self.add_note(Line("risk", KEPT))
 
     def _put_below(self, words: str) -> None:
         self.prompt.load("\n".join(filter(None, (self.prompt.text, words))))
 
     def open_panel(self, panel: Panel[Any], then: Callable[[Any], None] | None = None) -> None:
         """Opens a panel; a yes to one that asks once more is for the session it was asked for."""
-        bound = self.held.meant(then) if then and isinstance(panel, ConfirmPanel) else then
+        bound = (
+            self.deferred.for_current_session(then)
+            if then and isinstance(panel, ConfirmPanel)
+            else then
+        )
         super().open_panel(panel, bound)
 
     def open_session(self, record: SessionRecord | None) -> None:
         """Shows another session, or an empty one that begins with what is said next."""
         with self.failing():
-            self.sitting.switch(record)
-            self.standing = known_standing(self.sitting, record)  # nothing of the one before
+            self.session_controller.switch(record)
+            self.status_snapshot = known_standing(
+                self.session_controller, record
+            )  # nothing of the one before
             self.conversation.empty()
             if record is not None:
                 self.load(record)
             else:
-                self.postman.open_none()
-            self.refresh_standing()
+                self.dispatcher.open_none()
+            self.refresh_status()
 
     def plan_chosen(self, plan: PlanRecord, session: SessionRecord | None) -> None:
         """Works with another plan from now on; the model is told of it with the next words."""
         told = f"Plan {plan.name} is chosen. The model is told of it with what you say next."
-        if self.sitting.record is None and session is not None:
+        if self.session_controller.record is None and session is not None:
             self.open_session(session)
-            self.held.tell(told)
+            self.deferred.add_note(told)
         else:
-            self.tell(told)
-        self.sitting.chosen_plan = plan.plan_id
-        self.refresh_standing()
+            self.add_note(told)
+        self.session_controller.chosen_plan = plan.plan_id
+        self.refresh_status()
 
     def load(self, record: SessionRecord) -> None:
         """Reads and folds a session, in a thread; it is shown when that is done."""
@@ -275,22 +290,22 @@ class TerminalApp(Frame):
 
         def act() -> None:
             try:
-                self.mailbox.post(opened(record.session, session_events(self.engine, record)))
+                self.messages.post(opened(record.session, session_events(self.engine, record)))
             except Exception:
-                self.mailbox.post(Unread(record.session))
+                self.messages.post(Unread(record.session))
                 raise
 
-        self.mailbox.work(act)
+        self.messages.work(act)
 
     def set_mode(self, name: str) -> None:
         """Changes the mode because the person says so."""
         seq = self.conversation.feed.seq
 
         def act() -> None:
-            self.sitting.set_mode(name)
-            self.mailbox.post(Stood(read_standing(self.sitting, seq)))
+            self.session_controller.set_mode(name)
+            self.messages.post(Stood(read_standing(self.session_controller, seq)))
 
-        self.held.lead("", act, lambda _: None)
+        self.deferred.lead("", act, lambda _: None)
 
     def set_theme(self, name: str) -> None:
         """Changes what everything looks like: dark, light or plain."""
@@ -309,15 +324,15 @@ class TerminalApp(Frame):
         if self._driver is not None:
             self._driver.write(self.host.signal(words))
 
-    def refresh_standing(self) -> None:
+    def refresh_status(self) -> None:
         """Reads anew where session, plan and questions are, and shows it."""
-        self.lookout.look()
+        self.status_poller.refresh()
 
-    def stand(self, standing: Standing) -> None:
+    def apply_status(self, standing: Standing) -> None:
         """Shows where things stand."""
-        self.standing = standing
+        self.status_snapshot = standing
         if standing.news and standing.session == self.conversation.feed.session:
-            self.conversation.hear(standing.news)
+            self.conversation.add_events(standing.news)
         self.draw_status()
         self.draw_side()
 
@@ -334,14 +349,16 @@ class TerminalApp(Frame):
             return
         for screen in self.screen_stack:  # a panel has a line of its own, so that it is seen
             for line in screen.query(StatusLine):
-                line.tell(self.standing, working=self.at_work, theme=self.theme_name)
+                line.show_snapshot(
+                    self.status_snapshot, working=self.at_work, theme=self.theme_name
+                )
         self.draw_activity()
 
     def draw_activity(self) -> None:
         """Says what is at work, and for how long."""
         if not self.is_there:
             return
-        if self.at_work or self.errands.words:
+        if self.at_work or self.tasks.activity_text:
             self._busy_since = self._busy_since or monotonic()
             self.activity(habits.activity(self, monotonic() - self._busy_since))
         elif self._busy_since or self._due:
@@ -359,16 +376,16 @@ class TerminalApp(Frame):
         One that waits for an answer is left as it is: whoever opens the session next is asked.
         Commands do not outlive the screen: nobody would see them, or could end them.
         """
-        self.shelling.end()
-        self.running.end()
-        if not habits.waits_for_answer(self) and self.sitting.interrupt():
-            self.sitting.join(LEAVE_S)
+        self.shell_controller.end()
+        self.run_controller.end()
+        if not habits.waits_for_answer(self) and self.session_controller.interrupt():
+            self.session_controller.join(LEAVE_S)
         if not self.at_work:
             self.host.close()
 
     def _handle_exception(self, error: Exception) -> None:
         """Keeps what nobody expected for whoever opened the screen, and closes it."""
-        self.mailbox.mishap(error)
+        self.messages.internal_error(error)
         super()._handle_exception(error)
 
     # Keys.
@@ -393,17 +410,17 @@ class TerminalApp(Frame):
 
     # What the prompt says.
 
-    def on_prompt_said(self, event: Prompt.Said) -> None:
-        self.held.do(partial(self.say, event.words))
+    def on_prompt_input_submitted(self, event: Prompt.Submitted) -> None:
+        self.deferred.do(partial(self.say, event.words))
 
-    def on_prompt_slash(self, event: Prompt.Slash) -> None:
-        self.held.slash(event.text)
+    def on_prompt_input_slash(self, event: Prompt.Slash) -> None:
+        self.deferred.slash(event.text)
 
-    def on_prompt_shell(self, event: Prompt.Shell) -> None:
-        self.held.do(partial(self.run_shell, event.line))
+    def on_prompt_input_shell(self, event: Prompt.Shell) -> None:
+        self.deferred.do(partial(self.run_shell, event.line))
 
-    def on_paste_cut(self) -> None:
-        self.tell(Line("risk", PASTE_CUT))
+    def on_paste_truncated(self) -> None:
+        self.add_note(Line("risk", PASTE_CUT))
 
-    def on_prompt_help(self) -> None:
+    def on_prompt_input_help(self) -> None:
         self.run_slash("/help")

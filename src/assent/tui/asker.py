@@ -18,7 +18,7 @@ class PanelAsker:
     here: the question stays on record, and whoever opens the session next is asked again.
     """
 
-    later = False
+    defers = False
     present = True
 
     def __init__(self, mailbox: Mailbox) -> None:
@@ -34,6 +34,6 @@ class PanelAsker:
             self._look.clear()
         return None
 
-    def look(self) -> None:
+    def wake(self) -> None:
         """Has whoever waits look at once, because something was answered here."""
         self._look.set()

@@ -91,10 +91,10 @@ def read_beside(
 
 def _of_plan(engine: "Engine", plan_id: str, known: Beside) -> Beside:
     """Gathers what there is to show of a plan; little is read twice."""
-    plan = engine.plans.ledger().load(plan_id) if plan_id else None
+    plan = engine.plans.repository().load(plan_id) if plan_id else None
     live = read_live(engine, plan) if plan else LiveText()
     operations, trouble = _operations(engine, plan, live, known)
-    approved = plan is not None and engine.consents.is_approved(plan)
+    approved = plan is not None and engine.approvals.is_approved(plan)
     undone = undone_of(engine, plan)
     return Beside("", plan, approved, live, operations, trouble=trouble, undone=undone)
 
@@ -102,7 +102,7 @@ def _of_plan(engine: "Engine", plan_id: str, known: Beside) -> Beside:
 def read_live(engine: "Engine", plan: PlanRecord) -> LiveText:
     """Reads a plan's file; its stamp is taken first, so that a later change is noticed."""
     stamp = engine.plans.stamp(plan)
-    return LiveText(engine.plans.live(plan), stamp)
+    return LiveText(engine.plans.live_text(plan), stamp)
 
 
 def allowance_of(work: "Work | None", model: str) -> Allowance:

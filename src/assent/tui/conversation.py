@@ -38,7 +38,7 @@ class Opened(msgspec.Struct, frozen=True):
 def opened(session: str, events: Iterable[Recorded]) -> Opened:
     """Folds a whole session; it may be long, so this belongs in a thread."""
     feed = Feed(session)
-    feed.hear_all(events)
+    feed.add_events(events)
     blocks = [block for block in feed.blocks.values() if not isinstance(block, Gone)]
     return Opened(feed, tuple([sheet_of(block, feed.full) for block in blocks]))
 
@@ -94,11 +94,11 @@ class Conversation(Paper):
         self.feed = Feed()
         self.show(())
 
-    def hear(self, heard: Sequence[Recorded | Delta]) -> None:
+    def add_events(self, heard: Sequence[Recorded | Delta]) -> None:
         """Takes in what happened, and shows what that changed, once."""
-        self._again(self.feed.hear_all(heard))
+        self._again(self.feed.add_events(heard))
 
-    def tell(self, lines: Iterable[Line]) -> None:
+    def add_note(self, lines: Iterable[Line]) -> None:
         """Adds something that the screen itself has to say."""
         self._told += 1
         self._printed = Printed()
@@ -115,7 +115,7 @@ class Conversation(Paper):
         """Unfolds everything, or folds it again; tells which."""
         self._unfolded = not self._unfolded
         self._turned.clear()
-        known = {sheet.key for sheet in self.sheets}  # a screen that was emptied stays so
+        known = {sheet.key for sheet in self.sections}  # a screen that was emptied stays so
         blocks = [b for b in self.feed.blocks.values() if b.key in known and is_foldable(b)]
         if len(blocks) <= MANY:
             self._again(blocks)
@@ -168,7 +168,7 @@ class Conversation(Paper):
         return piece.line if piece else None
 
     def _again(self, blocks: Sequence[Block]) -> None:
-        known = {sheet.key for sheet in self.sheets} if any(map(_gone, blocks)) else set()
+        known = {sheet.key for sheet in self.sections} if any(map(_gone, blocks)) else set()
         self.put(
             *[self._sheet(block) for block in blocks if not _gone(block) or block.key in known]
         )

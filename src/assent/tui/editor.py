@@ -68,7 +68,7 @@ class Editor(OrderedArea):
     def unfold(self) -> None:
         """Shows the paste whose sign ends at the cursor in full."""
         sign = self.sign
-        self.put(self.pastes.whole(sign), self.index - len(sign), self.index)
+        self.put(self.pastes.expanded(sign), self.index - len(sign), self.index)
 
     def put(self, text: str, start: int = 0, end: int | None = None) -> None:
         """Puts a text in the place of another, with the cursor behind it."""

@@ -19,7 +19,7 @@ class Errands:
         self._words: list[str] = []
 
     @property
-    def words(self) -> str:
+    def activity_text(self) -> str:
         """What is being done, of all of it what began last; nothing if nothing is.
 
         What has no words is done unseen.
@@ -46,7 +46,9 @@ class Errands:
             except Exception as error:
                 if failed is None:
                     raise
-                known = error if isinstance(error, AssentError) else self._mailbox.mishap(error)
+                known = (
+                    error if isinstance(error, AssentError) else self._mailbox.internal_error(error)
+                )
                 done = Done(words, partial(failed, known))
             finally:
                 self._mailbox.post(done)

@@ -30,11 +30,11 @@ class Finding:
         return self.typing or bool(self.query)
 
     @property
-    def spot(self) -> Spot | None:
+    def position(self) -> Spot | None:
         return self.hits[self.at] if self.hits else None
 
     @property
-    def words(self) -> str:
+    def status_text(self) -> str:
         """What its row says."""
         sought = f"/{visible_line(self.query)}"
         if self.typing and not self.query:

@@ -32,7 +32,7 @@ class Following:
             self._thread = Thread(target=self._watch, name="plan file", daemon=True)
             self._thread.start()
 
-    def look(self) -> None:
+    def check(self) -> None:
         """Looks once, and tells of a text that differs from the one before."""
         what = self._what
         if what is None:
@@ -56,4 +56,4 @@ class Following:
 
     def _watch(self) -> None:
         while not self._over.wait(PAUSE_S):
-            self.look()
+            self.check()

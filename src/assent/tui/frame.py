@@ -94,9 +94,9 @@ class Frame(App[int]):
     def open_panel(self, panel: Panel[Any], then: Callable[[Any], None] | None = None) -> None:
         """Opens a panel; what was typed before the person could see it is dropped."""
         self.push_screen(panel, then)
-        self.hush(panel)
+        self.debounce_keys(panel)
 
-    def hush(self, panel: Panel[Any]) -> None:
+    def debounce_keys(self, panel: Panel[Any]) -> None:
         """Has keys count in a panel only once what it shows now was painted, and all is quiet."""
         panel.ready_at = inf
         panel.call_after_refresh(self._panel_shown, panel)

@@ -38,7 +38,7 @@ def cycle(name: str, modes: Modes) -> str:
 
 def cycle_mode(app: "TerminalApp") -> None:
     """Goes on to the next mode."""
-    app.set_mode(cycle(app.standing.mode, app.engine.sessions.modes))
+    app.set_mode(cycle(app.status_snapshot.mode, app.engine.sessions.modes))
 
 
 def step_back(app: "TerminalApp") -> None:
@@ -47,17 +47,21 @@ def step_back(app: "TerminalApp") -> None:
         app.action_toggle_side()
     elif app.at_work:
         app.activity(STOPPING)
-        app.mailbox.work(lambda: interrupt(app))
+        app.messages.work(lambda: interrupt(app))
     elif pressed_again(app, "escape"):
         app.unhint()
-        app.held.do(lambda: app.run_slash("/rewind"))
-    elif app.sitting.record is not None:
+        app.deferred.do(lambda: app.run_slash("/rewind"))
+    elif app.session_controller.record is not None:
         app.hint(REWIND)
 
 
 def interrupt(app: "TerminalApp") -> bool:
     """Ends whatever is at work, in good order; in a thread."""
-    return app.shelling.interrupt() or app.running.interrupt() or app.sitting.interrupt()
+    return (
+        app.shell_controller.interrupt()
+        or app.run_controller.interrupt()
+        or app.session_controller.interrupt()
+    )
 
 
 def clear_or_leave(app: "TerminalApp") -> None:
@@ -95,16 +99,16 @@ def leave_if_empty(app: "TerminalApp") -> None:
 def leave(app: "TerminalApp") -> None:
     """Leaves, unless something is at work that would be stopped by it."""
     if at_stake(app):
-        app.tell(Line("risk", f"{at_stake(app)} {STILL}"))
+        app.add_note(Line("risk", f"{at_stake(app)} {STILL}"))
     else:
         app.exit(0)
 
 
 def at_stake(app: "TerminalApp") -> str:
     """Says what leaving would stop halfway; nothing, where nothing is at work but the model."""
-    if app.shelling.at_work:
+    if app.shell_controller.at_work:
         return "Your command is running."
-    return "A run is at work." if app.running.at_work else ""
+    return "A run is at work." if app.run_controller.at_work else ""
 
 
 def pressed_again(app: "TerminalApp", key: str) -> bool:
@@ -124,23 +128,23 @@ def page(app: "TerminalApp", way: int) -> None:
 def activity(app: "TerminalApp", took: float) -> str:
     """Says what is at work, or that it is the person's turn."""
     if not app.at_work:
-        return f"{app.errands.words} · {took:.0f} s"
-    if app.shelling.at_work:
+        return f"{app.tasks.activity_text} · {took:.0f} s"
+    if app.shell_controller.at_work:
         who = "Your command is running"
-    elif app.sitting.at_work and waits_for_answer(app):
+    elif app.session_controller.at_work and waits_for_answer(app):
         return ANSWER
-    elif app.running.at_work:
+    elif app.run_controller.at_work:
         who = "The run is at work"
     else:
         who = "The model is working"
-    waits = f" · {WAITS}" if app.standing.waiting else ""
+    waits = f" · {WAITS}" if app.status_snapshot.waiting else ""
     return f"{who} · {took:.0f} s · Esc interrupts{waits}"
 
 
 def waits_for_answer(app: "TerminalApp") -> bool:
     """Tells whether the session on the screen, or a child of it, asks the person something."""
-    record = app.sitting.record
-    asking = {pending.root.session for pending in app.standing.waiting}
+    record = app.session_controller.record
+    asking = {pending.root.session for pending in app.status_snapshot.waiting}
     return record is not None and record.session in asking
 
 
@@ -153,15 +157,20 @@ def draw_side(app: "TerminalApp") -> None:
 
     place = app.screen_stack[0].query_one("#side")
     found = place.query(SideArea)
-    standing = app.standing
+    standing = app.status_snapshot
     plan_id = standing.plan.plan_id if standing.plan else ""
-    look = (app.engine, standing.record, partial(allowance_of, app.sitting.work), plan_id)
+    look = (
+        app.engine,
+        standing.record,
+        partial(allowance_of, app.session_controller.work),
+        plan_id,
+    )
     if found:
-        found.first().look(*look)
+        found.first().refresh_data(*look)
         return
     area = SideArea()
     place.mount(area)
-    app.call_after_refresh(area.look, *look)
+    app.call_after_refresh(area.refresh_data, *look)
 
 
 def is_covered(app: "TerminalApp") -> bool:
@@ -182,14 +191,14 @@ def focus_what_is_seen(app: "TerminalApp") -> None:
 
 
 HABITS: Final[dict[str, "Callable[[TerminalApp], object]"]] = {
-    "cycle_mode": lambda app: app.held.do(lambda: cycle_mode(app)),
+    "cycle_mode": lambda app: app.deferred.do(lambda: cycle_mode(app)),
     "step_back": step_back,
     "clear_or_leave": clear_or_leave,
     "leave_if_empty": leave_if_empty,
     "toggle_side": lambda app: app.action_toggle_side(),
-    "review": lambda app: app.held.do(app.review_plan),
-    "question": lambda app: app.held.do(lambda: app.run_slash("/questions")),
-    "edit_plan": lambda app: app.held.do(lambda: app.run_slash("/edit")),
+    "review": lambda app: app.deferred.do(app.review_plan),
+    "question": lambda app: app.deferred.do(lambda: app.run_slash("/questions")),
+    "edit_plan": lambda app: app.deferred.do(lambda: app.run_slash("/edit")),
     "demo": lambda app: app.run_slash("/demo"),
     "palette": lambda app: app.run_slash("/palette"),
     "fold": lambda app: app.conversation.turn_all(),

@@ -28,16 +28,16 @@ class Held:
         """Whether what a person asks for now is meant for what is on the screen."""
         return self._app.ready and not self._leading
 
-    def tell(self, *told: Line | str) -> None:
+    def add_note(self, *told: Line | str) -> None:
         """Puts a note into the conversation once the session that is being read is there."""
         self._told += told
         if self._app.ready:
-            self.release_told()
+            self.release_notes()
 
     def do(self, act: Callable[[], None]) -> None:
         """Does what a person asked for, once the session that it is meant for is there."""
         self._acts.append(act)
-        self.release_acts()
+        self.release_actions()
 
     def lead(self, words: str, act: Callable[[], T], then: Callable[[T], object]) -> None:
         """Does an errand that leads elsewhere; what is asked for behind it waits until it is over.
@@ -46,22 +46,22 @@ class Held:
         """
         self._leading += 1
         failed = partial(self._led, self._app.fail)
-        self._app.errands.run(words, act, partial(self._led, then), failed)
+        self._app.tasks.run(words, act, partial(self._led, then), failed)
 
     def _led(self, then: Callable[[T], object], found: T) -> None:
         self._leading -= 1
         with self._app.failing():
             then(found)
-        self.release_acts()
+        self.release_actions()
 
-    def meant(self, then: Callable[[T], None]) -> Callable[[T], None]:
+    def for_current_session(self, then: Callable[[T], None]) -> Callable[[T], None]:
         """Has an answer count for the session alone that is on the screen while it is asked."""
-        sitting = self._app.sitting
+        sitting = self._app.session_controller
         asked = sitting.session
 
         def answered(answer: T) -> None:
             if answer and sitting.session != asked:
-                self._app.tell(Line("risk", MOVED))
+                self._app.add_note(Line("risk", MOVED))
             else:
                 then(answer)
 
@@ -71,16 +71,16 @@ class Held:
         """Runs a command such as `/mode ask`, below a line that says so, in the same way."""
         from assent.tui.acts import echo
 
-        self.do(partial(self._app.tell, echo(text)))
+        self.do(partial(self._app.add_note, echo(text)))
         self.do(partial(self._app.run_slash, text))
 
-    def release_told(self) -> None:
+    def release_notes(self) -> None:
         """Tells what waited."""
         told, self._told = self._told, []
         if told:
-            self._app.tell(*told)
+            self._app.add_note(*told)
 
-    def release_acts(self) -> None:
+    def release_actions(self) -> None:
         """Does what waited; what such an act makes wait again comes behind it, in order."""
         while self._acts and self.is_free:
             with self._app.failing():

@@ -74,10 +74,10 @@ class Host(Protocol):
     def agents(self) -> "list[Agent]":
         """Returns who can work in a session here."""
 
-    def own_commands(self) -> "list[SlashCommand]":
+    def custom_commands(self) -> "list[SlashCommand]":
         """Returns the commands that the person and the project wrote themselves."""
 
-    def written(self, command: "SlashCommand", arguments: str, tooling: "Tooling") -> str:
+    def expand_command(self, command: "SlashCommand", arguments: str, tooling: "Tooling") -> str:
         """Returns what such a command says to the model; raises Refused for what it may not."""
 
     def findings(self) -> Findings:

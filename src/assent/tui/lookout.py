@@ -36,9 +36,9 @@ class Lookout:
         stamp = self._app.engine.stamp()
         if stamp != self._stamp:
             self._stamp, self._news = stamp, True
-            self.look()
+            self.refresh()
 
-    def look(self) -> None:
+    def refresh(self) -> None:
         """Reads where things stand, soon."""
         if self.looking:
             self._again = True
@@ -54,8 +54,11 @@ class Lookout:
         """Shows what was read, unless it is about a session that was left meanwhile."""
         if letter.asked:
             self.looking, self._looked = False, monotonic()
-        if letter.standing is not None and letter.standing.session == self._app.sitting.session:
-            self._app.stand(letter.standing)
+        if (
+            letter.standing is not None
+            and letter.standing.session == self._app.session_controller.session
+        ):
+            self._app.apply_status(letter.standing)
         elif letter.standing is not None:
             self._again = True
         if letter.asked and self._news:
@@ -63,7 +66,7 @@ class Lookout:
             self._app.follow()
         if letter.asked and self._again:
             self._again = False
-            self.look()
+            self.refresh()
 
     def _look(self) -> None:
         if not self._app.is_there:
@@ -74,8 +77,8 @@ class Lookout:
         def act() -> None:
             standing = None
             try:
-                standing = read_standing(app.sitting, seq)
+                standing = read_standing(app.session_controller, seq)
             finally:
-                app.mailbox.post(Stood(standing, asked=True))
+                app.messages.post(Stood(standing, asked=True))
 
-        app.mailbox.work(act)
+        app.messages.work(act)

@@ -75,7 +75,7 @@ class Mailbox:
         thread.start()
         return thread
 
-    def mishap(self, error: Exception) -> AssentError:
+    def internal_error(self, error: Exception) -> AssentError:
         """Keeps what nobody expected for later, and returns words for the screen."""
         self.mishaps.append("".join(format_exception(error)))
         return AssentError(INSIDE)
@@ -86,4 +86,4 @@ class Mailbox:
         except AssentError as error:
             self.post(Trouble(error))
         except Exception as error:
-            self.post(Trouble(self.mishap(error)))
+            self.post(Trouble(self.internal_error(error)))

@@ -24,7 +24,7 @@ class Offers(Static):
     Offers.open { display: block; }
     """
 
-    class Taken(Message):
+    class Accepted(Message):
         """A choice was clicked."""
 
     def __init__(self, id: str | None = None) -> None:
@@ -45,7 +45,7 @@ class Offers(Static):
     def chosen(self) -> Choice | None:
         return self._choices[self._at] if self._choices else None
 
-    def offer(self, choices: Sequence[Choice], note: str = "") -> None:
+    def show(self, choices: Sequence[Choice], note: str = "") -> None:
         """Shows choices, the first of them chosen; a note where there are none."""
         self._choices, self._at, self._note = choices, 0, note
         self.set_class(bool(choices or note), "open")
@@ -53,7 +53,7 @@ class Offers(Static):
 
     def close(self) -> None:
         """Shows nothing."""
-        self.offer(())
+        self.show(())
 
     def move(self, by: int) -> None:
         """Chooses another one; after the last comes the first."""
@@ -65,7 +65,7 @@ class Offers(Static):
         at = self._first() + event.y
         if 0 <= at < len(self._choices):
             self._at = at
-            self.post_message(self.Taken())
+            self.post_message(self.Accepted())
 
     def _first(self) -> int:
         return max(0, min(self._at - ROWS // 2, len(self._choices) - ROWS))

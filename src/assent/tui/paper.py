@@ -96,7 +96,7 @@ class Paper(ScrollView, can_focus=True):
         self.theme_name = ""  # empty: the app's
 
     @property
-    def sheets(self) -> Sequence[Sheet]:
+    def sections(self) -> Sequence[Sheet]:
         return self._paged.all
 
     @property
@@ -105,7 +105,7 @@ class Paper(ScrollView, can_focus=True):
         return self._paged.rows
 
     @property
-    def spot(self) -> Spot | None:
+    def position(self) -> Spot | None:
         """The line that the cursor is on."""
         return self.at(self.cursor) if self._pointing else None
 
@@ -131,7 +131,7 @@ class Paper(ScrollView, can_focus=True):
 
     def renew(self, sheets: Iterable[Sheet]) -> None:
         """Shows these sheets and no others; whoever reads in them stays at the same line."""
-        top, cursor = self.at(self.scroll_offset.y), self.spot
+        top, cursor = self.at(self.scroll_offset.y), self.position
         changed = self._paged.show(sheets)
         self.reached_end = self.reached_end and not changed
         self._changed()
@@ -186,7 +186,7 @@ class Paper(ScrollView, can_focus=True):
         self._thumb.forget()
         width = max(self.scrollable_content_region.width - self._gutter, 0)
         if width != self._paged.width:
-            top, cursor = self.at(self.scroll_offset.y), self.spot
+            top, cursor = self.at(self.scroll_offset.y), self.position
             self._paged.fit(width)
             self._changed()
             self._hold(top, cursor)
@@ -263,7 +263,7 @@ class Paper(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
         if self._finding.is_open and y == self.scrollable_content_region.height - 1:
-            words = Strip([Segment(self._finding.words, self._base + CURSOR)])
+            words = Strip([Segment(self._finding.status_text, self._base + CURSOR)])
             return words.adjust_cell_length(width, self._base + CURSOR)
         row = y + self.scroll_offset.y
         piece = self._paged.piece(row)
@@ -374,7 +374,7 @@ class Paper(ScrollView, can_focus=True):
         return next((at for at, hit in enumerate(hits) if self.row_of(hit) >= here), 0)
 
     def _go(self) -> None:
-        spot = self._finding.spot
+        spot = self._finding.position
         if spot is None:
             return
         if self._pointing:

@@ -26,7 +26,7 @@ class Pastes:
         self._texts[sign] = text
         return sign
 
-    def whole(self, text: str) -> str:
+    def expanded(self, text: str) -> str:
         """Returns a text with everything that was pasted in the place of its signs."""
         if not self._texts:
             return text

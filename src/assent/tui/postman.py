@@ -99,9 +99,11 @@ class Postman:
         if not self._app.is_there:
             return
         heard: list[Recorded | Delta] = []
-        for letter in joined(self._app.mailbox.take()):
+        for letter in joined(self._app.messages.take()):
             if isinstance(letter, Heard):
-                if letter.session == self._app.sitting.session:  # else it was left meanwhile
+                if (
+                    letter.session == self._app.session_controller.session
+                ):  # else it was left meanwhile
                     heard.append(letter.what)
                 continue
             self._hear(heard)
@@ -113,11 +115,11 @@ class Postman:
         if not heard:
             return
         app = self._app
-        app.conversation.hear(heard)
+        app.conversation.add_events(heard)
         stored = [one for one in heard if isinstance(one, Recorded)]
         events = [one.event for one in stored]
         if events:
-            app.refresh_standing()
+            app.refresh_status()
         for words in filter(None, map(self._notices.take, stored)):
             app.notice(words, monotonic() - self._began)
         ends = [event.why for event in events if isinstance(event, TurnEnded)]
@@ -128,12 +130,12 @@ class Postman:
         app = self._app
         match letter:
             case Stood(standing):
-                app.lookout.take(letter)
-                if standing is not None and standing is app.standing:  # the person sees it
-                    app.sitting.saw(standing.record)
+                app.status_poller.take(letter)
+                if standing is not None and standing is app.status_snapshot:  # the person sees it
+                    app.session_controller.saw(standing.record)
                 self._look_for_questions(standing)
             case TurnBegan(record):
-                if record.session == app.sitting.session:
+                if record.session == app.session_controller.session:
                     app.conversation.begin(record.session)
                 self._notices = Notices(record.session, app.host.notify_after)
                 self._began = monotonic()
@@ -141,8 +143,8 @@ class Postman:
             case TurnOver():
                 self._turn_over(letter)
             case Asked():
-                app.refresh_standing()
-                app.question_waits()
+                app.refresh_status()
+                app.has_pending_question()
             case Trouble(error):
                 app.fail(error)
             case _:
@@ -159,10 +161,10 @@ class Postman:
             case Opened() | Unread():
                 self._read(letter)
             case NoModel(found):
-                app.held.tell(*first_start_lines(found))
+                app.deferred.add_note(*first_start_lines(found))
             case Done():
                 with app.failing():
-                    app.errands.take(letter)
+                    app.tasks.take(letter)
                 app.draw_activity()
             case ShellSaid() | ShellOver():
                 self._hear_command(letter)
@@ -172,7 +174,7 @@ class Postman:
     def _hear_command(self, letter: ShellSaid | ShellOver) -> None:
         """Shows what a command printed where it was typed; elsewhere only that it ended."""
         app, place = self._app, letter.place
-        sitting = app.sitting
+        sitting = app.session_controller
         here = place.session == sitting.session if place.session else place.view == sitting.view
         if isinstance(letter, ShellSaid):
             if here:
@@ -180,7 +182,7 @@ class Postman:
             return
         whose = f"of session {place.name}" if place.name else "that you typed before"
         words = letter.words if here else f"The command {whose} ended. {letter.words}"
-        app.tell(Line("dim", visible_line(words)))
+        app.add_note(Line("dim", visible_line(words)))
         self._rest()
 
     def _tell_panels(self, letter: object) -> None:
@@ -204,34 +206,36 @@ class Postman:
 
             done = letter.report
             for words in done.warnings:
-                self._app.tell(Line("risk", visible_line(words)))
-            self._app.tell(*ended_lines(letter.verb, done.outcome, done.about))
+                self._app.add_note(Line("risk", visible_line(words)))
+            self._app.add_note(*ended_lines(letter.verb, done.outcome, done.about))
         self._rest()
 
     def _rest(self) -> None:
         """Looks where things stand, after something came to its end."""
-        self._app.refresh_standing()
+        self._app.refresh_status()
         self._app.draw_status()
 
     def _ready(self, letter: Ready) -> None:
         app = self._app
         if letter.elsewhere:
-            app.held.tell(Line("dim", f"The workspace is {visible_line(letter.elsewhere)}."))
+            app.deferred.add_note(
+                Line("dim", f"The workspace is {visible_line(letter.elsewhere)}.")
+            )
         for words in letter.warnings:
-            app.held.tell(Line("risk", visible_line(words)))
-        app.errands.run("", self._settle, lambda _: app.refresh_standing())
-        if app.sitting.record is not None:
-            app.load(app.sitting.record)
+            app.deferred.add_note(Line("risk", visible_line(words)))
+        app.tasks.run("", self._settle, lambda _: app.refresh_status())
+        if app.session_controller.record is not None:
+            app.load(app.session_controller.record)
         else:
             self._open()
 
     def _settle(self) -> None:
         """Finds out what a new session would begin with, in a thread."""
         app = self._app
-        app.sitting.settle()
-        record = app.sitting.record
-        if not (app.sitting.shown_model or (record and record.model)):
-            app.mailbox.post(NoModel(app.host.findings()))
+        app.session_controller.resolve_defaults()
+        record = app.session_controller.record
+        if not (app.session_controller.shown_model or (record and record.model)):
+            app.messages.post(NoModel(app.host.findings()))
 
     def open_none(self) -> None:
         """Goes on without a session, and without one that is still being read."""
@@ -252,24 +256,24 @@ class Postman:
         """Goes on with the session that the person wanted."""
         app = self._app
         app.ready = self._fresh = True
-        app.held.release_told()
-        app.refresh_standing()
-        app.prompt.recollect(partial(said_before, app.engine, app.sitting.record))
+        app.deferred.release_notes()
+        app.refresh_status()
+        app.prompt.recollect(partial(said_before, app.engine, app.session_controller.record))
         start, app.beginning = app.beginning, Start()
         if start.told:
-            app.tell(*start.told)
+            app.add_note(*start.told)
         if start.draft:
             app.prompt.load(start.draft)
         if start.words:
             app.say(start.words)
-        app.held.release_acts()
+        app.deferred.release_actions()
 
     def _look_for_questions(self, standing: Standing | None) -> None:
         """Asks what the session that was just opened waits for; what others wait for is told."""
         app = self._app
         if standing is None or not self._fresh or not app.ready:
             return
-        record, now = standing.record, app.sitting.record
+        record, now = standing.record, app.session_controller.record
         if (record and record.session) != (now and now.session):
             return  # it was read before that session was opened
         self._fresh = False
@@ -277,10 +281,10 @@ class Postman:
         if record is not None and not app.at_work:
             self._say_where(standing, asked=bool(own))
         if own and not app.at_work:
-            app.question_waits()
+            app.has_pending_question()
         elif standing.waiting:
             others = f"{len(standing.waiting)} to answer, of other sessions: /waiting."
-            app.tell(Line("risk", others))
+            app.add_note(Line("risk", others))
 
     def _say_where(self, standing: Standing, *, asked: bool) -> None:
         """Says where the plan stands by now, and that a turn was cut off, if nobody says it yet."""
@@ -289,9 +293,9 @@ class Postman:
         plan = standing.plan
         words = plan_stands(plan, standing.undone, approved=standing.approved) if plan else ""
         if words:
-            self._app.tell(Line("dim", words))
+            self._app.add_note(Line("dim", words))
         if standing.cut_off and not asked and not (plan and plan.building):
-            self._app.tell(Line("risk", CUT_OFF))
+            self._app.add_note(Line("risk", CUT_OFF))
 
     def _turn_over(self, letter: TurnOver) -> None:
         app, error = self._app, letter.error
@@ -299,12 +303,12 @@ class Postman:
         failed, self._failed = self._failed, False
         if failed and error is not None:
             step = next_step(error.next) or GO_ON
-            app.tell(Line("dim", f"next: {visible_line(masked(step))}"))
+            app.add_note(Line("dim", f"next: {visible_line(masked(step))}"))
         elif error is not None and not isinstance(error, Interrupted):
             app.fail(error)
         if letter.unsaid:
             app.prompt.load("\n".join(filter(None, (letter.unsaid, app.prompt.text))))
         self._rest()
-        own = presented and letter.session == app.sitting.session
+        own = presented and letter.session == app.session_controller.session
         if own and len(app.screen_stack) == 1 and not app.prompt.text:
             app.review_plan()

@@ -59,7 +59,7 @@ class Prompt(Vertical):
     Prompt.shell #prompt-sign { color: $warning; }
     """
 
-    class Said(Message):
+    class Submitted(Message):
         """The person said something to the model."""
 
         def __init__(self, words: str) -> None:
@@ -106,7 +106,7 @@ class Prompt(Vertical):
     ) -> None:
         super().__init__(id=id)
         self.commands = commands
-        self.recall = Recall()
+        self.history = Recall()
         self._files = files
         self._names: list[str] | None = None
         self._piece: Piece | None = None
@@ -126,10 +126,10 @@ class Prompt(Vertical):
     @property
     def text(self) -> str:
         """What stands in the prompt, with every paste in full."""
-        return self._editor.pastes.whole(self._editor.text)
+        return self._editor.pastes.expanded(self._editor.text)
 
     @property
-    def offers(self) -> Sequence[Choice]:
+    def completions(self) -> Sequence[Choice]:
         """What the list above offers now."""
         return self._offers.choices
 
@@ -142,11 +142,11 @@ class Prompt(Vertical):
         self._editor.put("")
         self._editor.pastes.forget()
         self._editor.history.clear()
-        self.recall.restart()
+        self.history.restart()
 
     def remember(self, messages: Iterable[str]) -> None:
         """Takes in what the person said before, oldest first."""
-        self.recall.fill(messages)
+        self.history.fill(messages)
 
     def recollect(self, read: Callable[[], list[str]]) -> None:
         """Has what the person said before read in a thread, and remembered."""
@@ -174,7 +174,7 @@ class Prompt(Vertical):
         event.stop()
         self._look()
 
-    def on_offers_taken(self, event: Offers.Taken) -> None:
+    def on_completion_list_accepted(self, event: Offers.Accepted) -> None:
         event.stop()
         self._take()
         self.focus_text()
@@ -208,13 +208,13 @@ class Prompt(Vertical):
         if self._offers.is_open:
             self._offers.move(-1)
         else:
-            self._recalled(self.recall.older(self._editor.text))
+            self._recalled(self.history.older(self._editor.text))
 
     def _down(self) -> None:
         if self._offers.is_open:
             self._offers.move(1)
         else:
-            self._recalled(self.recall.newer(self._editor.text))
+            self._recalled(self.history.newer(self._editor.text))
 
     def _recalled(self, text: str | None) -> None:
         if text is not None:
@@ -229,7 +229,7 @@ class Prompt(Vertical):
         text = self.text
         if not text.strip():
             return
-        self.recall.add(text)
+        self.history.add(text)
         self.clear()
         match sort_of(text):
             case "shell":
@@ -238,7 +238,7 @@ class Prompt(Vertical):
             case "slash":
                 self.post_message(self.Slash(text.strip()))
             case "said":
-                self.post_message(self.Said(text))
+                self.post_message(self.Submitted(text))
 
     def _look(self) -> None:
         """Looks at what stands in the prompt: which sign it has, and what can be completed."""
@@ -278,12 +278,12 @@ class Prompt(Vertical):
             return
         match piece.kind:
             case "command":
-                self._offers.offer(commands_for(piece.query, self.commands))
+                self._offers.show(commands_for(piece.query, self.commands))
             case "history":
-                self._offers.offer(entries_for(piece.query, self.recall.entries), NO_ENTRY)
+                self._offers.show(entries_for(piece.query, self.history.entries), NO_ENTRY)
             case "file":
                 if not self._offers.is_open:
-                    self._offers.offer((), LOADING)
+                    self._offers.show((), LOADING)
                 aside(partial(self._find_files, piece))
 
     def _find_files(self, piece: Piece) -> None:
@@ -299,7 +299,7 @@ class Prompt(Vertical):
     def _offer_files(self, event: _Found) -> None:
         event.stop()
         if event.piece == self._piece:
-            self._offers.offer(event.choices, NO_FILE)
+            self._offers.show(event.choices, NO_FILE)
             self._editor.offering = self._offers.is_open
 
     def _take(self) -> None:

@@ -75,7 +75,7 @@ class Pace:
         return self._painted < inf
 
     @property
-    def held(self) -> bool:
+    def has_pending(self) -> bool:
         """Whether an answer waits for the moment after it to pass."""
         return self._held is not None
 
@@ -110,7 +110,7 @@ class Pace:
     def hold(self, at: float) -> bool:
         """Keeps an answer back for the moment after it; tells whether there is one to wait for."""
         self._held = at if self._need > 0 else None
-        return self.held
+        return self.has_pending
 
     def is_overtaken(self, at: float) -> bool:
         """Takes a key after an answer; tells whether it comes so soon that there was no answer."""

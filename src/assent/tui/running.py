@@ -86,11 +86,11 @@ class Running:
             self.watched = WatchedRun(verb, self._operations(plan_id))
             self.report = report = self._driven(work(), self.watched)
             self.watched.end(report_lines(report))
-            self._host.engine().keeping.retain()
+            self._host.engine().retention.retain()
         except AssentError as failure:
             error = failure
         except Exception as failure:
-            error = self._mailbox.mishap(failure)
+            error = self._mailbox.internal_error(failure)
         finally:
             if error is not None and self.watched is not None:
                 self.watched.fail(_on_screen(error))
@@ -103,7 +103,7 @@ class Running:
         """Returns what a plan is about to do; an undo says it in the preview."""
         if not plan_id:
             return ()
-        ledger = self._host.engine().plans.ledger()
+        ledger = self._host.engine().plans.repository()
         return ledger.plan(ledger.load(plan_id)).operations
 
     def _driven(self, work: "Generator[Live, None, RunReport]", watched: WatchedRun) -> "RunReport":
@@ -121,7 +121,7 @@ def _taken_back(
     engine: "Engine", preview: "Undo", channel: str
 ) -> "Generator[Live, None, RunReport]":
     """Applies an undo or redo; with a whole run, the todos of its session go back, too (F128)."""
-    report = yield from engine.undoing.apply(preview, channel)
+    report = yield from engine.undo.apply(preview, channel)
     whole = preview.source.plan_id and not preview.target.only and not preview.extent.again
     if whole and report.outcome in DONE:
         with engine.runs.housekeeping("The todos were not set back"):
@@ -132,7 +132,7 @@ def _taken_back(
 def _taken_up(engine: "Engine", way: Way, run: str) -> "Generator[Live, None, RunReport]":
     """Takes up an unfinished run; the end of an undo is told as the undo's own."""
     report = yield from engine.runs.recover(way, run)
-    _, told = engine.undoing.recalled(report) or (None, report)
+    _, told = engine.undo.recorded(report) or (None, report)
     return told
 
 

@@ -39,7 +39,7 @@ class Shelling:
 
     def interrupt(self) -> bool:
         """Ends the command; tells whether there was one."""
-        return self.at_work and self._host.engine().commands.interrupt()
+        return self.at_work and self._host.engine().session_commands.interrupt()
 
     def end(self) -> None:
         """Ends the command, and waits until its end is on record."""
@@ -54,7 +54,7 @@ class Shelling:
         except AssentError as error:
             self._mailbox.post(Trouble(error))
         except Exception as error:
-            self._mailbox.post(Trouble(self._mailbox.mishap(error)))
+            self._mailbox.post(Trouble(self._mailbox.internal_error(error)))
         finally:
             self._mailbox.post(ShellOver(words, place), self._rest)
 
@@ -63,7 +63,9 @@ class Shelling:
 
     def _ran(self, line: str, record: SessionRecord | None, place: Place) -> str:
         decoder = getincrementaldecoder("utf-8")("backslashreplace")
-        running = self._host.engine().commands.own(record, line, self._host.process())
+        running = self._host.engine().session_commands.run_as_user(
+            record, line, self._host.process()
+        )
         while True:
             try:
                 self._mailbox.post(ShellSaid(decoder.decode(next(running).content), place))

@@ -82,7 +82,7 @@ class SideArea(Vertical):
         Binding("tab", "leave", "Back to the prompt", show=False),
     ]
 
-    class Gathered(Message):
+    class DataLoaded(Message):
         """Everything was read anew."""
 
         def __init__(self, values: Beside, look: int) -> None:
@@ -125,7 +125,7 @@ class SideArea(Vertical):
     def on_unmount(self) -> None:
         self._following.stop()
 
-    def look(
+    def refresh_data(
         self,
         engine: "Engine",
         record: SessionRecord | None,
@@ -165,17 +165,17 @@ class SideArea(Vertical):
     def on_resize(self, event: Resize) -> None:
         self._arrange()
 
-    def on_tabs_turned(self, event: Tabs.Turned) -> None:
+    def on_sidebar_tabs_selected(self, event: Tabs.Selected) -> None:
         event.stop()
         self.turn(PARTS[event.at])
 
-    def on_side_area_gathered(self, event: Gathered) -> None:
+    def on_sidebar_data_loaded(self, event: DataLoaded) -> None:
         event.stop()
         if event.look > self._shown:
             self._shown = event.look
             self.show(event.values)
 
-    def on_side_area_text_changed(self, event: TextChanged) -> None:
+    def on_sidebar_text_changed(self, event: TextChanged) -> None:
         event.stop()
         plan, before = self.values.plan, self.values.live
         if plan is None or plan.plan_id != event.plan_id:
@@ -202,7 +202,7 @@ class SideArea(Vertical):
     def action_open(self) -> None:
         """Opens the operation that the cursor is on."""
         paper = self._papers["operations"]
-        spot = paper.spot
+        spot = paper.position
         if not paper.has_focus or spot is None or spot.key != LIST:
             raise SkipAction
         if spot.line < len(self.values.operations):
@@ -216,7 +216,7 @@ class SideArea(Vertical):
             values = read(self.values)
         except AssentError as error:
             values = msgspec.structs.replace(self.values, trouble=error.message)
-        self._post(self.Gathered(values, look))
+        self._post(self.DataLoaded(values, look))
 
     def _heard(self, plan_id: str, live: LiveText) -> None:
         self._post(self.TextChanged(plan_id, live))
@@ -284,7 +284,7 @@ class SideArea(Vertical):
         title = [Sheet(TITLE, (Line("heading", named),))] if self.has_class("all") else []
         paper = self._papers[part]
         paper.renew([*title, *sheets])
-        if paper.spot is not None and paper.spot.key == TITLE:
+        if paper.position is not None and paper.position.key == TITLE:
             paper.cursor += 1  # nothing can be done with a title
 
     def _mark(self, before: LiveText, after: LiveText) -> None:

@@ -101,11 +101,11 @@ class Sitting:
         except AssentError as error:
             self._mailbox.post(Trouble(error))
         except Exception as error:  # the screen waits for what comes below
-            self._mailbox.post(Trouble(self._mailbox.mishap(error)))
+            self._mailbox.post(Trouble(self._mailbox.internal_error(error)))
         root = self.host.root
         self._mailbox.post(Ready(self._warnings(), root if root != self.host.folder else ""))
 
-    def settle(self) -> None:
+    def resolve_defaults(self) -> None:
         """Finds out which mode and model a new session has; slow, where servers are asked."""
         found = self.host.defaults()
         self._usual = self._usual or found.mode
@@ -122,7 +122,7 @@ class Sitting:
         """Says something and drives the turn that follows; what fails is reported."""
         self._start(lambda: self._heard(self._said(words)), words)
 
-    def say_own(self, name: str, arguments: str) -> None:
+    def say_custom(self, name: str, arguments: str) -> None:
         """Says what a command of the person's own stands for, as `say` does."""
         typed = f"/{name} {arguments}".rstrip()
         self._start(lambda: self._heard(self._said_own(name, arguments)), typed)
@@ -146,7 +146,7 @@ class Sitting:
             if not self.at_work:
                 return False
             if self.record is not None and self.engine.sessions.interrupt(self.record):
-                self.asker.look()
+                self.asker.wake()
                 return True
             self.join(PAUSE_S)
         return False
@@ -206,7 +206,7 @@ class Sitting:
     def _warnings(self) -> tuple[str, ...]:
         try:
             left = self.engine.runs.unfinished()
-            lost = self.engine.orphans.find() if not left else ()
+            lost = self.engine.orphan_slots.find() if not left else ()
             told = ((UNFINISHED,) if left else ()) + ((LOST,) if lost else ())
             return (*self.engine.warnings, *told)
         except AssentError:
@@ -222,11 +222,11 @@ class Sitting:
         return sessions.start(words, self.mode or work.mode, agent, model)
 
     def _said_own(self, name: str, arguments: str) -> SessionRecord:
-        own = next((each for each in self.host.own_commands() if each.name == name), None)
+        own = next((each for each in self.host.custom_commands() if each.name == name), None)
         if own is None:
             raise UsageError(f"There is no /{name} any more.", "/help")
         self._check_mode()  # before anything runs for it
-        words = self.host.written(own, arguments, self._opened(own.model).tooling)
+        words = self.host.expand_command(own, arguments, self._opened(own.model).tooling)
         return self._said(words, own.agent, own.model)
 
     def _check_mode(self) -> None:
@@ -266,15 +266,15 @@ class Sitting:
     def _built(self, plan_id: str, digest: str) -> Events:
         engine, work = self.engine, self._opened()
         plan = engine.plans.find(plan_id)
-        engine.building.check(plan, digest)
-        with engine.building.held(plan) as current:
-            self._began(engine.building.start(current, self.model, digest=digest))
+        engine.text_plan_builds.check(plan, digest)
+        with engine.text_plan_builds.locked(plan) as current:
+            self._began(engine.text_plan_builds.start(current, self.model, digest=digest))
             plan = engine.plans.find(plan_id)
-            if not engine.building.is_over(plan):
-                yield from engine.building.work(plan, work.driver, work.tooling)
-            if not engine.building.is_over(plan):
+            if not engine.text_plan_builds.is_over(plan):
+                yield from engine.text_plan_builds.work(plan, work.driver, work.tooling)
+            if not engine.text_plan_builds.is_over(plan):
                 raise AssentError(BUILT, "/build")
-            engine.building.finish(plan, engine.building.report(plan).outcome)
+            engine.text_plan_builds.finish(plan, engine.text_plan_builds.report(plan).outcome)
 
     def _began(self, record: SessionRecord) -> None:
         self.record = record
@@ -302,7 +302,7 @@ class Sitting:
         except AssentError as failure:
             error = failure
         except Exception as failure:
-            error = self._mailbox.mishap(failure)
+            error = self._mailbox.internal_error(failure)
         finally:
             if self.chosen_plan == told:  # and not one that was chosen meanwhile
                 self.chosen_plan = ""

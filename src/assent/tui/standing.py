@@ -68,14 +68,14 @@ def known_standing(sitting: "Sitting", record: SessionRecord | None) -> Standing
 def read_standing(sitting: "Sitting", after: int) -> Standing:
     """Reads where things stand, and what happened after an event of the session; in a thread."""
     engine, known = sitting.engine, sitting.record
-    waiting = tuple(engine.questions.pending())
+    waiting = tuple(engine.pending_questions.pending())
     record = engine.sessions.load(known.session) if known else None
     plan_id = sitting.chosen_plan or (record.plan_id if record else "")
-    plan = engine.plans.ledger().load(plan_id) if plan_id else None
+    plan = engine.plans.repository().load(plan_id) if plan_id else None
     standing = msgspec.structs.replace(
         known_standing(sitting, record),
         plan=plan,
-        approved=plan is not None and engine.consents.is_approved(plan),
+        approved=plan is not None and engine.approvals.is_approved(plan),
         undone=undone_of(engine, plan),
         waiting=waiting,
     )
@@ -92,4 +92,4 @@ def undone_of(engine: "Engine", plan: PlanRecord | None) -> "Taken":
     """Says how much of what a plan did last was taken back; in a thread."""
     if plan is None or plan.state is not State.COMPLETED or not plan.runs:
         return ""
-    return engine.past.undone(plan.runs[-1].run)
+    return engine.history.undone(plan.runs[-1].run)

@@ -117,7 +117,7 @@ class StatusLine(Static):
         self._theme = "dark"
         self._working = False
 
-    def tell(self, standing: Standing, *, working: bool, theme: str) -> None:
+    def show_snapshot(self, standing: Standing, *, working: bool, theme: str) -> None:
         """Shows where things stand."""
         self._standing, self._working, self._theme = standing, working, theme
         self._draw()

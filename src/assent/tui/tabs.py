@@ -19,7 +19,7 @@ class Tabs(Static):
     Tabs { height: 1; width: 1fr; }
     """
 
-    class Turned(Message):
+    class Selected(Message):
         """A name was clicked."""
 
         def __init__(self, at: int) -> None:
@@ -53,4 +53,4 @@ class Tabs(Static):
     def on_click(self, event: Click) -> None:
         at = next((at for at, end in enumerate(self._ends) if event.x < end), None)
         if at is not None:
-            self.post_message(self.Turned(at))
+            self.post_message(self.Selected(at))

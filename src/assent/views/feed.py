@@ -127,13 +127,13 @@ class Feed:
         self._fresh = {}
         return found
 
-    def hear_all(self, heard: Iterable[Recorded | Delta]) -> list[Block]:
+    def add_events(self, heard: Iterable[Recorded | Delta]) -> list[Block]:
         """Takes many at once, and returns what they made or changed."""
         for one in heard:
-            self.hear(one)
+            self.add_event(one)
         return self.fresh()
 
-    def hear(self, heard: Recorded | Delta) -> None:
+    def add_event(self, heard: Recorded | Delta) -> None:
         """Takes one event, or one piece of what is being said."""
         if isinstance(heard, Delta):
             self._piece(heard.kind, heard.text)
@@ -141,7 +141,7 @@ class Feed:
         session = heard.stream.rpartition("/")[2]
         if not self._heard.setdefault(session, _Heard()).add(heard.seq):
             return
-        self._kin.hear(heard)
+        self._kin.add_event(heard)
         self._at = heard.at
         if session == self.session:
             self._take(heard.event, heard.at)
@@ -405,5 +405,5 @@ def _is_no(asked: Asked, answers: tuple[tuple[str, ...], ...] | None) -> bool:
 def folded(session: str, heard: Iterable[Recorded | Delta]) -> list[Block]:
     """Returns the blocks that a whole stream makes."""
     feed = Feed(session)
-    feed.hear_all(heard)
+    feed.add_events(heard)
     return list(feed.blocks.values())

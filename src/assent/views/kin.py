@@ -14,7 +14,7 @@ class Kin:
         self._names: dict[str, str] = {}
         self._counts: dict[str, int] = {root: before}
 
-    def hear(self, recorded: Recorded) -> None:
+    def add_event(self, recorded: Recorded) -> None:
         """Takes in an event; one that starts a child gives it a name, which it keeps."""
         match recorded.event:
             case ChildStarted(child=child, agent=agent):

@@ -34,7 +34,7 @@ class MaskedSpeech:
         self._size, self._enough = 0, 0
 
     @property
-    def held(self) -> str:
+    def buffered(self) -> str:
         """What was taken and not let go, as it came."""
         return "".join(self._pieces)
 

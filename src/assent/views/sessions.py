@@ -207,7 +207,7 @@ def _came(event: object) -> Iterator[tuple[str, str]]:
 
 def _of_children(recorded: Recorded, kin: Kin) -> Iterator[tuple[str, str]]:
     """Returns which child begins or comes to rest, and what about."""
-    kin.hear(recorded)
+    kin.add_event(recorded)
     match recorded.event:
         case ChildStarted(child=child, title=title, background=background):
             yield f"{kin.name(child)} starts{', in the background' if background else ''}", title

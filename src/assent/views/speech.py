@@ -27,6 +27,6 @@ class LiveSpeech:
         """Returns what can be shown now."""
         if len(self._settled) > 1:
             self._settled = ["".join(self._settled)]
-        settled, pending = "".join(self._settled), self._speech.held
+        settled, pending = "".join(self._settled), self._speech.buffered
         blank = 0 if _BEGIN in pending else pending.rfind(" ") + 1
         return settled + masked(pending[:blank]) if blank else settled

@@ -41,7 +41,7 @@ def undo_lines(
     for name, (_, op), diff in zip(names, inversion.operations, changes, strict=True):
         yield from wrapped("plain", f"{name[:SHORT]}  {kind(op):<6}  {subject(op)}")
         yield from diff_lines(diff) if diff else unshown_lines(op) if diff is None else ()
-    for index, reason in inversion.left_alone:
+    for index, reason in inversion.skipped:
         yield from wrapped("risk", f"{ids[index][:SHORT]}  left alone: {visible_line(reason)}")
     for told in (*extent.overwrites, *extent.guessed):
         yield from wrapped("risk", visible_line(told))

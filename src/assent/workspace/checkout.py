@@ -28,7 +28,7 @@ class LocalCheckout:
         self._states = States(self._disk, self._folders)
         self._files = LocalFiles(root, root, self._disk)
 
-    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         """Returns what stands under each name."""
         seen: dict[bytes, Seen] = {}
         for path in paths:

@@ -49,7 +49,7 @@ class LocalHands:
         self._unsynced = Unsynced(self._disk, self._folders)
         self._spares = spares
 
-    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         """Returns what stands under each name, nothing behind a symlink; OSError if it is odd."""
         asked = tuple(paths)
         try:

@@ -49,7 +49,7 @@ class LocalFiles:
         self._states = States(self._disk, self._folders, digests)
         self._alone = Lock()  # a descriptor of a folder is good until the next call only
 
-    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         """Returns what stands under each name."""
         seen: dict[bytes, Seen] = {}
         for path in paths:
@@ -89,7 +89,7 @@ class LocalFiles:
             except (FileNotFoundError, NotADirectoryError):
                 return False
 
-    def target(self, path: bytes) -> bytes | None:
+    def link_target(self, path: bytes) -> bytes | None:
         """Returns where a symlink points to; None if it is none, or nothing is there."""
         with self._alone, telling(path):
             try:
@@ -135,7 +135,7 @@ class LocalFiles:
                     return sorted(found)  # what is wrong there shows when it is used
             return sorted((*found, *slots_beside(self._folders, wanted)))
 
-    def facts(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
+    def replacement_losses(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
         """Tells what replacing files would cost besides their contents; only where it costs.
 
         Of a file that is gone or out of reach nothing is told. Names of one folder that follow each

@@ -46,12 +46,12 @@ class Digests:
         self.now = clock
         self._known: dict[tuple[int, int], tuple[tuple[int, int, int], str]] = {}
 
-    def recall(self, found: os.stat_result) -> str | None:
+    def get(self, found: os.stat_result) -> str | None:
         """Returns the digest of a file that is as it was, as far as its times can tell."""
         known = self._known.get((found.st_dev, found.st_ino)) if self._known else None
         return known[1] if known and known[0] == _times(found) else None
 
-    def remember(self, found: os.stat_result, digest: str, began: int) -> None:
+    def put(self, found: os.stat_result, digest: str, began: int) -> None:
         """Keeps a digest. A younger file could change again without its times changing."""
         settled = _SETTLED_FINE if _is_fine(found) else _SETTLED
         if began - max(found.st_mtime_ns, found.st_ctime_ns) < settled:
@@ -115,7 +115,7 @@ class States:
             found = disk.lstat(name, at)
             if found.st_mode != S_IFREG | state.mode or found.st_size != size:
                 return False
-            if known := self._digests.recall(found):
+            if known := self._digests.get(found):
                 return known == state.digest
             fd = disk.open(name, READ, 0, at)
         except OSError:
@@ -166,7 +166,7 @@ class States:
         return FileState(sha256(target), len(target), 0o777, "link")
 
     def _digest(self, name: bytes, at: int, found: os.stat_result) -> str:
-        known = self._digests.recall(found)
+        known = self._digests.get(found)
         if known is not None:
             return known
         began, disk = self._digests.now(), self._disk
@@ -186,7 +186,7 @@ class States:
             disk.close(fd)
         if size != found.st_size or not _is_same(now, found):
             raise _Moving
-        self._digests.remember(found, digest, began)
+        self._digests.put(found, digest, began)
         return digest
 
     def _hash(self, fd: int, chunk: bytes, size: int) -> tuple[str, int]:

@@ -41,7 +41,9 @@ class Asking:
         turn, agent = self._turn, self._turn.agent
         yield from self._make_room(opened)
         number = turn.record.steps + 1
-        yield from turn.note(StepStarted(number, agent.name, opened.name, turn.record.mode))
+        yield from turn.append_events(
+            StepStarted(number, agent.name, opened.name, turn.record.mode)
+        )
         self._step = step = Step(turn, opened, self._payer(opened), self._clock)
         for attempt in range(ATTEMPTS):
             # The first time the newest stay as they are, the second time nothing does.
@@ -54,7 +56,7 @@ class Asking:
                 trouble = error
                 yield from step.void(attempt + 1, 0.0, error.message)
             else:
-                self._gauge.told(answered.usage, len(prompt.messages))
+                self._gauge.update(answered.usage, len(prompt.messages))
                 return answered
         raise trouble
 
@@ -94,7 +96,7 @@ class Asking:
         return Prompt(
             self._system(opened),
             turn.messages,
-            turn.offers(),
+            turn.available_tools(),
             kind=turn.agent.name if turn.record.parent else "main",
             turn=number,
             temperature=turn.agent.temperature,
@@ -102,7 +104,7 @@ class Asking:
 
     def _system(self, opened: Opened) -> tuple[str, ...]:
         """Returns the system prompt; the same as long as agent, model and tools are the same."""
-        agent, offers = self._turn.agent, self._turn.offers()
+        agent, offers = self._turn.agent, self._turn.available_tools()
         told = (agent, opened.name, offers)
         if self._told is None or self._told[0] != told:
             absent = absent_from([each.name for each in offers])
@@ -113,9 +115,9 @@ class Asking:
     def _payer(self, opened: Opened) -> Callable[[Usage, Sequence[PartSaid]], float | None]:
         def pay(usage: Usage, said: Sequence[PartSaid]) -> float | None:
             if usage != Usage():
-                return self._purse.pay(opened, usage)
+                return self._purse.spend(opened, usage)
             spoken = sum(len(str(each.part)) for each in said) // CHARACTERS
-            self._purse.pay(opened, Usage(self._used, spoken), guessed=True)
+            self._purse.spend(opened, Usage(self._used, spoken), guessed=True)
             return None
 
         return pay

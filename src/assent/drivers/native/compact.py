@@ -63,7 +63,7 @@ class Compaction:
             old = messages[: len(messages) - stay]
             if sum(tokens(message) for message in old if not _summary(message)) >= WORTH:
                 done = yield from self._summarise(old, stay, room * CHARACTERS)
-                yield from self._turn.note(done, *self._reminder())
+                yield from self._turn.append_events(done, *self._reminder())
                 return True
         return False
 
@@ -90,7 +90,7 @@ class Compaction:
                         texts.append(text)
                     case Retried(attempt, wait, reason):
                         texts.clear()
-                        yield from self._turn.note(StepRetried(attempt, wait, reason))
+                        yield from self._turn.append_events(StepRetried(attempt, wait, reason))
                     case Stopped(usage=usage):
                         summary = _checked("".join(texts), self._opened.name)
                         cost = self._pay(usage, [PartSaid(Text(summary))])

@@ -31,7 +31,7 @@ class Gauge:
         fixed = 0 if self._told else TOOLS + sum(map(len, system)) // CHARACTERS
         return self._tokens + fixed
 
-    def told(self, usage: Usage, sent: int) -> None:
+    def update(self, usage: Usage, sent: int) -> None:
         """Takes in what a provider counted for a request with so many messages, and its answer."""
         if usage.input:
             self._tokens, self._counted, self._told = usage.input + usage.output, sent + 1, True

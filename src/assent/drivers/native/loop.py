@@ -41,7 +41,7 @@ class NativeDriver:
         self._is_child = False
         self._steps = 0  # most steps of a child's turn
 
-    def another(self, steps: int = 0) -> "NativeDriver":
+    def child_driver(self, steps: int = 0) -> "NativeDriver":
         """Returns a driver for a child: it shares the budget, and makes at most so many steps."""
         limits = msgspec.structs.replace(self._limits, max_turns=None)
         other = NativeDriver(self._open_model, self._briefing, limits, self._clock)
@@ -50,7 +50,7 @@ class NativeDriver:
 
     def stop(self) -> None:
         """Ends the request that is under way, from any thread; `drive` then raises Interrupted."""
-        self._underway.stop()
+        self._underway.cancel()
 
     def drive(self, turn: Turn) -> Iterator[Shown]:
         """Takes a turn to its end; whichever that is, the session says so."""
@@ -61,13 +61,13 @@ class NativeDriver:
             yield from self._turn(turn, asking)
         except (KeyboardInterrupt, Interrupted):
             end = interrupted(turn.record.mode)
-            yield from turn.note(*asking.aborted(), end)
+            yield from turn.append_events(*asking.aborted(), end)
             raise Interrupted(end.words, ending.AGAIN) from None
         except GeneratorExit:  # whoever listened has gone
-            turn.note(*asking.aborted(), interrupted(turn.record.mode))
+            turn.append_events(*asking.aborted(), interrupted(turn.record.mode))
             raise
         except (ModelError, UsageError) as error:
-            yield from turn.note(*asking.failed(error), TurnEnded("failed", error.message))
+            yield from turn.append_events(*asking.failed(error), TurnEnded("failed", error.message))
             raise ending.told(error, turn.record.mode) from error
         finally:
             self._underway.over()
@@ -75,40 +75,40 @@ class NativeDriver:
     def _turn(self, turn: Turn, asking: Asking) -> Iterator[Shown]:
         steps, cut = Steps(self._limits.max_turns or 0, self._steps), 0
         while True:
-            yield from turn.catch_up()
-            if turn.over:
+            yield from turn.read_new_messages()
+            if turn.is_over:
                 return  # and has said so
             self._underway.check()
             opened = self._model(turn)
             if spent := (yield from self._unpaid(turn, opened)):
-                yield from turn.note(ending.unpaid(spent, turn.record.mode))
+                yield from turn.append_events(ending.unpaid(spent, turn.record.mode))
                 return
             last = yield from steps.take(turn)
             answered = yield from asking.answer(opened, last=last)
             cut = cut + 1 if answered.stop is Stop.LENGTH else 0
             asking.hand_over()
-            if _is_at_rest(answered, last=last) and (yield from turn.rest()):
+            if _is_at_rest(answered, last=last) and (yield from turn.wait_for_children()):
                 continue
             if last or cut == CUT or answered.stop is Stop.REFUSED or not answered.calls:
                 taken = steps.taken if last else 0
                 mode = turn.record.mode
-                yield from turn.note(*ending.events(answered, opened.name, taken, mode))
+                yield from turn.append_events(*ending.events(answered, opened.name, taken, mode))
                 return
             yield from self._settle(turn, answered, cut=cut > 0)
-            if turn.over:
-                yield from turn.note(TurnEnded("presented")) if turn.record.working else ()
+            if turn.is_over:
+                yield from turn.append_events(TurnEnded("presented")) if turn.record.working else ()
                 return
 
     def _settle(self, turn: Turn, answered: Answered, *, cut: bool) -> Iterator[Shown]:
         if cut:
-            yield from turn.note(*declined(answered.calls, ending.TOO_LONG))
+            yield from turn.append_events(*declined(answered.calls, ending.TOO_LONG))
         else:
-            yield from turn.settle(answered.calls)
+            yield from turn.run_calls(answered.calls)
 
     def _unpaid(self, turn: Turn, opened: Opened) -> Generator[Shown, None, str]:
         """Asks the person where a limit is reached; says why the turn ends if it is no yes."""
         while reached := self.purse.check(opened):
-            if self.purse.closed or not (yield from turn.may("Budget", reached.question)):
+            if self.purse.closed or not (yield from turn.confirm("Budget", reached.question)):
                 self.purse.close()
                 return reached.words
             self.purse.extend(reached)
@@ -118,7 +118,7 @@ class NativeDriver:
         """Returns the model that the newest message asks for, else its agent, else the settings."""
         name = turn.record.model or turn.agent.model
         if name not in self._opened:
-            self._opened[name] = self._underway.around(self._open_model(name))
+            self._opened[name] = self._underway.cancellable(self._open_model(name))
         return self._opened[name]
 
 

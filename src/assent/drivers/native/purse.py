@@ -74,7 +74,7 @@ class Purse:
             self._most["seconds"] = self._by["seconds"]
             self._closed = False
 
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """Returns the seconds that are left of the turn; None where nobody set a limit."""
         most = self._most["seconds"]
         return max(0.0, most - self.spent.seconds) if most else None
@@ -105,7 +105,7 @@ class Purse:
         """Remembers that a person does not want to go on."""
         self._closed = True
 
-    def pay(self, opened: Opened, usage: Usage, *, guessed: bool = False) -> float | None:
+    def spend(self, opened: Opened, usage: Usage, *, guessed: bool = False) -> float | None:
         """Spends tokens and what they cost; returns the latter if it is known."""
         cost = opened.prices.of(usage) if opened.prices else None
         with self._lock:

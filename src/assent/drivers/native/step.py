@@ -68,7 +68,7 @@ class Step:
                         self._keep(answer, self._clock() - since)
                         since = self._clock()
                     case Pause():
-                        yield from self._turn.note()
+                        yield from self._turn.append_events()
                     case Retried(attempt, wait, reason):
                         yield from self.void(attempt, wait, reason)
                         since = self._clock()
@@ -82,7 +82,7 @@ class Step:
         """Notes that what was said does not count."""
         self._said.clear()
         self._ids.clear()
-        return self._turn.note(StepRetried(attempt, wait, reason))
+        return self._turn.append_events(StepRetried(attempt, wait, reason))
 
     def failed(self, error: AssentError) -> tuple[SessionEvent, ...]:
         """Returns what has to be noted where no further attempt follows."""
@@ -120,12 +120,12 @@ class Step:
             self._ids.add(spoken.id)
         part = PartSaid(spoken, round(seconds, 3))
         self._said.append(part)
-        self._turn.hold(part)
+        self._turn.defer_events(part)
 
     def _end(self, answer: Stopped) -> Answered:
         cost = self._pay(answer.usage, self._said)
         self._open = False
-        self._turn.hold(StepEnded(answer.stop, answer.usage, cost, answer.words))
+        self._turn.defer_events(StepEnded(answer.stop, answer.usage, cost, answer.words))
         return Answered(answer.stop, self._calls, answer.usage, answer.words)
 
 

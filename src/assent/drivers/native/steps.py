@@ -25,7 +25,7 @@ class Steps:
             return False
         if self.taken == 1:  # nothing has been done yet that could go on
             return True
-        if not (yield from turn.may("Steps", self._question())):
+        if not (yield from turn.confirm("Steps", self._question())):
             return True
         self._most += self._by
         return False

@@ -23,7 +23,7 @@ class Underway:
     def stopped(self) -> bool:
         return self._stopped
 
-    def stop(self) -> None:
+    def cancel(self) -> None:
         """Ends the request, from any thread; without one, the next does not begin."""
         with self._lock:
             self._stopped = True
@@ -51,7 +51,7 @@ class Underway:
         with self._lock:
             self._answers, self._stopped = None, False
 
-    def around(self, opened: Opened) -> Opened:
+    def cancellable(self, opened: Opened) -> Opened:
         """Returns a model whose requests can be ended here."""
         return msgspec.structs.replace(opened, model=_Stoppable(opened.model, self))
 

@@ -82,4 +82,4 @@ def made_elsewhere(drift: Drift) -> Drift:
 def _read(touched: Container[bytes], files: Files, path: bytes) -> bytes | None:
     """Reads a symlink; through a name that the plan itself touches, none of its paths leads."""
     below = any(above in touched for above in ancestors(path))
-    return None if below or path in touched else files.target(path)
+    return None if below or path in touched else files.link_target(path)

@@ -75,8 +75,8 @@ class Bundles:
 
     def pack(self, record: PlanRecord) -> Bundle:
         """Returns a proposed portable plan with every content it names, signed by who asks."""
-        plan = self._plans.ledger().plan(record)
-        if plan.workspace or plan.prose:
+        plan = self._plans.repository().plan(record)
+        if plan.workspace or plan.is_text_only:
             again = "assent propose --portable --out FILE"
             raise IllegalStep("The plan is not portable.", again)
         contents = self._contents(plan)
@@ -139,12 +139,12 @@ class Bundles:
         """Records that a person was asked about a bundle and did not say yes."""
         self._append(bundle, PlanDeclined(bundle.plan.digest, self._place.user, channel))
 
-    def under_way(self, bundle: Bundle) -> PlanRecord | None:
+    def unfinished(self, bundle: Bundle) -> PlanRecord | None:
         """Returns the plan if it was taken in here and its run has begun and not ended."""
-        record = _known(self._plans.ledger(), bundle.origin.plan_id)
+        record = _known(self._plans.repository(), bundle.origin.plan_id)
         return record if record and record.imported and record.unfinished else None
 
-    def take_in(self, bundle: Bundle, file: bytes) -> PlanRecord:
+    def import_plan(self, bundle: Bundle, file: bytes) -> PlanRecord:
         """Makes a plan of this workspace out of a bundle that somebody trusted agreed to."""
         for _ in range(TRIES):
             with suppress(Moved):  # somebody else takes in the same; what they did counts

@@ -12,7 +12,7 @@ def cautions(doors: Doors, place: Place, record: PlanRecord) -> tuple[str, ...]:
 
     None of this keeps a plan from being built: which files have to be as they were, it says itself.
     """
-    here = doors.repository()
+    here = doors.git_state()
     awaited = record.state is State.AWAITING_APPROVAL
     approval = usable(doors, record) if awaited else None
     return (

@@ -64,11 +64,11 @@ class Checkouts:
         overlay = self._contents.overlay(self._drafts.operations(record))
         spelling = Spelling(self._doors.files, overlay.drafted())
         other = _Respelled(other, spelling)
-        wanted = [spelling.path_here(self._wanted(argument, overlay)) for argument in arguments]
+        wanted = [spelling.path_on_disk(self._wanted(argument, overlay)) for argument in arguments]
         walk = _Walk(overlay, self._place, wanted)
         there = list(walk.files(other.entries, self._is_nested))
         folders = frozenset(walk.folders)
-        looked = other.look(there)
+        looked = other.read_states(there)
         states = {path: seen for path, seen in looked.items() if isinstance(seen, FileState)}
         entries = _entries(overlay, spelling)
         here = list(walk.files(entries, lambda _: False)) if delete else []
@@ -116,17 +116,20 @@ class _Respelled:
         self._spelling = spelling
         self._there: dict[bytes, bytes] = {}  # the paths that are written otherwise there
 
-    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         """Returns what stands under each name."""
         there = {self._path(path): path for path in paths}
-        return {there[path]: seen for path, seen in self._other.look(there).items()}
+        return {there[path]: seen for path, seen in self._other.read_states(there).items()}
 
     def entries(self, folder: bytes) -> dict[bytes, Sort]:
         """Lists the names in a folder; refuses two that cannot both be here."""
         found: dict[bytes, Sort] = {}
         known: dict[bytes, bytes] = {}
         for each, sort in self._other.entries(self._path(folder)).items():
-            ours, theirs = self._spelling.here(folder, each), joined(self._path(folder), each)
+            ours, theirs = (
+                self._spelling.name_on_disk(folder, each),
+                joined(self._path(folder), each),
+            )
             if ours in found:
                 raise Impossible(
                     f"{one_line(known[ours])} and {one_line(theirs)} are one file here, and two "
@@ -294,7 +297,7 @@ def _entries(overlay: Overlay, spelling: Spelling) -> Callable[[bytes], dict[byt
 
     def entries(folder: bytes) -> dict[bytes, Sort]:
         return {
-            spelling.here(folder, each): "folder" if is_folder else "file"
+            spelling.name_on_disk(folder, each): "folder" if is_folder else "file"
             for each, is_folder in overlay.names(folder).items()
         }
 

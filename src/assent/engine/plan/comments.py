@@ -126,7 +126,7 @@ class Comments:
             try:
                 return self._send(record, seq, with_comments(feedback, found), found), len(found)
             except Moved:
-                if self._plans.ledger().load(record.plan_id).seq != record.seq:
+                if self._plans.repository().load(record.plan_id).seq != record.seq:
                     raise
         raise Moved("Others keep commenting at the same time; nothing was sent.", LIST)
 
@@ -165,7 +165,7 @@ class Comments:
         )
 
     def _stream(self, record: PlanRecord) -> str:
-        return f"comment/{self._plans.ledger().workspace}/{record.plan_id}"
+        return f"comment/{self._plans.repository().workspace}/{record.plan_id}"
 
     def _read(self, record: PlanRecord) -> tuple[int, list[CommentEvent]]:
         recorded = self._doors.store.read(self._stream(record))

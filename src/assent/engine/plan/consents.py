@@ -84,14 +84,14 @@ class Consents:
         `session` is the one whose model presents it; hooks hear of it. A portable plan is bound to
         no workspace and rests on the contents it expects.
         """
-        text, drafted = self._plans.taken_in(record)
+        text, drafted = self._plans.read_live(record)
         self._check_text(record, text)
         plan = self.freeze(text, record)
         if portable:
             plan = msgspec.structs.replace(plan, workspace="")
         self.check_plan(plan)
         events = (*drafted, self.proposal(plan))
-        proposed = self._plans.ledger().append(record, record.plan_id, *events)
+        proposed = self._plans.repository().append(record, record.plan_id, *events)
         self._plans.select(proposed)
         self._projections.plan(proposed, text)
         self._projections.warnings += self._warnings(plan)
@@ -104,7 +104,7 @@ class Consents:
             raise BadPlan(f"{shown(record.path)} is empty.", WRITE)
         if not self._plans.is_untouched(record, text):
             return
-        if not self._plans.ledger().operations(record):
+        if not self._plans.repository().operations(record):
             raise BadPlan(f"{shown(record.path)} is still the template, {NO_PLAN}", WRITE)
         if not record.goal.strip():
             raise BadPlan(f"{shown(record.path)} is still the template, {NO_TEXT}", WRITE)
@@ -115,7 +115,7 @@ class Consents:
         """Returns the immutable plan that the text and the draft make, or other operations."""
         relied_on = sorted(map(self._relied_on, set(map(normal, declared_reliance(text)))))
         scope = declared_scope(text)
-        known = self._plans.ledger().operations(record) if staged is None else tuple(staged)
+        known = self._plans.repository().operations(record) if staged is None else tuple(staged)
         drafted = without_commit(known)
         operations = self._exports.added(text, drafted)
         export = self._exports.path() if operations and not drafted else b""
@@ -129,15 +129,15 @@ class Consents:
 
     def proposal(self, plan: Plan) -> PlanProposed:
         """Keeps the plan as a blob and returns the event that names it."""
-        frozen = self._plans.ledger().keep_plan(plan)
+        frozen = self._plans.repository().keep_plan(plan)
         root = self._place.recorded_root
         return PlanProposed(plan.digest, plan.content_hash, plan.operations_hash, frozen, root)
 
     def approval(self, signed: Approval) -> PlanApproved:
         """Returns the event of a yes that was given in this workspace, with where it stands."""
-        return PlanApproved(signed, self._doors.repository().branch, self._place.recorded_root)
+        return PlanApproved(signed, self._doors.git_state().branch, self._place.recorded_root)
 
-    def cautions(self, record: PlanRecord) -> tuple[str, ...]:
+    def build_warnings(self, record: PlanRecord) -> tuple[str, ...]:
         """Says what a person should know of the place where a plan would be built now."""
         return cautions(self._doors, self._place, record)
 
@@ -151,14 +151,14 @@ class Consents:
         expires_s: int | None = None,
     ) -> PlanRecord:
         """Records a person's yes to the digest that was shown, unless the plan changed since."""
-        record = self._plans.ledger().load(record.plan_id)
+        record = self._plans.repository().load(record.plan_id)
         check_digest(record, digest)
         advance(record.state, Moment.APPROVE)
         self._plans.check_live(record)
         self.check_independent(record)
-        plan = self._plans.ledger().plan(record)
+        plan = self._plans.repository().plan(record)
         approval = self.sign(record.plan_id, plan, note, channel, expires_s)
-        approved = self._plans.ledger().append(record, record.plan_id, self.approval(approval))
+        approved = self._plans.repository().append(record, record.plan_id, self.approval(approval))
         self._projections.plan(approved)
         self._tell(PLAN_APPROVED, approved)
         return approved
@@ -172,7 +172,7 @@ class Consents:
 
     def check_files(self, record: PlanRecord) -> None:
         """Refuses a proposed plan whose files are not as it saw them."""
-        self.check_plan(self._plans.ledger().plan(record))
+        self.check_plan(self._plans.repository().plan(record))
 
     def sign(
         self, plan_id: str, plan: Plan, note: str, channel: str, expires_s: int | None = None
@@ -208,20 +208,20 @@ class Consents:
         The note has these comments under their lines; `beside` is recorded with it or nothing is.
         """
         rejected = PlanRejected(record.digest, note, self._place.user, comments)
-        changed = self._plans.ledger().append(record, record.plan_id, rejected, beside=beside)
+        changed = self._plans.repository().append(record, record.plan_id, rejected, beside=beside)
         self._projections.plan(changed)
         return changed
 
     def decline(self, record: PlanRecord, digest: str, channel: str) -> None:
         """Records that a person was asked about a digest and did not say yes."""
-        current = self._plans.ledger().load(record.plan_id)
+        current = self._plans.repository().load(record.plan_id)
         if current.digest == digest:
             declined = PlanDeclined(digest, self._place.user, channel)
-            self._plans.ledger().append(current, current.plan_id, declined)
+            self._plans.repository().append(current, current.plan_id, declined)
 
     def usable(self, record: PlanRecord) -> Approval:
         """Returns the approval that a build would spend, or says why there is none."""
-        approval = self.fitting(record)
+        approval = self.current_approval(record)
         if record.state is State.DISCARDED:
             refusal = IllegalStep if approval else NotApproved
             raise refusal("The plan was discarded; it cannot be built.", "assent plan list")
@@ -242,9 +242,9 @@ class Consents:
 
     def is_approved(self, record: PlanRecord) -> bool:
         """Tells whether an unspent, unexpired approval of the current digest exists."""
-        return record.state is State.AWAITING_APPROVAL and self.fitting(record) is not None
+        return record.state is State.AWAITING_APPROVAL and self.current_approval(record) is not None
 
-    def fitting(self, record: PlanRecord) -> Approval | None:
+    def current_approval(self, record: PlanRecord) -> Approval | None:
         """Returns the approval of the current digest that counts; one seen expired never does."""
         unused = [c for c in record.consents if not c.run and not c.void]
         seen = latest(self._doors, record.stream, unused)
@@ -252,7 +252,7 @@ class Consents:
         note_expired(self._doors, [c.approval for c in unused], seen)
         return found
 
-    def genuine(self, approval: Approval, *, imported: bool = False) -> bool:
+    def is_trusted_signature(self, approval: Approval, *, imported: bool = False) -> bool:
         """Tells whether this machine's key signed the approval; of an imported plan, a trusted."""
         payload, keys = signed_bytes(approval), self._doors.keys
         if self._doors.signer.verify(approval.key, payload, approval.signature):
@@ -276,7 +276,7 @@ class Consents:
         check_disk(plan, first_files(plan), self._doors.files)
 
     def _relied_on(self, path: bytes) -> ReliedOn:
-        seen = self._doors.files.look((path,))[path]
+        seen = self._doors.files.read_states((path,))[path]
         if not isinstance(seen, FileState):
             raise NotFound(f"The plan relies on {shown(path)}, which is no file here.")
         return ReliedOn(path, seen.digest)

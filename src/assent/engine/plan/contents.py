@@ -35,7 +35,7 @@ class Contents:
         new = [op.after for op in every if type(op) is WriteFile]
         # Old ones come last: of two with one content, those are where it can be read from.
         states = {state.digest: state for state in (*new, *old) if state}
-        missing = [states[digest] for digest in self._doors.blobs.lacking(states)]
+        missing = [states[digest] for digest in self._doors.blobs.missing(states)]
         origin = origins(operations) if missing else {}
         for state in missing:
             self._keep_from_disk(origin.get(state), state)

@@ -116,7 +116,7 @@ class Drafts:
         """Stages the removal of a file, a symlink, or all files of a folder."""
         draft = self._drafted(record)
         path = self._path(argument, draft)
-        path = Spelling(self._doors.files, draft.drafted()).path_here(path)
+        path = Spelling(self._doors.files, draft.drafted()).path_on_disk(path)
         operations = [
             DeleteFile(file, state, file.count(b"/") - path.count(b"/"))
             for file, state in self._files(draft, path)
@@ -187,14 +187,14 @@ class Drafts:
                 refuse_twins(self._doors.files, wanted)
                 return self._replace(record, wanted)
             except Moved:  # somebody else staged meanwhile; that is no reason to give up
-                record = self._plans.ledger().load(record.plan_id)
+                record = self._plans.repository().load(record.plan_id)
         raise Busy("Others keep changing this plan; nothing was staged.", "assent stage list")
 
     def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
         """Returns what is staged."""
         last = self._last  # others may look at the same time
         if last[0] != record.draft:
-            last = self._last = (record.draft, self._plans.ledger().operations(record))
+            last = self._last = (record.draft, self._plans.repository().operations(record))
         return last[1]
 
     def _drafted(self, record: PlanRecord) -> Overlay:
@@ -212,7 +212,7 @@ class Drafts:
         self._contents.keep_all(wanted, [op for _, op in added])
         if not added and not removed:
             return Staged(self._plans.draft(record), ())
-        draft = self._plans.ledger().keep_draft(wanted)
+        draft = self._plans.repository().keep_draft(wanted)
         changed = DraftChanged(draft, removed, tuple(op for _, op in added))
         record = self._plans.draft(record, changed)
         self._last = (draft, tuple(wanted))
@@ -240,7 +240,7 @@ class Drafts:
         That is what a model's tools write, too. One that leads outside is refused, and stays.
         """
         path = self._path(argument, draft)
-        if draft.target(path) is None:
+        if draft.link_target(path) is None:
             return path
         try:
             real = draft.follow(path)
@@ -290,7 +290,7 @@ def located(files: Files, draft: Overlay, argument: bytes) -> bytes:
     """Returns the path of what a person typed, as symlinks lead with the draft applied."""
     if not argument.startswith(b"/"):
         refuse_deep(normpath(argument))
-    return files.locate(argument, draft.target if draft.has_links else None)
+    return files.locate(argument, draft.link_target if draft.has_links else None)
 
 
 def _touches(op: Operation, path: bytes) -> bool:

@@ -22,10 +22,10 @@ RULES: Final = "assent rules list"
 
 def held_to(rules: Rules, command: RunCommand) -> Held:
     """Returns to what rules hold a command; what they deny to its undo, they deny to both."""
-    held, back = rules.held(line_of(command)), inverse(command)
+    held, back = rules.command_limits(line_of(command)), inverse(command)
     if held.denial or not isinstance(back, RunCommand):
         return held
-    denial = rules.held(line_of(back)).denial
+    denial = rules.command_limits(line_of(back)).denial
     return replace(held, denial=f"Its undo, {brief(back)}, may not run: {denial}" if denial else "")
 
 
@@ -44,7 +44,7 @@ def denied(
     reasons = {
         path: f"{one_line(path)}: {visible_line(found[name])}"
         for path in paths
-        for name in (path, spelling.path_here(path))
+        for name in (path, spelling.path_on_disk(path))
         if name in found
     }
     first = [next((p for p, *_ in footprint(op) if p in reasons), b"") for op in operations]
@@ -66,6 +66,6 @@ def _spelled(spelling: Spelling, paths: Iterable[bytes]) -> Iterator[bytes]:
     """Yields paths as they are given and as they are written here; lazily, as few need the disk."""
     for path in paths:
         yield path
-        here = spelling.path_here(path)
+        here = spelling.path_on_disk(path)
         if here != path:
             yield here

@@ -81,33 +81,33 @@ class Ledger:
         return _decode(batch.head)
 
     @property
-    def permits(self) -> str:
+    def permit_stream(self) -> str:
         """The stream of the workspace's permits."""
         return f"permit/{self.workspace}"
 
-    def book(self) -> PermitBook:
+    def permit_log(self) -> PermitBook:
         """Returns the permits as their newest event left them."""
-        book = readable(self._doors.store.head(self.permits), _decode_book) or PermitBook()
-        for recorded in self._doors.store.read(self.permits, book.seq):
+        book = readable(self._doors.store.head(self.permit_stream), _decode_book) or PermitBook()
+        for recorded in self._doors.store.read(self.permit_stream, book.seq):
             book = fold_permit(book, recorded)
         return book
 
     def permit_runs(self) -> list[PermitRun]:
         """Returns every permit that was given here, oldest first."""
-        return permit_runs(self._doors.store.read(self.permits)) if self.workspace else []
+        return permit_runs(self._doors.store.read(self.permit_stream)) if self.workspace else []
 
     def permit_batch(self, book: PermitBook, *events: Event) -> Batch:
         """Prepares events for the permits together with the head that they make."""
         at, head = self._doors.clock.now(), book
         for seq, event in enumerate(events, book.seq + 1):
-            head = fold_permit(head, Recorded(0, self.permits, seq, at, event))
-        return Batch(self.permits, book.seq, at, events, msgspec.json.encode(head))
+            head = fold_permit(head, Recorded(0, self.permit_stream, seq, at, event))
+        return Batch(self.permit_stream, book.seq, at, events, msgspec.json.encode(head))
 
     def operations(self, record: PlanRecord) -> tuple[Operation, ...]:
         """Returns the staged operations."""
-        return self.drafted(record.draft) if record.draft else ()
+        return self.draft_operations(record.draft) if record.draft else ()
 
-    def drafted(self, draft: str) -> tuple[Operation, ...]:
+    def draft_operations(self, draft: str) -> tuple[Operation, ...]:
         """Returns the operations of one version of a draft."""
         return _decode_draft(self._doors.blobs.read(draft))
 
@@ -138,7 +138,7 @@ class Ledger:
             )
         return plan
 
-    def stored(self, note: RunNote) -> Plan:
+    def unchecked_plan(self, note: RunNote) -> Plan:
         """Returns the plan of a run as it is stored, for whoever trusts nothing that it says."""
         return _decode_plan(self._doors.blobs.read(note.frozen))
 

@@ -30,7 +30,7 @@ class PackedBlobs:
     def has(self, digest: str) -> bool:
         return digest in self._contents
 
-    def lacking(self, digests: Iterable[str]) -> list[str]:
+    def missing(self, digests: Iterable[str]) -> list[str]:
         return [digest for digest in digests if digest not in self._contents]
 
     def read(self, digest: str) -> bytes:
@@ -52,7 +52,7 @@ class PackedFiles:
             if isinstance(op, MoveFile):
                 self._before.setdefault(op.path, op.before)
 
-    def look(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
+    def read_states(self, paths: Iterable[bytes]) -> dict[bytes, Seen]:
         return {path: self._before.get(path) for path in paths}
 
     def locate(self, argument: bytes, target: Target | None = None) -> bytes:
@@ -70,7 +70,7 @@ class PackedFiles:
     def is_file(self, path: bytes) -> bool:
         return path in self._before
 
-    def target(self, path: bytes) -> bytes | None:
+    def link_target(self, path: bytes) -> bytes | None:
         return None
 
     def names(self, folder: bytes) -> list[bytes]:
@@ -82,7 +82,7 @@ class PackedFiles:
     def slots(self, beside: Iterable[bytes] = (), *, everywhere: bool = False) -> list[bytes]:
         return []
 
-    def facts(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
+    def replacement_losses(self, paths: Iterable[bytes]) -> dict[bytes, Facts]:
         return {}
 
     def stamps(self, folder: bytes) -> dict[bytes, tuple[int, ...]] | None:

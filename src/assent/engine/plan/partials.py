@@ -40,7 +40,7 @@ class Partial(msgspec.Struct, frozen=True):
     smaller: Smaller
 
     @property
-    def left_out(self) -> tuple[LeftOut, ...]:
+    def excluded(self) -> tuple[LeftOut, ...]:
         """What the person declined, and what could not stay then."""
         return _left_out(self.was, self.smaller)
 
@@ -62,7 +62,7 @@ class Partials:
         advance(record.state, Moment.APPROVE)
         if record.imported:
             raise IllegalStep("The plan was made elsewhere and cannot be changed here.", REJECT)
-        was = self.plans.ledger().plan(record)
+        was = self.plans.repository().plan(record)
         left = smaller(was.operations, chosen(was.ids, references))
         self._refuse_empty(was, left)
         files = self._doors.files
@@ -78,7 +78,7 @@ class Partials:
         self, partial: Partial, note: str, channel: str, expires_s: int | None = None
     ) -> PlanRecord:
         """Records the no to some operations and the yes to the rest, all of it or nothing."""
-        ledger = self.plans.ledger()
+        ledger = self.plans.repository()
         record, plan = ledger.load(partial.record.plan_id), partial.plan
         if record.digest != partial.was.digest:
             raise OtherDigest("The plan changed meanwhile; nothing was approved.", "assent review")
@@ -106,9 +106,9 @@ class Partials:
             tell(self._doors, self._copies, on, plan_facts(approved))
         return approved
 
-    def left_out(self, record: PlanRecord) -> tuple[tuple[LeftOut, ...], bool]:
+    def excluded(self, record: PlanRecord) -> tuple[tuple[LeftOut, ...], bool]:
         """Returns what people declined of a plan so far, and whether something may rest on it."""
-        ledger, found, unsure = self.plans.ledger(), list[LeftOut](), False
+        ledger, found, unsure = self.plans.repository(), list[LeftOut](), False
         if not record.declined:
             return (), False
         now = set(ledger.plan(record).ids) if record.frozen else set[str]()
@@ -139,7 +139,7 @@ class Partials:
 
     def _redrafted(self, record: PlanRecord, plan: Plan) -> list[Event]:
         """Returns how the draft becomes what the smaller plan holds of it."""
-        ledger = self.plans.ledger()
+        ledger = self.plans.repository()
         drafted = ledger.operations(record)
         known = set(drafted)
         wanted = [op for op in plan.operations if op in known or not self._by_a_setting(op, plan)]

@@ -70,17 +70,17 @@ class Plans:
 
     def waiting_notes(self) -> tuple[Noted, ...]:
         """Returns the notes of approvals that no plan has among its items yet."""
-        return self._notes.waiting(self.ledger())
+        return self._notes.waiting(self.repository())
 
     def missing_notes(self, plan_id: str, text: bytes) -> tuple[Noted, ...]:
         """Returns the notes that became items of a plan and are none of a text of it."""
-        notes = self._notes.of_plan(self.ledger(), plan_id)
+        notes = self._notes.of_plan(self.repository(), plan_id)
         there = carried(notes, text)
         return tuple(noted for noted in notes if noted not in there)
 
     def with_notes(self, record: PlanRecord, text: bytes) -> bytes:
         """Returns a new text for a plan that still has the notes which are items of it."""
-        notes = self._notes.of_plan(self.ledger(), record.plan_id)
+        notes = self._notes.of_plan(self.repository(), record.plan_id)
         return self._notes.with_items(text, (*notes, *self.waiting_notes()), MAX_TEXT)
 
     def write(self, record: PlanRecord, text: bytes | None) -> PlanRecord:
@@ -89,26 +89,26 @@ class Plans:
             return self.draft(record)
         check_length(text)
         first = begun(record)
-        taken = self._taken(record, self.live(record))
+        taken = self._taken(record, self.live_text(record))
         kept = self._kept(record, text, taken)
         self._doors.projection.write_plan(record.path, text)
         return self._append(record, text, *first, *taken, *kept)
 
     def draft(self, record: PlanRecord, *events: Event) -> PlanRecord:
         """Takes the live file in and appends what a drafting command does to the plan."""
-        text, drafted = self.taken_in(record)
+        text, drafted = self.read_live(record)
         return self._append(record, text, *drafted, *events)
 
-    def taken_in(self, record: PlanRecord) -> tuple[bytes, list[Event]]:
+    def read_live(self, record: PlanRecord) -> tuple[bytes, list[Event]]:
         """Returns the live text, and what drafting means for the plan before anything else."""
-        live = self.live(record)
+        live = self.live_text(record)
         if live is None:
             raise NotFound(
                 f"{shown(record.path)} was deleted, and with it the plan.", "assent plan new NAME"
             )
         return live, [*begun(record), *self._taken(record, live)]
 
-    def live(self, record: PlanRecord) -> bytes | None:
+    def live_text(self, record: PlanRecord) -> bytes | None:
         """Returns the text as it stands in the plan's file, or None if the file is gone."""
         if record.imported:
             return self.text(record.content_hash)  # it has no file that anybody could change
@@ -129,7 +129,7 @@ class Plans:
         """Says how the live file differs from the text that was proposed, if it does."""
         if not record.path or not record.frozen:
             return ""
-        live = self.live(record)
+        live = self.live_text(record)
         if live is not None and sha256(live) == record.content_hash:
             return ""
         became = "was deleted" if live is None else "changed"
@@ -149,7 +149,7 @@ class Plans:
             return ""
         if not text.strip() or not record.goal.strip():
             return WRITE
-        return "" if self.ledger().operations(record) else STAGE
+        return "" if self.repository().operations(record) else STAGE
 
     def text(self, content_hash: str) -> bytes:
         """Returns one version of a plan's text."""
@@ -184,7 +184,7 @@ class Plans:
         if reference:
             return self._named(reference)
         home = self._workspaces.find()
-        if home is None and (was := self._workspaces.elsewhere()):
+        if home is None and (was := self._workspaces.moved_from()):
             raise NotFound(
                 f"There is no current plan here. This folder was moved or copied from {shown(was)} "
                 "as another folder: plans and approvals of that one do not count here.",
@@ -192,7 +192,7 @@ class Plans:
             )
         if home is None or not home.current:
             raise NotFound("There is no current plan here.", "assent plan new NAME")
-        return self.ledger().load(home.current)
+        return self.repository().load(home.current)
 
     def reference(self, record: PlanRecord, *, current: bool = True) -> str:
         """Returns what names a plan in a command: its name, or its id where others share that.
@@ -202,7 +202,7 @@ class Plans:
         home = self._workspaces.find()
         if home is None or (not current and home.current == record.plan_id):
             return ""
-        known = [one for one in self.ledger().all() if not one.undoes]
+        known = [one for one in self.repository().all() if not one.undoes]
         if all(one.plan_id != record.plan_id for one in known):
             return ""
         alive = [one for one in known if one.state is not State.DISCARDED]
@@ -222,7 +222,7 @@ class Plans:
 
     def since(self, record: PlanRecord) -> list[Recorded]:
         """Returns what happened to a plan after a record of it was read."""
-        return self._doors.store.read(self.ledger().stream(record.plan_id), record.seq)
+        return self._doors.store.read(self.repository().stream(record.plan_id), record.seq)
 
     def of_session(self, session: str) -> list[PlanRecord]:
         """Returns the plans of a session."""
@@ -237,7 +237,7 @@ class Plans:
 
     def records(self) -> list[PlanRecord]:
         """Returns every plan that the log knows here, undo plans too."""
-        return self.ledger().all()
+        return self.repository().all()
 
     def delete(self, records: list[PlanRecord]) -> list[PlanRecord]:
         """Discards plans and removes their files; what their runs did can still be undone."""
@@ -248,8 +248,8 @@ class Plans:
 
     def _deleted(self, record: PlanRecord) -> PlanRecord:
         user = self._workspaces.user
-        events = [*self._taken(record, self.live(record)), PlanDiscarded(user=user)]
-        gone = self.ledger().append(record, record.plan_id, *events)
+        events = [*self._taken(record, self.live_text(record)), PlanDiscarded(user=user)]
+        gone = self.repository().append(record, record.plan_id, *events)
         if record.path:
             self._doors.projection.delete_plan(record.path)
         return gone
@@ -258,12 +258,12 @@ class Plans:
         """Gives a plan up and leaves its file as it is, which is no plan then until it changes."""
         advance(record.state, Moment.DISCARD)
         user = self._workspaces.user
-        events = [*self._taken(record, self.live(record)), PlanDiscarded(kept=True, user=user)]
-        return self.ledger().append(record, record.plan_id, *events)
+        events = [*self._taken(record, self.live_text(record)), PlanDiscarded(kept=True, user=user)]
+        return self.repository().append(record, record.plan_id, *events)
 
     def _is_left(self, record: PlanRecord) -> bool:
         """Tells whether a file is still as a plan that was given up left it."""
-        live = self.live(record)
+        live = self.live_text(record)
         return live is not None and sha256(live) == record.left
 
     def _named(self, reference: str) -> PlanRecord:
@@ -287,7 +287,7 @@ class Plans:
                 f"Plan {reference} was made for another workspace.", "assent plan list"
             )
 
-    def ledger(self) -> Ledger:
+    def repository(self) -> Ledger:
         """Returns the plans of this workspace: none, in a folder that is no workspace yet."""
         if self._ledger is None:
             home = self._workspaces.find()
@@ -336,8 +336,8 @@ class Plans:
         if not events:
             return record
         revised = any(isinstance(event, TextRevised) for event in events)
-        beside = self._notes.carrying(self.ledger(), record.plan_id, text) if revised else ()
-        changed = self.ledger().append(record, record.plan_id, *events, beside=beside)
+        beside = self._notes.carrying(self.repository(), record.plan_id, text) if revised else ()
+        changed = self.repository().append(record, record.plan_id, *events, beside=beside)
         self._projections.plan(changed, text)
         return changed
 

@@ -39,9 +39,9 @@ class Readings:
 
     def review(self, record: PlanRecord) -> Review:
         """Returns a plan's review with what was said to it, and what changed since the last one."""
-        plan = self._plans.ledger().plan(record) if record.frozen else None
+        plan = self._plans.repository().plan(record) if record.frozen else None
         found = self._reviews.show(record, plan) if plan else self._reviews.review(record)
-        declined, unsure = self._partials.left_out(record)
+        declined, unsure = self._partials.excluded(record)
         notes = of_record(record, record.digest) if record.digest else ()
         missing = self._plans.missing_notes(record.plan_id, found.text)
         found = msgspec.structs.replace(
@@ -54,7 +54,7 @@ class Readings:
         """Returns the smaller plan as it will be approved, with what was left out of it."""
         found = self._reviews.show(partial.record, partial.plan)
         unsure = bool(partial.smaller.unsure)
-        found = msgspec.structs.replace(found, declined=partial.left_out, unsure=unsure, next=next)
+        found = msgspec.structs.replace(found, declined=partial.excluded, unsure=unsure, next=next)
         return self._compared(found, partial.plan)
 
     def _with_comments(self, record: PlanRecord, review: Review) -> Review:
@@ -92,7 +92,7 @@ class Readings:
         last = _last(self._read(plan_id)[1], self._user)
         if last is None:
             return None
-        was = self._plans.ledger().plan(RunNote("", last.digest, last.frozen))
+        was = self._plans.repository().plan(RunNote("", last.digest, last.frozen))
         return since(was, plan, self._doors.blobs.read)
 
     def _append(self, shown: ReviewShown) -> None:
@@ -109,7 +109,7 @@ class Readings:
         raise Moved("Others keep reading at the same time.")
 
     def _stream(self, plan_id: str) -> str:
-        return f"reading/{self._plans.ledger().workspace}/{plan_id}"
+        return f"reading/{self._plans.repository().workspace}/{plan_id}"
 
     def _read(self, plan_id: str) -> tuple[int, list[ReviewShown]]:
         recorded = self._doors.store.read(self._stream(plan_id))

@@ -92,7 +92,7 @@ class Rebasing:
     def preview(self, record: PlanRecord) -> Rebase:
         """Returns what the plan becomes; raises Drift, with every conflict, where it cannot."""
         _check_state(record)
-        ledger = self._plans.ledger()
+        ledger = self._plans.repository()
         was = ledger.plan(record) if record.frozen else None
         now = _Now(self._doors, self._contents, ledger.operations(record))
         fates = now.fates()
@@ -110,12 +110,12 @@ class Rebasing:
 
         All of it is one transaction, which a change of the plan meanwhile refuses.
         """
-        record, ledger = rebase.record, self._plans.ledger()
+        record, ledger = rebase.record, self._plans.repository()
         if rebase.is_empty or not rebase.differs:
             return record
         for content in rebase.contents:
             self._contents.keep([content])
-        text, events = self._plans.taken_in(record)
+        text, events = self._plans.read_live(record)
         events += self._redrafted(rebase)
         if rebase.paths:  # else only the text is another one
             events.append(PlanRebased(rebase.was.digest if rebase.was else "", rebase.paths))
@@ -154,7 +154,7 @@ class Rebasing:
             raise _unfit([error.message]) from error
 
     def _frozen(self, found: Rebase) -> Plan:
-        text = self._plans.live(found.record)
+        text = self._plans.live_text(found.record)
         if text is None or found.was is None:
             raise NotFound(f"{shown(found.record.path)} was deleted.", "assent plan new NAME")
         plan = self._consents.freeze(text, found.record, found.operations)
@@ -175,7 +175,9 @@ class Rebasing:
             return []
         self._contents.keep_all(rebase.operations, added)
         removed = tuple(name for name in old if name not in after)
-        return [DraftChanged(self._plans.ledger().keep_draft(rebase.operations), removed, added)]
+        return [
+            DraftChanged(self._plans.repository().keep_draft(rebase.operations), removed, added)
+        ]
 
 
 class _Now:
@@ -198,7 +200,7 @@ class _Now:
 
     def on_disk(self, path: bytes) -> Seen:
         if path not in self._disk:
-            self._disk[path] = self._doors.files.look((path,))[path]
+            self._disk[path] = self._doors.files.read_states((path,))[path]
         return self._disk[path]
 
     def _fate(self, op: Operation) -> Operation | None:

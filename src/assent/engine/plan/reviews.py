@@ -68,7 +68,7 @@ class Reviews:
 
     def review(self, record: PlanRecord) -> Review:
         """Returns the frozen plan as it will be approved, or the draft as it stands."""
-        ledger = self._plans.ledger()
+        ledger = self._plans.repository()
         plan = ledger.plan(record) if record.frozen else self._draft(record)
         return self._review(record, plan, record.digest, over=record.state in OVER)
 
@@ -90,7 +90,7 @@ class Reviews:
         """
         if record.state is not State.AWAITING_APPROVAL:
             return ()
-        return drifted_if_cheap(self._plans.ledger().plan(record), self._doors.files)
+        return drifted_if_cheap(self._plans.repository().plan(record), self._doors.files)
 
     def basis(self, record: PlanRecord) -> tuple[Basis, bytes]:
         """Returns the text that a live file is compared with, and what that text is.
@@ -107,18 +107,18 @@ class Reviews:
 
     def text(self, record: PlanRecord) -> bytes:
         """Returns the text that a review shows: proposed, or the live file while drafting."""
-        live = self._plans.live(record) if record.path and not record.frozen else None
+        live = self._plans.live_text(record) if record.path and not record.frozen else None
         return live if live is not None else self._plans.text(record.content_hash)
 
     def _draft(self, record: PlanRecord) -> Plan:
         text = self.text(record)
-        operations = self._plans.ledger().operations(record)
+        operations = self._plans.repository().operations(record)
         return Plan(text, operations, _scope_if_readable(text), (), record.workspace)
 
     def _review(self, record: PlanRecord, plan: Plan, digest: str, *, over: bool = False) -> Review:
         ids = plan.ids
         around = _Around(self._doors, plan, self._place, over=over)
-        prose = bool(digest) and plan.prose and not record.undoes
+        prose = bool(digest) and plan.is_text_only and not record.undoes
         awaited = record.state is State.AWAITING_APPROVAL
         approved = awaited and usable(self._doors, record) is not None
         here = awaited and digest == record.digest and not record.imported
@@ -152,7 +152,7 @@ class Reviews:
 
     def denied(self, record: PlanRecord) -> tuple[tuple[str, ...], str]:
         """Says why a proposed plan cannot be built as rules are now, and what to type then."""
-        plan, rules = self._plans.ledger().plan(record), self._doors.rules
+        plan, rules = self._plans.repository().plan(record), self._doors.rules
         found = tuple(
             OperationReview(name, op, reversibility(op), denied=_command_denied(rules, op))
             for name, op in zip(plan.ids, plan.operations, strict=True)
@@ -179,7 +179,7 @@ class Reviews:
 
     def _without_denied(self, record: PlanRecord, found: Sequence[OperationReview]) -> str:
         """Returns what to type where rules deny something: to take it out, or to see the rules."""
-        known = set() if record.imported else set(self._plans.ledger().operations(record))
+        known = set() if record.imported else set(self._plans.repository().operations(record))
         own = [one.id for one in found if one.denied and one.op in known]
         return f"assent stage remove {own[0][:SHORT]}" if own else RULES
 
@@ -188,7 +188,7 @@ class Reviews:
         if record.state is not State.DRAFTING:
             return self._next(record, b"", approved=usable(self._doors, record) is not None)
         try:
-            live = self._plans.live(record)
+            live = self._plans.live_text(record)
         except AssentError:  # whoever proposes it is told why
             return ""
         return "" if live is None else self._plans.first_step(record, live)
@@ -249,13 +249,13 @@ class _Around:
         return OperationReview(identity, op, reversibility(op), risks(op, look), diff)
 
     def _command(self, identity: str, op: RunCommand, at: int) -> OperationReview:
-        read, root = self._doors.read_line, shown(self._place.root)
+        read, root = self._doors.classify_command_line, shown(self._place.root)
         line = read(line_of(op)) if read else None
         look = RiskInput(scope=self._scope, line=line, root=root)
         held = held_to(self._doors.rules, op)
-        bounds = self._place.bounds
+        bounds = self._place.snapshot_limits
         seen = foreseen(op, line, root)
-        unheld = "" if op.profile == "unconfined" else self._doors.unheld()
+        unheld = "" if op.profile == "unconfined" else self._doors.no_sandbox_reason()
         here = tuple(uncovered(op, bounds, self._coverage(op, at)))
         return OperationReview(
             identity,
@@ -277,7 +277,7 @@ class _Around:
         before = tuple(op for op in self._operations[:at] if not isinstance(op, RunCommand))
         if len(before) not in self._coverages:  # commands in a row meet the same files
             recorder = Recorder(self._doors.files, self._doors.blobs, self._place)
-            self._coverages[len(before)] = recorder.coverage(before)
+            self._coverages[len(before)] = recorder.gaps(before)
         return self._coverages[len(before)]
 
     def _contents(self, op: FileOperation) -> tuple[bytes | None, bytes | None]:
@@ -348,7 +348,9 @@ class _Around:
     @cached_property
     def _facts(self) -> dict[bytes, Facts]:
         """What is known of the files that are replaced, where there is anything to tell."""
-        return self._doors.files.facts([op.path for op in self._operations if _replaces(op)])
+        return self._doors.files.replacement_losses(
+            [op.path for op in self._operations if _replaces(op)]
+        )
 
 
 def _scope_if_readable(text: bytes) -> Scope:

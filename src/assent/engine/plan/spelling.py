@@ -27,17 +27,17 @@ class Spelling:
             for each in (path, *ancestors(path)):
                 self._coming.setdefault(parent(each), set()).add(name(each))
 
-    def here(self, folder: bytes, other: bytes) -> bytes:
+    def name_on_disk(self, folder: bytes, other: bytes) -> bytes:
         """Returns how a name of elsewhere is written here: as in the draft, or else on disk."""
         found = self._names_like(folder, other)
         ranked = sorted(found, key=lambda each: (self._rank(joined(folder, each)), each != other))
         return next((each for each in ranked if self.is_one(folder, each, other)), other)
 
-    def path_here(self, path: bytes) -> bytes:
+    def path_on_disk(self, path: bytes) -> bytes:
         """Returns how a path is written here, name by name."""
         found = b""
         for each in path.split(b"/"):
-            found = joined(found, self.here(found, each))
+            found = joined(found, self.name_on_disk(found, each))
         return found
 
     def is_same(self, one: bytes, other: bytes) -> bool:
@@ -104,7 +104,7 @@ class Spelling:
 
     def _is_found(self, path: bytes) -> bool:
         try:
-            return self._files.is_file(path) or self._files.look((path,))[path] is not None
+            return self._files.is_file(path) or self._files.read_states((path,))[path] is not None
         except Refused:
             return False
 

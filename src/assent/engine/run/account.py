@@ -256,7 +256,7 @@ def _ways(now: Course) -> tuple[str, ...]:
         )
     if now.back is not None:
         resume = "goes on taking it back, as far as nobody else's change is in the way"
-    elif now.phase != "files" and now.span.command:
+    elif now.phase != "files" and now.segment.command:
         again = " again" if now.phase == "failed" or now.lost != "nothing" else ""
         resume = f"runs the command{again} and goes on"
     else:
@@ -271,7 +271,7 @@ def _ways(now: Course) -> tuple[str, ...]:
 def _undo_that_waits(now: Course) -> str:
     """Returns the command on the way back that a run stopped at, on one line."""
     stopped = now.back is not None and now.phase == "failed" and now.at < len(now.spans)
-    command = now.span.command if stopped else None
+    command = now.segment.command if stopped else None
     return command_words(command) if command else ""
 
 

@@ -20,7 +20,7 @@ NOT_AGAIN = "it is not run again; the files that it had changed are restored"
 
 def chosen(back: Takeback, target: Target, operation: str) -> Target:
     """Returns the target that is one operation of another, by its number or the start of its id."""
-    deeds = {deed.token for run in target.runs for deed in back.deeds.of(run)}
+    deeds = {deed.token for run in target.runs for deed in back.applied.of(run)}
     numbered = every(back, target)
     found = [numbered[index] for index in meant([name for *_, name in numbered], operation)]
     if len(found) != 1:
@@ -41,7 +41,9 @@ def chosen(back: Takeback, target: Target, operation: str) -> Target:
 def every(back: Takeback, target: Target) -> list[tuple[str, int, str]]:
     """Returns all operations of a target in the order in which people count them."""
     return [
-        (run, index, name) for run in target.runs for index, name in enumerate(back.deeds.ids(run))
+        (run, index, name)
+        for run in target.runs
+        for index, name in enumerate(back.applied.ids(run))
     ]
 
 
@@ -70,7 +72,7 @@ def refuse_twice(back: Takeback, record: PlanRecord, plan: Plan) -> None:
     """Refuses an undo whose commands another undo has run since it was shown (law 6)."""
     commands = [op for op in plan.operations if record.undoes and isinstance(op, RunCommand)]
     runs = dict.fromkeys(token.partition(":")[0] for token in record.undoes.split())
-    deeds = [deed for run in runs for deed in back.deeds.of(run)] if commands else []
+    deeds = [deed for run in runs for deed in back.applied.of(run)] if commands else []
     waiting = [deed.undo for deed in deeds if deed.undo and not back.is_undone(deed.token)]
     for command in commands:
         if command not in waiting:
@@ -102,7 +104,7 @@ def extent(target: Target, deeds: Sequence[Deed], more: Extent) -> Extent:
 def again(back: Takeback, target: Target) -> Extent:
     """Returns what it means to take back an undo: the commands that it undid are not run again."""
     tokens = dict.fromkeys(target.record.undoes.split())
-    deeds = [deed for token in tokens for deed in back.deeds.of(token.partition(":")[0])]
+    deeds = [deed for token in tokens for deed in back.applied.of(token.partition(":")[0])]
     undone = [deed for deed in deeds if deed.token in tokens or deed.run in tokens]
     ran = [deed.ordered for deed in undone if deed.ordered]
     not_again = tuple(Gap(ordered.words, NOT_AGAIN) for ordered in ran)

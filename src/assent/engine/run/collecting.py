@@ -19,7 +19,7 @@ class Collecting:
 
     def due(self) -> bool:
         """Tells whether the last collection was long ago."""
-        return self._doors.collector.due()
+        return self._doors.garbage_collector.due()
 
     def collect(self) -> Freed:
         """Removes unneeded contents, unless somebody else does so already (Busy)."""
@@ -36,7 +36,7 @@ class Collecting:
             events = doors.store.read_all(streams) if streams else []
             self._check_at_rest(events)
             needed = references(events, doors.blobs.read, doors.blobs.has)
-            return doors.collector.collect(needed.__contains__)
+            return doors.garbage_collector.collect(needed.__contains__)
 
     def _check_at_rest(self, events: Sequence[Recorded]) -> None:
         """Refuses while a session's command runs: what it may yet change is on no record."""

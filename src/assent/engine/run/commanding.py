@@ -54,7 +54,7 @@ class ProcessCommander:
             raise Refused(f"{denial} Nothing was changed.", "assent rules list")
         if command.profile == "unconfined":
             return
-        standing = self._process.standing()
+        standing = self._process.sandbox_status()
         if standing.hold is not Hold.HELD:
             raise Refused(
                 f"The plan's command needs a sandbox, and none holds here. {standing.reason} "
@@ -72,19 +72,19 @@ class ProcessCommander:
 
     def check_at_rest(self) -> None:
         """Refuses to judge what a command did, or to run it again, while it still runs (law 6)."""
-        if alive := self._process.outlived():
+        if alive := self._process.still_running():
             raise Unsettled(
                 f"It still runs: {alive}, of a command without the sandbox that was cut off here. "
                 "Nothing was changed; end it or wait for its end, and try again.",
                 "assent recover",
             )
 
-    def tidied(self, command: RunCommand, left: Left) -> str:
+    def clean_up(self, command: RunCommand, left: Left) -> str:
         """Takes back what a commit that was cut off told git; else nothing."""
         return self._committing.tidied(left) if command.profile == "commit" else ""
 
     def record(self) -> str:
-        return self._recorder.keep(self._recorder.take())
+        return self._recorder.store(self._recorder.take())
 
     def run(self, command: RunCommand, digest: str, left: Left) -> Iterator[Chunk | Ended]:
         self._check_folder(command.cwd)
@@ -100,13 +100,13 @@ class ProcessCommander:
             command.network,
         )
         folder = self._root + (b"/" + command.cwd if command.cwd else b"")
-        return self._process.perform(errand, folder, limits)
+        return self._process.run_command(errand, folder, limits)
 
-    def heed(self, stopped: Callable[[], bool]) -> None:
+    def stop_when(self, stopped: Callable[[], bool]) -> None:
         self._stopped = stopped
 
     def changes(self, before: str) -> Changes:
-        return self._recorder.changes(self._recorder.kept(before))
+        return self._recorder.changes(self._recorder.load(before))
 
     def _check_folder(self, folder: bytes, meant: Left = NO_FILES) -> None:
         """Refuses what is no folder of the workspace: the sandbox would follow a symlink.
@@ -120,7 +120,7 @@ class ProcessCommander:
         for path in (*reversed(ancestors(folder)), folder):
             if path in meant:
                 return
-            if self._files.target(path) is not None:
+            if self._files.link_target(path) is not None:
                 raise Refused(
                     f"{one_line(path)} is a symbolic link; a command runs in a real folder.",
                     "assent stage run --cwd DIR -- PROGRAM",

@@ -117,13 +117,13 @@ class Commands:
         Raises where nothing has run. Closing it ends the command, which is recorded, too.
         """
         self._check(order)
-        ledger = self._runs.ledger()
+        ledger = self._runs.repository()
         with self._doors.locks.hold(ledger.workspace, f"session {order.session.slug}"):
-            finished(self._runs.settle_under(ledger))
+            finished(self._runs.recover_unfinished_locked(ledger))
             begun = self._begun(order)
             return (yield from self._recorded(ledger, begun, self._parts(order, process), Heard()))
 
-    def own(
+    def run_as_user(
         self,
         record: SessionRecord | None,
         line: str,
@@ -137,8 +137,8 @@ class Commands:
         """
         if self._workspaces:
             self._workspaces.open()
-        ledger, begun = self._runs.ledger(), self._typed(record, line)
-        limits = replace(OF_PLANS, seconds=OWN_S, stopped=self._own.is_to_stop)
+        ledger, begun = self._runs.repository(), self._typed(record, line)
+        limits = replace(OF_PLANS, seconds=OWN_S, stopped=self._own.is_cancelled)
         with self._doors.locks.hold(ledger.workspace, "your command"), self._own:
             self._settle(ledger)
             work, heard = self._freely(line, process, limits), Heard()
@@ -150,31 +150,31 @@ class Commands:
 
     def interrupt(self) -> bool:
         """Ends the person's own command, from any thread; tells whether one runs here."""
-        return self._own.stop()
+        return self._own.cancel()
 
-    def left(self) -> CommandStarted | None:
+    def unfinished(self) -> CommandStarted | None:
         """Returns the last command if it began and its end is not on record."""
-        ledger = self._runs.ledger()
-        return ledger.book().command if ledger.workspace else None
+        ledger = self._runs.repository()
+        return ledger.permit_log().command if ledger.workspace else None
 
-    def under_way(self) -> tuple[CommandStarted | None, str]:
+    def running(self) -> tuple[CommandStarted | None, str]:
         """Returns the last command without an end on record, and who runs it; nobody if it is cut.
 
         One that ends, or begins, between two looks is not taken for one that was cut.
         """
-        left = self.left()
+        left = self.unfinished()
         while left is not None:
-            if holder := self._doors.locks.holder(self._runs.ledger().workspace):
+            if holder := self._doors.locks.holder(self._runs.repository().workspace):
                 return left, holder
-            again = self.left()
+            again = self.unfinished()
             if again == left:
                 break
             left = again
         return left, ""
 
-    def unseen(self, session: str, call: str) -> str:
+    def unknown_end(self, session: str, call: str) -> str:
         """Says what is known of the command of a call if it began and nobody saw its end."""
-        commands = Deeds(self._doors, self._runs.ledger()).commands
+        commands = Deeds(self._doors, self._runs.repository()).commands
         own = [c for c in commands if (c.started.session, c.started.call) == (session, call)]
         last = own[-1].ended if own else CommandEnded("", 0)
         if last is None:
@@ -194,16 +194,16 @@ class Commands:
         A command whose end is not on record does: the next one would take its place.
         """
         try:
-            finished(self._runs.settle_under(ledger))
+            finished(self._runs.recover_unfinished_locked(ledger))
         except Unsettled:
-            if ledger.book().command is not None:
+            if ledger.permit_log().command is not None:
                 raise
 
     def _recorded(
         self, ledger: Ledger, begun: CommandStarted, work: Parts, heard: Heard
     ) -> Running:
         before = self._recorder.take()
-        self._append(ledger, replace(begun, before=self._recorder.keep(before)))
+        self._append(ledger, replace(begun, before=self._recorder.store(before)))
         try:
             with closing(work):
                 yield from heard.take(work)
@@ -215,7 +215,7 @@ class Commands:
         return heard.outcome(begun)
 
     def _freely(self, line: str, process: Process, limits: Limits) -> Parts:
-        yield from process.perform(Errand(line), self._place.root, limits, confined=False)
+        yield from process.run_command(Errand(line), self._place.root, limits, confined=False)
 
     def _parts(self, order: Order, process: Process) -> Parts:
         command = order.command
@@ -223,7 +223,7 @@ class Commands:
         seconds = min(command.seconds or order.seconds, order.seconds)
         limits = Limits(seconds, processes=OF_PLANS.processes, memory=OF_PLANS.memory)
         errand = Errand(command.line)
-        yield from process.perform(errand, folder, limits, confined=order.confined)
+        yield from process.run_command(errand, folder, limits, confined=order.confined)
 
     def _typed(self, record: SessionRecord | None, line: str) -> CommandStarted:
         session, turn = (record.session, record.turns) if record else ("", 0)
@@ -245,7 +245,7 @@ class Commands:
         )
 
     def _append(self, ledger: Ledger, event: CommandStarted | CommandEnded) -> None:
-        self._doors.store.append(ledger.permit_batch(ledger.book(), event))
+        self._doors.store.append(ledger.permit_batch(ledger.permit_log(), event))
 
     def _close(self, ledger: Ledger, begun: CommandStarted, ended: Ended, before: Snapshot) -> Seen:
         """Puts an end on record; without what an undo needs it stays open, to be reckoned later."""

@@ -159,7 +159,7 @@ class Committing:
 
     def _stands(self, path: bytes, state: FileState | None) -> bool:
         try:
-            return self._files.look((path,))[path] == state
+            return self._files.read_states((path,))[path] == state
         except AssentError:  # what cannot be read is not as anybody left it
             return False
 
@@ -211,7 +211,7 @@ class Committing:
         ended = Ended(126, "start")
         errand = Errand(argv=argv, profile="commit", stdin=paths)
         try:
-            for part in self._process.perform(errand, self._root, limits):
+            for part in self._process.run_command(errand, self._root, limits):
                 if isinstance(part, Ended):
                     ended = part
                 else:
@@ -295,7 +295,7 @@ class Committing:
 
     def _done(self, argv: tuple[bytes, ...], stdin: bytes = b"") -> _Said:
         errand = Errand(argv=argv, profile="commit", stdin=stdin)
-        return _gathered(self._process.perform(errand, self._root, _LOOKING))
+        return _gathered(self._process.run_command(errand, self._root, _LOOKING))
 
 
 def _gathered(parts: Iterable[Chunk | Ended]) -> _Said:

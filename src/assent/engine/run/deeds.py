@@ -59,7 +59,7 @@ class Deeds:
         if not self._ledger.workspace:
             return []
         found: dict[str, Command] = {}
-        for recorded in self._doors.store.read(self._ledger.permits):
+        for recorded in self._doors.store.read(self._ledger.permit_stream):
             match recorded.event:
                 case CommandStarted(id=id) as started:
                     found[id] = Command(started)
@@ -91,7 +91,7 @@ class Deeds:
             self._read[run] = tuple(self._found(run))
         return self._read[run]
 
-    def leave(self, run: str) -> bool:
+    def left_changes(self, run: str) -> bool:
         """Tells whether a run left anything to take back; one of commands alone may not have."""
         try:
             operations = self.named(run)
@@ -101,7 +101,7 @@ class Deeds:
         except AssentError:  # an undo says what is damaged, and what to do about it
             return True
 
-    def made(self, run: str) -> tuple[bytes, ...]:
+    def made_folders(self, run: str) -> tuple[bytes, ...]:
         """Returns the folders that a run had to make."""
         end = self.end(run)
         return end.made if end else ()
@@ -128,7 +128,7 @@ class Deeds:
     def named(self, run: str) -> tuple[Operation, ...]:
         """Returns the same where no digest has to vouch for them."""
         note = self._notes.get(run)
-        return self._ledger.stored(note).operations if note else self.operations(run)
+        return self._ledger.unchecked_plan(note).operations if note else self.operations(run)
 
     def ids(self, run: str) -> tuple[str, ...]:
         """Returns the ids of a run's operations; a session's command is its own."""

@@ -58,10 +58,10 @@ def reckon(doors: Doors, ledger: Ledger) -> str:
     Whoever holds the workspace's lock may call it: nobody runs a command then. Raises Unsettled if
     it still runs, and StoreError if what an undo needs cannot be kept.
     """
-    book = ledger.book()
+    book = ledger.permit_log()
     if book.command is None:
         return ""
-    doors.commander.check_at_rest()
+    doors.command_runner.check_at_rest()
     found = _since(doors, book.command)
     ended = end(doors.blobs, book.command.id, UNSEEN, found)
     doors.store.append(ledger.permit_batch(book, ended))
@@ -116,4 +116,4 @@ def _since(doors: Doors, begun: CommandStarted) -> Changes:
         recorded = ""
     if not recorded:
         return Changes(known=False)
-    return doors.commander.changes(begun.before)
+    return doors.command_runner.changes(begun.before)

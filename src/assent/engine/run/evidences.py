@@ -39,7 +39,7 @@ class Evidences:
 
     def export(self, reference: str) -> bytes:
         """Returns the signed statement about a run that an approved plan had."""
-        ledger = self._plans.ledger()
+        ledger = self._plans.repository()
         record, note = self._found(reference)
         plan = ledger.plan(note)
         deeds = Deeds(self._doors, ledger)
@@ -104,7 +104,7 @@ class Evidences:
         return found[0]
 
     def _times(self, run: str) -> dict[str, str]:
-        stream = f"run/{self._plans.ledger().workspace}/{run}"
+        stream = f"run/{self._plans.repository().workspace}/{run}"
         recorded = self._doors.store.read(stream)
         return {"started_at": recorded[0].at, "ended_at": recorded[-1].at}
 

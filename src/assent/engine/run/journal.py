@@ -71,7 +71,7 @@ class StoreJournal:
         """Returns what was read or written of a run so far, without asking the log."""
         return list(self._known.get(run, ()))
 
-    def doubt(self, run: str) -> Doubt | None:
+    def damage(self, run: str) -> Doubt | None:
         """Verifies the chain of the run's records; where it is broken, trusts those before that."""
         return self._trace(run)
 
@@ -107,7 +107,7 @@ class StoreJournal:
         self._last[run] = batch.after + 1
         self._known[run] = in_force([*entries, entry])
 
-    def give_up(self, run: str, first: Started, end: Finished) -> None:
+    def abandon(self, run: str, first: Started, end: Finished) -> None:
         """Ends a run none of whose records can be trusted: they are set aside, and it is over."""
         at, last = self._doors.clock.now(), self._last.get(run, 0)
         story: tuple[Entry, ...] = (
@@ -144,7 +144,7 @@ class StoreJournal:
         return batches
 
     def _for_the_permit(self, run: str, entry: Entry) -> list[Batch]:
-        book = self._ledger.book()
+        book = self._ledger.permit_log()
         events = self._permit_events(run, entry, book)
         return [self._ledger.permit_batch(book, *events)] if events else []
 

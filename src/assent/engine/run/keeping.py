@@ -96,7 +96,7 @@ class Keeping:
             return GivenUp()
 
     def _retain(self, *, daily: bool) -> GivenUp:
-        self._warn_of_late(self._doors.spares.trim(self._place.retention.spares))
+        self._warn_of_late(self._doors.displaced_files.trim(self._place.retention.displaced_bytes))
         due = self._collecting.due()
         if daily and not due:
             return GivenUp()
@@ -130,7 +130,7 @@ class Keeping:
             with self._doors.locks.hold(workspace, "assent runs delete"):
                 freed = sum(kept.own for kept in units)
                 self._workspaces.append(RunsDeleted(runs, freed, user))
-            self._warn_of_late(self._doors.spares.drop(runs))
+            self._warn_of_late(self._doors.displaced_files.drop(runs))
             for kept in units:
                 self._forget_copies(kept.unit)
         return runs
@@ -160,7 +160,7 @@ class Keeping:
         limits = self._place.retention
         if limits.days or not limits.size:
             return bool(limits.days)
-        size, runs = self._past.roughly()
+        size, runs = self._past.size_at_most()
         return size > limits.size or runs >= EVERY
 
     def _over_the_limits(self) -> tuple[list[Kept], int | None]:
@@ -168,7 +168,7 @@ class Keeping:
         limits = self._place.retention
         if not limits.days and not limits.size:
             return [], None
-        listed = [(kept, each) for kept, each in self._past.weighed() if not kept.given_up]
+        listed = [(kept, each) for kept, each in self._past.with_sizes() if not kept.given_up]
         oldest = self._doors.clock.later(-limits.days * 24 * 3600) if limits.days else ""
         candidates = [(kept, each) for kept, each in listed[:-1] if kept.outcome is not None]
         aged = [(kept, each) for kept, each in candidates if kept.at < oldest]

@@ -22,7 +22,7 @@ def leftovers(plan: Plan, entries: Sequence[Entry], blobs: Blobs, disk: Looks) -
         return
     try:
         backs = read_backs(entries, blobs)
-        traces = list(History(plan.operations, entries, backs, read_changes(blobs)).traces())
+        traces = list(History(plan.operations, entries, backs, read_changes(blobs)).file_changes())
     except AssentError:
         return  # what they did is not on record any more, and that is named
     first: dict[bytes, FileState | None] = {}
@@ -76,6 +76,6 @@ def kept_words(kept: Sequence[bytes], blobs: Blobs, disk: Looks) -> Iterator[str
 
 def _seen(path: bytes, disk: Looks) -> Seen:
     try:
-        return disk.look((path,))[path]
+        return disk.read_states((path,))[path]
     except AssentError:
         return ODD

@@ -8,7 +8,7 @@ def standing(back: Takeback, run: str) -> tuple[bool, str]:
 
     Where it left nothing to take back, that is what shows what it did.
     """
-    if back.taken_of(run) == "all":
-        return True, back.again(run) or "assent plan new NAME"
-    left = run not in back.given_up and back.deeds.leave(run)
+    if back.undone_of_run(run) == "all":
+        return True, back.redo_command(run) or "assent plan new NAME"
+    left = run not in back.pruned and back.applied.left_changes(run)
     return False, "assent undo" if left else f"assent runs show {run}"

@@ -117,7 +117,7 @@ class Orphans:
         for slot in slots:
             size, digest = 0, ""
             with suppress(AssentError):
-                seen = self._doors.files.look((slot,))[slot]
+                seen = self._doors.files.read_states((slot,))[slot]
                 if isinstance(seen, FileState):
                     size, digest = seen.size, seen.digest
             orphan = Orphan(slot, run_of(slot), size)

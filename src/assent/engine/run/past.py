@@ -78,9 +78,9 @@ class Past:
 
     def all(self) -> list[Kept]:
         """Returns everything that was run here, oldest first."""
-        return [kept for kept, _ in self.weighed()]
+        return [kept for kept, _ in self.with_sizes()]
 
-    def weighed(self) -> list[tuple[Kept, Weights]]:
+    def with_sizes(self) -> list[tuple[Kept, Weights]]:
         """Returns everything that was run here with the contents that it keeps, oldest first."""
         back = self._back()
         units = back.units()
@@ -89,34 +89,34 @@ class Past:
         pairs = zip(units, weights, strict=True)
         return [(self._kept(back, unit, each, uses), each) for unit, each in pairs]
 
-    def roughly(self) -> tuple[int, int]:
+    def size_at_most(self) -> tuple[int, int]:
         """Returns a size that what is kept is not above, and how many runs it was made of.
 
         It adds to what was weighed last what runs keep that began later, and walks over no others.
         """
-        ledger = self._runs.ledger()
+        ledger = self._runs.repository()
         home = self._doors.store.read(f"workspace/{ledger.workspace}")
         known = [(one.position, e.size) for one in home if isinstance(e := one.event, RunsWeighed)]
         position, size = known[-1] if known else (0, 0)
         back = self._back()
-        streams = [f"plan/{ledger.workspace}/", ledger.permits]
+        streams = [f"plan/{ledger.workspace}/", ledger.permit_stream]
         newer = started(self._doors.store.read_all(streams, position))
         return size + sum(sum(_weights(back, [run]).values()) for run in newer), len(newer)
 
     def undone(self, run: str) -> Taken:
         """Says how much of a run was taken back."""
-        return self._back().taken_of(run)
+        return self._back().undone_of_run(run)
 
-    def takers(self, target: Target) -> list[tuple[PlanRecord, RunNote]]:
+    def undos_of(self, target: Target) -> list[tuple[PlanRecord, RunNote]]:
         """Returns which runs took any of it back, oldest first, with their plans."""
-        return self._back().takers({*target.runs, target.whole} - {""})
+        return self._back().undos_of({*target.runs, target.whole} - {""})
 
-    def last_taker(self, run: str) -> tuple[PlanRecord, RunNote] | None:
+    def last_undo_of(self, run: str) -> tuple[PlanRecord, RunNote] | None:
         """Returns what changed last how much of a run is undone: an undo, or a redo of one."""
         back = self._back()
         found: list[tuple[PlanRecord, RunNote]] = []
         names = {run}
-        while more := back.takers(names):
+        while more := back.undos_of(names):
             found += more
             names = {note.run for _, note in more}
         return max(found, key=lambda one: back.began[one[1].run], default=None)
@@ -137,7 +137,7 @@ class Past:
         back = self._back()
         found: list[Item] = []
         for run in kept.unit.runs:
-            command = back.deeds.command(run)
+            command = back.applied.command(run)
             if command is not None:
                 found.append(_item(back, command, kept.unit, len(found) + 1))
             else:
@@ -145,11 +145,13 @@ class Past:
         return found
 
     def _items(self, back: Takeback, unit: Target, run: str, before: int) -> Iterable[Item]:
-        operations = back.deeds.operations(run)
+        operations = back.applied.operations(run)
         commands = any(isinstance(op, RunCommand) for op in operations)
         told, way_back = self._told(back, run) if commands else ({}, {})
-        results = account(Plan(b"", operations), back.deeds.entries(run), self._doors.blobs).results
-        rows = zip(back.deeds.ids(run), operations, results, strict=True)
+        results = account(
+            Plan(b"", operations), back.applied.entries(run), self._doors.blobs
+        ).results
+        rows = zip(back.applied.ids(run), operations, results, strict=True)
         for index, (name, op, result) in enumerate(rows):
             taken = back.is_undone(f"{run}:{index}", unit.whole) and result in COMMAND_COUNTS
             now: Result = "undone" if taken else result
@@ -161,7 +163,7 @@ class Past:
 
         From a turn on, entries count the operations of the way back, and not those of the plan.
         """
-        stream = self._doors.store.read(f"run/{self._runs.ledger().workspace}/{run}")
+        stream = self._doors.store.read(f"run/{self._runs.repository().workspace}/{run}")
         rows = [(one.at, e.entry) for one in stream if isinstance(e := one.event, JournalWritten)]
         turns = [at for at, (_, entry) in enumerate(rows) if isinstance(entry, Turned)]
         edges = [*turns, len(rows)]
@@ -193,7 +195,7 @@ class Past:
                     found[index] = Told(at, changes=_UNKNOWN)
                 case Ran(index, code, cut, changes, output):
                     began = found[index].began if index in found else ""
-                    known = back.deeds.changes(changes) if changes else _UNKNOWN
+                    known = back.applied.changes(changes) if changes else _UNKNOWN
                     earlier = [part for part in parts.get(index, ()) if part != _UNKNOWN]
                     parts[index] = [*earlier, known]  # what was unknown was reckoned again
                     said, seen = self._output(output), None if cut == UNKNOWN else code
@@ -212,7 +214,7 @@ class Past:
         return msgspec.structs.replace(_kept(back, unit, weights, uses), accepted=accepted)
 
     def _back(self) -> Takeback:
-        return Takeback(self._doors, self._runs.ledger())
+        return Takeback(self._doors, self._runs.repository())
 
 
 def _kept(back: Takeback, unit: Target, weights: Weights, uses: Counter[str]) -> Kept:
@@ -222,11 +224,11 @@ def _kept(back: Takeback, unit: Target, weights: Weights, uses: Counter[str]) ->
         _how(back, unit),
         back.at[unit.runs[0]],
         _outcome(back, unit),
-        sum(len(back.deeds.ids(run)) for run in unit.runs),
+        sum(len(back.applied.ids(run)) for run in unit.runs),
         own,
         sum(weights.values()) - own,
         back.undone_of(unit),
-        next((back.given_up[run] for run in unit.runs if run in back.given_up), ""),
+        next((back.pruned[run] for run in unit.runs if run in back.pruned), ""),
     )
 
 
@@ -237,10 +239,10 @@ def total(weights: Iterable[Weights]) -> int:
 
 def _weights(back: Takeback, runs: Sequence[str]) -> Weights:
     """Returns the contents that runs keep; a rename keeps none."""
-    if not back.given_up.keys().isdisjoint(runs):
+    if not back.pruned.keys().isdisjoint(runs):
         return {}
-    operations = [op for run in runs for op in back.deeds.operations(run)]
-    operations += [op for run in runs for deed in back.deeds.of(run) for op in _changes(deed)]
+    operations = [op for run in runs for op in back.applied.operations(run)]
+    operations += [op for run in runs for deed in back.applied.of(run) for op in _changes(deed)]
     steps = [step for op in operations if not isinstance(op, MoveFile) for step in footprint(op)]
     return {s.digest: s.size for _, *states in steps for s in states if s is not None}
 
@@ -252,7 +254,7 @@ def _changes(deed: Deed) -> tuple[Operation, ...]:
 def _item(back: Takeback, command: Command, unit: Target, number: int) -> Item:
     """Returns a command of a session as the one operation that it is."""
     began, end = command.started, command.ended
-    changes = back.deeds.changes(end.changes) if end else Changes(known=False)
+    changes = back.applied.changes(end.changes) if end else Changes(known=False)
     seen = end is not None and end.cut != UNKNOWN
     code, cut = (end.code if seen else None, end.cut) if end else (None, "")
     told = Told(back.at[began.id], command.at, code, cut, b"", changes)
@@ -273,15 +275,15 @@ def _how(back: Takeback, unit: Target) -> How:
         return "redo" if back.is_redo(unit) else "undo"
     if len(unit.runs) > 1:
         return "turn"
-    return "command" if back.deeds.command(unit.name) else "run"
+    return "command" if back.applied.command(unit.name) else "run"
 
 
 def _outcome(back: Takeback, unit: Target) -> Ending | None:
     """Returns how the last of a unit's runs ended; None: it has not."""
-    note = back.deeds.note(unit.whole or unit.runs[-1])
+    note = back.applied.note(unit.whole or unit.runs[-1])
     if note is not None:
         return unit.record.ending(note.outcome) if note.outcome else None
-    for permit in back.deeds.permits:
+    for permit in back.applied.permits:
         if permit.run == unit.runs[-1]:
             return permit.outcome
     return "done"

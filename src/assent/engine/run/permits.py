@@ -52,7 +52,7 @@ class Permits:
         if not operations:
             return NOTHING
         self._check_paths(operations)
-        ledger = self._runs.ledger()
+        ledger = self._runs.repository()
         with self._doors.locks.hold(ledger.workspace, f"session {session.slug}"):
             self._settle(ledger)
             text = permit_text(session.session, call, source, detail)
@@ -68,7 +68,7 @@ class Permits:
             self._last = None
             report = self._last = self._run(ledger, plan, permit)
         if not session.build:  # hooks hear of a build once, at its end
-            self._runs.tell(report, session)
+            self._runs.fire_hooks(report, session)
         return _done(report)
 
     @contextmanager
@@ -96,7 +96,7 @@ class Permits:
         operations = tuple(op for op in plan.operations if isinstance(op, FileOperation))
         journal = StoreJournal(self._doors, ledger, PermitGiven(permit, run, operations))
         work = self._doors.executor(journal).apply(permitted(plan, permit), run)
-        report = finished(self._runs.carried_out(journal, run, plan, work))
+        report = finished(self._runs.drive(journal, run, plan, work))
         if report.outcome != "needs_you":
             with self._runs.housekeeping("The log could not be read after the edit"):
                 stream = f"run/{ledger.workspace}/{run}"
@@ -143,7 +143,7 @@ class Permits:
         runs = f"run/{ledger.workspace}/"
         if self._settled and not self._doors.store.read_all([runs], self._settled):
             return
-        finished(self._runs.settle_under(ledger))
+        finished(self._runs.recover_unfinished_locked(ledger))
 
 
 def _done(report: RunReport) -> RunReport:

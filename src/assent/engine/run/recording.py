@@ -46,22 +46,22 @@ class Recorder:
         self._files = files
         self._blobs = blobs
         self._place = place
-        self._bounds: Bounds = place.bounds
+        self._bounds: Bounds = place.snapshot_limits
         self._clock = clock
         self._walk = Walk(files, blobs, place)
         self._digests: dict[bytes, tuple[Stamp, str]] = {}
 
-    def keep(self, snapshot: Snapshot) -> str:
+    def store(self, snapshot: Snapshot) -> str:
         """Keeps a snapshot as a blob, flushed."""
         digest, _ = self._blobs.keep([encoded(snapshot)])
         self._blobs.flush()
         return digest
 
-    def kept(self, digest: str) -> Snapshot:
+    def load(self, digest: str) -> Snapshot:
         """Reads a snapshot that was kept."""
         return decoded(self._blobs.read(digest))
 
-    def coverage(self, before: Sequence[Operation] = ()) -> Coverage:
+    def gaps(self, before: Sequence[Operation] = ()) -> Coverage:
         """Tells how far a snapshot would reach after operations, without keeping anything."""
         walk = Walk(self._files, self._blobs, self._place, before)
         found = walk.go(lambda stamp: False)
@@ -132,7 +132,7 @@ class Recorder:
                 row = self._row(path, stamp, self._clock())
                 return row.state if row.digest else None
         try:
-            seen = self._files.look((path,))[path]
+            seen = self._files.read_states((path,))[path]
         except AssentError:
             return None
         return seen if isinstance(seen, FileState) else None

@@ -122,7 +122,7 @@ class Runs:
         self.taken_up: list[str] = []  # what became of interrupted runs before something else
         self._heard: set[str] = set()  # runs whose end hooks have heard of
         self._under_way = UnderWay()
-        doors.commander.heed(self._under_way.is_to_stop)
+        doors.command_runner.stop_when(self._under_way.is_cancelled)
 
     def build(self, plan_id: str, digest: str = "", *, exempt: bool = False) -> Working:
         """Applies a plan that was approved, once, after everything was checked under the lock.
@@ -135,16 +135,16 @@ class Runs:
         return report
 
     def _build(self, plan_id: str, digest: str, *, exempt: bool) -> Working:
-        ledger = self.ledger()
+        ledger = self.repository()
         ledger.load(plan_id)  # another workspace's plan, or none, needs no lock
         with self._at_work(ledger, f"assent build {plan_id}"):
-            settled = yield from self.settle_under(ledger)
+            settled = yield from self.recover_unfinished_locked(ledger)
             record = ledger.load(plan_id)
             if settled and settled.run in [note.run for note in record.runs]:
                 return settled  # the yes that this build would ask for was spent by that run
             check_digest(record, digest or record.digest)
             fitting = self._fitting(ledger, record, exempt=exempt)
-            if fitting.plan.prose and not record.undoes:
+            if fitting.plan.is_text_only and not record.undoes:
                 raise IllegalStep(
                     "The plan is prose: a model carries it out in a session.", "assent build"
                 )
@@ -157,14 +157,14 @@ class Runs:
             try:
                 spares = left_by(self._doors, ledger, record.undoes)
                 work = self._doors.executor(journal).apply(fitting, run, spares)
-                report = yield from self.carried_out(journal, run, fitting.plan, work)
+                report = yield from self.drive(journal, run, fitting.plan, work)
                 return msgspec.structs.replace(report, warnings=warnings)
             except Drift as drift:
                 raise (made_elsewhere(drift) if record.imported else drift) from None
 
     def _cautioned(self, record: PlanRecord) -> tuple[str, ...]:
         """Warns of what a person should know of the place, before anything changes there."""
-        found = self._consents.cautions(record)
+        found = self._consents.build_warnings(record)
         self._projections.warnings += found
         return found
 
@@ -173,17 +173,17 @@ class Runs:
 
         A digest means what it means to `build`.
         """
-        ledger = self.ledger()
+        ledger = self.repository()
         ledger.load(plan_id)
         with self._doors.locks.hold(ledger.workspace, f"assent build {plan_id}"):
-            finished(self.settle_under(ledger))
+            finished(self.recover_unfinished_locked(ledger))
             record = ledger.load(plan_id)
             check_digest(record, digest or record.digest)
             if record.building:
                 return record.building  # law 3: to go on needs no second yes
             fitting = self._fitting(ledger, record)
             plan, approval = fitting.plan, fitting.approval
-            if not plan.prose:
+            if not plan.is_text_only:
                 raise IllegalStep("The plan has operations of its own.", "assent build")
             check_disk(plan, first_files(plan), self._doors.files)
             run = self._doors.clock.new_id()
@@ -195,7 +195,7 @@ class Runs:
 
     def end(self, plan_id: str, run: str, outcome: Outcome, *also: Batch) -> PlanRecord:
         """Says that the work on a plan of prose is over, and what else that means, in one go."""
-        ledger = self.ledger()
+        ledger = self.repository()
         record = ledger.load(plan_id)
         if record.building is None or record.building.run != run:
             return record
@@ -206,11 +206,11 @@ class Runs:
         self._tell(plan_id, run, outcome)
         return record
 
-    def is_prose(self, record: PlanRecord) -> bool:
+    def is_text_plan(self, record: PlanRecord) -> bool:
         """Tells whether a model has to carry out a proposed plan."""
         if record.building or not record.frozen or record.undoes:
             return record.building is not None
-        return self.ledger().plan(record).prose
+        return self.repository().plan(record).is_text_only
 
     def building(self) -> PlanRecord | None:
         """Returns the plan of prose whose work has begun and not ended."""
@@ -218,7 +218,7 @@ class Runs:
 
     def recover(self, way: Way = "auto", run: str = "") -> Working:
         """Takes up the workspace's unfinished run, if there is one; where one is named, only it."""
-        ledger = self.ledger()
+        ledger = self.repository()
         if self.unfinished() is None and not self._lacks_an_end(ledger):
             return NOTHING
         with self._at_work(ledger, "assent recover"):
@@ -256,22 +256,22 @@ class Runs:
             return self._told(journal, run, plan)
         trusted = len(doubt.entries) if doubt else -1
         work = self._doors.executor(journal).recover(plan, run, way, trusted)
-        return (yield from self.carried_out(journal, run, plan, work))
+        return (yield from self.drive(journal, run, plan, work))
 
     def _given_up(self, journal: StoreJournal, plan_id: str, run: str, plan: Plan) -> RunReport:
         """Ends a run as it stands, slots and all, because nothing that it recorded can be used."""
-        ledger = self.ledger()
+        ledger = self.repository()
         consents = ledger.load(plan_id).consents if plan_id else ()
         agreed = next((consent.approval.id for consent in consents if consent.run == run), "")
         found = results_by_disk(plan, (), self._doors, lossy=True)
         kept = tuple(slots(run, plan.operations, self._doors.files))
         begun = Started(plan_id, plan.digest, agreed, Layout(run))
-        journal.give_up(run, begun, Finished("done", found, (), kept))
+        journal.abandon(run, begun, Finished("done", found, (), kept))
         return self._told(journal, run, plan)
 
     def _doubt(self, journal: StoreJournal, run: str, plan: Plan) -> Doubt | None:
         """Says why a run's journal cannot be used: its chain is broken, or a path is strange."""
-        doubt = journal.doubt(run)
+        doubt = journal.damage(run)
         entries, changes = tuple(journal.known(run)), read_changes(self._doors.blobs)
         if strange := strange_paths(run, plan.operations):
             return Doubt(f"{_STRANGE}: {strange[0]}.")
@@ -300,7 +300,7 @@ class Runs:
         onward = "" if doubt.entries else f"{RECOVER} --accept"
         return RunReport(run, "needs_you", tuple(rows), told, plan.operations, onward=onward)
 
-    def carried_out(
+    def drive(
         self, journal: StoreJournal, run: str, plan: Plan, work: Generator[Live, None, None]
     ) -> Working:
         """Drives a run to its end; an error of log or disk in its middle becomes its report.
@@ -337,35 +337,35 @@ class Runs:
         The run then waits for a person's decision; files are never left halfway. Tells whether a
         run is under way in this process.
         """
-        return self._under_way.stop()
+        return self._under_way.cancel()
 
     def unfinished(self) -> tuple[str, RunNote] | None:
         """Returns the run that has begun and not ended, with its plan's id; a permit's has none."""
         for record in self._plans.records():
             if record.unfinished:
                 return record.plan_id, record.unfinished
-        ledger = self.ledger()
-        left = ledger.book().unfinished if ledger.workspace else None
+        ledger = self.repository()
+        left = ledger.permit_log().unfinished if ledger.workspace else None
         if left is None:
             return None
         return "", RunNote(left.run, left.permit.digest, "", left.outcome, left.halted)
 
-    def stands_still(self) -> bool:
+    def waits_for_person(self) -> bool:
         """Tells whether the unfinished run's command was interrupted, so that a person decides."""
         found = self.unfinished()
         if found is None:
             return False
-        last = StoreJournal(self._doors, self.ledger()).read(found[1].run)[-1]
+        last = StoreJournal(self._doors, self.repository()).read(found[1].run)[-1]
         return isinstance(last, Ran) and not well(last)
 
     def holder(self) -> str:
         """Names who is at work in this workspace at this moment; empty if nobody is."""
-        return self._doors.locks.holder(self.ledger().workspace)
+        return self._doors.locks.holder(self.repository().workspace)
 
     def check_decided(self) -> None:
         """Refuses while a run waits for a person: nothing else is built before."""
         found = self.unfinished()
-        if found and (found[1].halted or self.stands_still()):
+        if found and (found[1].halted or self.waits_for_person()):
             raise _undecided(found[1])
         self._orphans.check()
 
@@ -386,7 +386,7 @@ class Runs:
         record: PlanRecord | None = None
         with self.housekeeping("The readable copies of the plan were not written"):
             if first.plan_id:
-                record = self.ledger().load(first.plan_id)
+                record = self.repository().load(first.plan_id)
                 self._projections.plan(record)
             if isinstance(last, Finished) and last.outcome == "done" and first.plan_id:
                 self._projections.backups(first.plan_id, run, plan.operations, last)
@@ -422,24 +422,24 @@ class Runs:
 
     def was_accepted(self, run: str) -> bool:
         """Tells whether a run ended because a person took what stood, not as its plan says."""
-        entries = StoreJournal(self._doors, self.ledger()).read(run)
+        entries = StoreJournal(self._doors, self.repository()).read(run)
         last = entries[-1] if entries else None
         return isinstance(last, Finished) and was_accepted(last, entries)
 
-    def ledger(self) -> Ledger:
-        return self._plans.ledger()
+    def repository(self) -> Ledger:
+        return self._plans.repository()
 
-    def settle(self) -> Generator[Live, None, RunReport | None]:
+    def recover_unfinished(self) -> Generator[Live, None, RunReport | None]:
         """Recovers an unfinished run, if there is one, or says that it waits for a person."""
         if self.unfinished() is None:
             self._orphans.check()
-            self.reckon()
+            self.record_lost_command()
             return None
-        ledger = self.ledger()
+        ledger = self.repository()
         with self._at_work(ledger, "assent recover"):
-            return (yield from self.settle_under(ledger))
+            return (yield from self.recover_unfinished_locked(ledger))
 
-    def settle_under(self, ledger: Ledger) -> Generator[Live, None, RunReport | None]:
+    def recover_unfinished_locked(self, ledger: Ledger) -> Generator[Live, None, RunReport | None]:
         """Recovers an unfinished run; the caller holds the workspace's lock.
 
         Slots of a run that nobody knows keep everything else from being done.
@@ -466,9 +466,9 @@ class Runs:
         self._projections.warnings.append(self.taken_up[-1])
         return report
 
-    def reckon(self) -> None:
+    def record_lost_command(self) -> None:
         """Records what a session's command did whose process died; nothing while one is at work."""
-        ledger = self.ledger()
+        ledger = self.repository()
         if not self._lacks_an_end(ledger) or self._doors.locks.is_held(ledger.workspace):
             return
         try:
@@ -484,13 +484,13 @@ class Runs:
             yield
 
     def _lacks_an_end(self, ledger: Ledger) -> bool:
-        return bool(ledger.workspace and ledger.book().command)
+        return bool(ledger.workspace and ledger.permit_log().command)
 
     def _reckon_under(self, ledger: Ledger) -> None:
         if self._lacks_an_end(ledger) and (told := reckon(self._doors, ledger)):
             self._projections.warnings.append(told)
 
-    def tell(self, report: RunReport, session: SessionRecord) -> None:
+    def fire_hooks(self, report: RunReport, session: SessionRecord) -> None:
         """Lets hooks hear how a run by permit ended, which has no plan but a session."""
         self._tell("", report.run, report.outcome, session)
 
@@ -502,7 +502,7 @@ class Runs:
             return
         self._heard.add(run)
         with self.housekeeping("Hooks were not told of the run"):
-            about = plan_facts(self.ledger().load(plan_id)) if plan_id else {}
+            about = plan_facts(self.repository().load(plan_id)) if plan_id else {}
             facts = {**about, **session_facts(session), "run": run, "outcome": outcome}
             tell(self._doors, self._projections, RUN_FINISHED, facts)
 
@@ -514,7 +514,7 @@ class Runs:
         plan = ledger.plan(record)
         if plan.workspace and plan.workspace != ledger.workspace:
             raise OtherWorkspace("The plan was made for another workspace.", "assent plan list")
-        genuine = partial(self._consents.genuine, imported=bool(record.imported))
+        genuine = partial(self._consents.is_trusted_signature, imported=bool(record.imported))
         fitting = approved(plan, approval, self._doors.clock.now(), genuine)
         if not exempt:  # law 9: a rule that was added since the plan was staged counts
             lenient = bool(record.undoes)  # what broke a project's configuration can be taken back
@@ -524,7 +524,9 @@ class Runs:
     def _check_key(self, record: PlanRecord, run: str) -> None:
         """Refuses to go on with a plan from elsewhere if the key that agreed counts no longer."""
         agreed = [consent.approval for consent in record.consents if consent.run == run]
-        if record.imported and not all(self._consents.genuine(a, imported=True) for a in agreed):
+        if record.imported and not all(
+            self._consents.is_trusted_signature(a, imported=True) for a in agreed
+        ):
             raise Untrusted(
                 f"Run {run} does not go on: the key that approved its plan is not trusted here any "
                 "more. Nothing was changed; it can be rolled back, or left as it is.",
@@ -535,7 +537,7 @@ class Runs:
         """Returns what an unfinished run applies: a frozen plan, or what its permit covers."""
         if note.frozen:
             return ledger.plan(note)
-        left = ledger.book().last
+        left = ledger.permit_log().last
         assert left is not None, "the book names the run"
         assert left.run == note.run, "only the newest permit is unfinished"
         return permitted_plan(left.permit, left.operations, ledger.workspace)

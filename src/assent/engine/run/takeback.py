@@ -38,7 +38,7 @@ class Takeback:
         self._doors = doors
         self._ledger = ledger
         self._before = before
-        self.deeds = Deeds(doors, ledger)
+        self.applied = Deeds(doors, ledger)
 
     def find(self, reference: str, plan_id: str) -> Target:
         """Finds by a run's id or its start; or the newest that still counts.
@@ -58,7 +58,7 @@ class Takeback:
         older = [t for t in wanted if self.began[t.runs[-1]] < self.began[target.runs[-1]]]
         return (t for t in older if can_be_undone(self.done(t)))
 
-    def taken_by(self, record: PlanRecord) -> Target:
+    def target_of_undo(self, record: PlanRecord) -> Target:
         """Returns what an undo was to take back, as its own record names it."""
         tokens = record.undoes.split()
         only = tokens[0] if ":" in tokens[0] else ""
@@ -85,7 +85,7 @@ class Takeback:
             )
         return sorted(wanted, key=lambda one: self.began[one.runs[-1]], reverse=True)
 
-    def undone_by(self, reference: str) -> Target:
+    def find_undo(self, reference: str) -> Target:
         """Finds an undo that still counts: the newest that nothing followed, or a named one.
 
         A run that was taken back names the undo that did it.
@@ -99,7 +99,7 @@ class Takeback:
         more = " Name the undone run that you mean." if counting else ""
         raise NotFound(f"Nothing was undone last, so nothing is redone.{more}", "assent runs list")
 
-    def again(self, token: str) -> str:
+    def redo_command(self, token: str) -> str:
         """Returns the command that brings back a run or a deed; empty if no undo of it counts."""
         counting = self._standing_undos()
         if not (fitting := [one for one in counting if _is_of(token, one[0].undoes.split())]):
@@ -109,7 +109,7 @@ class Takeback:
 
     def _standing_undos(self) -> list[tuple[PlanRecord, RunNote]]:
         """Returns the undos that a redo could take back, oldest first."""
-        gone = {*self.given_up, *self.undone.idle}
+        gone = {*self.pruned, *self.undone.idle}
         counting = [one for one in self._undos(odd=True) if not self.undone.is_over(one[1].run)]
         return [one for one in counting if one[1].run not in gone]
 
@@ -120,7 +120,7 @@ class Takeback:
         if not counting:
             return None
         others = [note.run for record, note in self._notes if not record.undoes]
-        others += [permit.run for permit in self.deeds.permits]
+        others += [permit.run for permit in self.applied.permits]
         others += [_id(one) for one in self._by_calls()]
         newest = max((self.began[run] for run in others), default=0)
         return counting[-1] if self.began[counting[-1][1].run] > newest else None
@@ -131,7 +131,7 @@ class Takeback:
         If all of it was taken back as one, it is all of that: somebody may have put files there
         again. But no command's own undo is run a second time.
         """
-        deeds = [deed for run in target.runs for deed in self.deeds.of(run)]
+        deeds = [deed for run in target.runs for deed in self.applied.of(run)]
         left = [deed for deed in deeds if not self.is_undone(deed.token, target.whole)]
         again = [d for d in deeds if d.token not in self.undone.names and d.undo is None]
         return tuple(self.undone.rest(deed) for deed in left or again)
@@ -139,7 +139,7 @@ class Takeback:
     def built(self, build: str) -> tuple[Deed, ...]:
         """Returns what was done in a build by a model, in order."""
         runs = [_id(one) for one in self._by_calls() if _origin(one)[1] == build]
-        return tuple(deed for run in runs for deed in self.deeds.of(run))
+        return tuple(deed for run in runs for deed in self.applied.of(run))
 
     def targets(self) -> list[Target]:
         """Returns everything that can be undone as one, but undo plans and what was given up."""
@@ -149,12 +149,12 @@ class Takeback:
             if not note.session and not record.undoes and self._counts(note)
         ]
         found = [*plain, *self._groups()]
-        return [target for target in found if self.given_up.keys().isdisjoint(target.runs)]
+        return [target for target in found if self.pruned.keys().isdisjoint(target.runs)]
 
     def units(self) -> list[Target]:
         """Returns everything that was run, as a person undoes it, oldest first."""
         plain = [Target(n.run, (n.run,), record) for record, n in self._notes if not n.session]
-        left = [self._single(one) for one in self.deeds.permits if one.outcome != "done"]
+        left = [self._single(one) for one in self.applied.permits if one.outcome != "done"]
         return sorted([*plain, *self._groups(), *left], key=lambda one: self.began[one.runs[-1]])
 
     def is_redo(self, target: Target) -> bool:
@@ -170,7 +170,7 @@ class Takeback:
     @cached_property
     def undone(self) -> Undone:
         """What was taken back, and what was left alone then and not taken back later."""
-        return Undone(self.deeds, self._undos())
+        return Undone(self.applied, self._undos())
 
     def is_undone(self, token: str, whole: str = "") -> bool:
         """Tells whether one deed was taken back, alone or with its run or build."""
@@ -180,21 +180,21 @@ class Takeback:
         """Says how much of a unit was taken back."""
         return self.undone.of(unit.runs, unit.whole)
 
-    def taken_of(self, run: str) -> Taken:
+    def undone_of_run(self, run: str) -> Taken:
         """Says how much of a run was taken back; the run of a build has others for its work."""
         if not self.undone.names:
             return ""
         units = [one for one in self.units() if run == one.whole or run in one.runs]
         return self.undone_of(units[0]) if units else self.undone.of((run,))
 
-    def takers(self, names: Collection[str]) -> list[tuple[PlanRecord, RunNote]]:
+    def undos_of(self, names: Collection[str]) -> list[tuple[PlanRecord, RunNote]]:
         """Returns the undos of any of these runs that have ended, oldest first, whatever came."""
         found = [(r, note) for r, note in self._notes if r.undoes and note.outcome in DONE]
         found = [one for one in found if any(_is_of(name, one[0].undoes.split()) for name in names)]
         return sorted(found, key=lambda one: self.began[one[1].run])
 
     @cached_property
-    def given_up(self) -> dict[str, str]:
+    def pruned(self) -> dict[str, str]:
         """The runs whose contents were given up, with the words that say when."""
         home = self._doors.store.read(f"workspace/{self._ledger.workspace}")
         return {
@@ -216,17 +216,17 @@ class Takeback:
 
     @cached_property
     def _starts(self) -> dict[str, Recorded]:
-        streams = [f"plan/{self._ledger.workspace}/", self._ledger.permits]
+        streams = [f"plan/{self._ledger.workspace}/", self._ledger.permit_stream]
         return started(self._doors.store.read_all(streams))
 
     def _named(self, reference: str) -> Target:
         targets = self.targets()
         exact = [target for target in targets if target.name == reference]
-        single = [self._single(one) for one in self._by_calls() if _id(one) not in self.given_up]
+        single = [self._single(one) for one in self._by_calls() if _id(one) not in self.pruned]
         undos = [
             Target(note.run, (note.run,), record)
             for record, note in self._undos()
-            if note.run not in self.given_up
+            if note.run not in self.pruned
         ]
         known = {target.name: target for target in (*targets, *single, *undos)}
         found = exact or [t for name, t in known.items() if name.startswith(reference)]
@@ -238,7 +238,7 @@ class Takeback:
         return self._fresh(found[0])
 
     def _refuse_given_up(self, reference: str) -> None:
-        for run, when in self.given_up.items():
+        for run, when in self.pruned.items():
             if run.startswith(reference):
                 raise NotFound(
                     f"What run {run} kept for an undo was given up {when}; it cannot be taken "
@@ -266,8 +266,8 @@ class Takeback:
 
     def _by_calls(self) -> list[PermitRun | Command]:
         """Returns what calls of sessions did, in the order of the log."""
-        done = [permit for permit in self.deeds.permits if permit.outcome == "done"]
-        ran = [one for one in self.deeds.commands if one.ended and one.ended.changed != ()]
+        done = [permit for permit in self.applied.permits if permit.outcome == "done"]
+        ran = [one for one in self.applied.commands if one.ended and one.ended.changed != ()]
         return sorted([*done, *ran], key=lambda one: self.began[_id(one)])
 
     def _grouped(self, name: str, group: list[PermitRun | Command]) -> Target:
@@ -290,12 +290,12 @@ class Takeback:
     @cached_property
     def _going_on(self) -> frozenset[str]:
         """The builds of models that are not over."""
-        return frozenset(r.building.run for r in self.deeds.records if r.building)
+        return frozenset(r.building.run for r in self.applied.records if r.building)
 
     def _counts(self, note: RunNote) -> bool:
         """Tells whether a run is over and did something; one that was put back may have, too."""
         if note.outcome == "rolled_back":
-            return bool(self.deeds.of(note.run))
+            return bool(self.applied.of(note.run))
         return note.outcome == "done"
 
     def _matters(self, target: Target) -> bool:
@@ -304,7 +304,7 @@ class Takeback:
         The latter is not told of a session's commands: those run all the time, between edits.
         """
         for deed in self.done(target):
-            asked = self.deeds.command(deed.run) is None
+            asked = self.applied.command(deed.run) is None
             if deed.operations or (asked and (deed.undo or gaps([deed]))):
                 return True
         return False
@@ -333,7 +333,7 @@ class Takeback:
 
     @cached_property
     def _notes(self) -> list[tuple[PlanRecord, RunNote]]:
-        return [(record, note) for record in self.deeds.records for note in record.runs]
+        return [(record, note) for record in self.applied.records for note in record.runs]
 
     @cached_property
     def _plans(self) -> dict[str, PlanRecord]:

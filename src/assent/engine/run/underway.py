@@ -26,11 +26,11 @@ class UnderWay:
             self._runs -= 1
             self._stopped = self._stopped and bool(self._runs)
 
-    def stop(self) -> bool:
+    def cancel(self) -> bool:
         """Wants the run to stop, from any thread; tells whether there is one."""
         with self._alone:
             self._stopped = bool(self._runs)
             return self._stopped
 
-    def is_to_stop(self) -> bool:
+    def is_cancelled(self) -> bool:
         return self._stopped

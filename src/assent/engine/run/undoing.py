@@ -97,7 +97,7 @@ class Undoing:
 
         What rules deny is left alone, unless `exempt` says that it rolls back a run that has begun.
         """
-        back = Takeback(self._doors, self._runs.ledger())
+        back = Takeback(self._doors, self._runs.repository())
         target = back.find(reference, plan_id)
         wanted = chosen(back, target, operation) if operation else target
         return self._inverse(back, wanted, exempt=exempt)
@@ -107,8 +107,8 @@ class Undoing:
 
         It does again what was done, so rules refuse it as they refuse a build.
         """
-        back = Takeback(self._doors, self._runs.ledger())
-        target = back.undone_by(reference)
+        back = Takeback(self._doors, self._runs.repository())
+        target = back.find_undo(reference)
         return self._inverse(back, target, again(back, target))
 
     def apply(self, undo: Undo, channel: str, note: str = "", *, exempt: bool = False) -> Working:
@@ -124,12 +124,12 @@ class Undoing:
             raise
         return self._in_terms_of_originals(undo, report)
 
-    def recalled(self, report: RunReport) -> tuple[Undo, RunReport] | None:
+    def recorded(self, report: RunReport) -> tuple[Undo, RunReport] | None:
         """Returns the undo that a run carried out, from the record, and how it tells its end.
 
         None if it was no undo: then the report says it all.
         """
-        every = [(record, note) for record in self._runs.ledger().all() for note in record.runs]
+        every = [(record, note) for record in self._runs.repository().all() for note in record.runs]
         found = [one for one in every if one[0].undoes and one[1].run == report.run]
         try:
             undo = self._recalled(*found[0]) if found else None
@@ -139,36 +139,36 @@ class Undoing:
 
     def earlier(self, undo: Undo, plan_id: str = "") -> str:
         """Returns what to type for the newest run before one that leaves nothing to take back."""
-        back = Takeback(self._doors, self._runs.ledger())
+        back = Takeback(self._doors, self._runs.repository())
         found = (self._inverse(back, target) for target in back.earlier(undo.target, plan_id))
         return next((one.command for one in found if one.plan.operations), "")
 
-    def standing(self, run: str) -> tuple[bool, str]:
+    def status(self, run: str) -> tuple[bool, str]:
         """Tells whether a run was undone, and returns what to type to go back from there."""
-        return standing(Takeback(self._doors, self._runs.ledger()), run)
+        return standing(Takeback(self._doors, self._runs.repository()), run)
 
-    def way_back(self, undo: Undo, report: RunReport) -> str:
+    def next_command(self, undo: Undo, report: RunReport) -> str:
         """Returns what to type once an undo or a redo ended: to undo the rest, or to go back."""
-        target, back = undo.target, Takeback(self._doors, self._runs.ledger())
+        target, back = undo.target, Takeback(self._doors, self._runs.repository())
         results = [result for _, result in report.operations]
         failed = not _FAILED.isdisjoint(results[: len(undo.compensated)])
         if failed and (without := without_failing(back, target)):
             return without
         if report.outcome == "rolled_back":
             return undo.command
-        if undo.inversion.left_alone or not MISSED.isdisjoint(results):
+        if undo.inversion.skipped or not MISSED.isdisjoint(results):
             return f"assent runs show {target.runs[0]}"
-        if redo := back.again(target.only or target.whole or target.runs[0]):
+        if redo := back.redo_command(target.only or target.whole or target.runs[0]):
             return redo
         redone = {token.partition(":")[0] for token in target.record.undoes.split()}
         # Of what was given up nothing is known any more; what redid it can be taken back.
-        known = back.given_up.keys().isdisjoint(redone)
+        known = back.pruned.keys().isdisjoint(redone)
         return "assent undo" if known else f"assent undo {report.run}"
 
     def _recalled(self, record: PlanRecord, note: RunNote) -> Undo | None:
-        ledger = self._runs.ledger()
+        ledger = self._runs.repository()
         plan, back = ledger.plan(note), Takeback(self._doors, ledger, before=note.run)
-        target = back.taken_by(record)
+        target = back.target_of_undo(record)
         deeds = taken(back, target)
         plain = [deed for deed in deeds if deed.undo is None]
         done = together(plain)
@@ -192,7 +192,7 @@ class Undoing:
         plain = [deed for deed in deeds if deed.undo is None]
         operations = self._other_by_now(plain)
         ids = ids_of(plain, operations)
-        made = {folder for run in target.runs for folder in back.deeds.made(run)}
+        made = {folder for run in target.runs for folder in back.applied.made_folders(run)}
         made.update(folder for deed in deeds for folder in deed.made)
         ground = self._ground(operations, every, deeds)
         if more.again:
@@ -206,7 +206,7 @@ class Undoing:
         text = undo_text(" ".join(target.runs), target.record.name, inversion, names, reach)
         files = [op for _, op in inversion.operations]
         inverses: tuple[Operation, ...] = (*reach.commands, *files)
-        plan = Plan(text, inverses, workspace=self._runs.ledger().workspace)
+        plan = Plan(text, inverses, workspace=self._runs.repository().workspace)
         return Undo(target, plan, operations, ids, inversion, reach, compensated(deeds))
 
     def _reach(
@@ -244,7 +244,7 @@ class Undoing:
 
     def _discard(self, record: PlanRecord) -> None:
         """Gives up an undo plan that was refused, and with it the yes that nobody used."""
-        ledger = self._runs.ledger()
+        ledger = self._runs.repository()
         current = ledger.load(record.plan_id)
         if current.state is State.AWAITING_APPROVAL:
             ledger.append(current, current.plan_id, PlanDiscarded())
@@ -254,7 +254,7 @@ class Undoing:
         paths = {path for op in operations for path, *_ in footprint(op)}
         paths |= {above for path in paths for above in ancestors(path)}
         try:
-            return self._doors.files.look(sorted(paths))
+            return self._doors.files.read_states(sorted(paths))
         except AssentError:
             seen: dict[bytes, Seen] = {}
             for path in sorted(paths):  # folders come before what is in them
@@ -263,12 +263,12 @@ class Undoing:
 
     def _one(self, path: bytes) -> Seen:
         try:
-            return self._doors.files.look((path,))[path]
+            return self._doors.files.read_states((path,))[path]
         except AssentError:
             return ODD
 
     def _record(self, undo: Undo, channel: str, note: str) -> PlanRecord:
-        ledger = self._runs.ledger()
+        ledger = self._runs.repository()
         blobs, source = self._doors.blobs, undo.source
         # A move keeps no copy; taken back together with more, it may have become a write.
         Contents(self._doors).keep_all(undo.plan.operations, undo.plan.operations)
@@ -276,7 +276,7 @@ class Undoing:
         text, size = blobs.keep([undo.plan.text])
         target = undo.target
         runs = target.only or " ".join(filter(None, (target.whole, *target.runs)))
-        alone = undo.inversion.left_alone
+        alone = undo.inversion.skipped
         left = [undo.originals[index] for index, _ in alone]
         created = PlanCreated(
             plan_id,
@@ -344,7 +344,7 @@ class Undoing:
         failed = [deed.undo for deed, (_, result) in ran if deed.undo and result in _FAILED]
         if not failed:
             return
-        if command := without_failing(Takeback(self._doors, self._runs.ledger()), undo.target):
+        if command := without_failing(Takeback(self._doors, self._runs.repository()), undo.target):
             first = "" if report.outcome in DONE else "assent recover --roll-back, and then "
             yield (
                 f"An undo of the whole run runs $ {shell_line(failed[0].argv)} again. "
@@ -386,7 +386,7 @@ def _command(deed: Deed) -> Operation:
 
 
 def _left(undo: Undo) -> Iterator[str]:
-    for _, reason in undo.inversion.left_alone:
+    for _, reason in undo.inversion.skipped:
         yield f"Left alone: {reason.removesuffix('.')}."
     yield from undo.extent.overwrites
     for gap in undo.extent.gaps:

@@ -102,7 +102,7 @@ class Walk:
     ) -> None:
         """With `operations`, it finds what will stand there when they are done."""
         self.ahead = Ahead(files, operations)
-        self.limit = place.bounds.files or UNLIMITED
+        self.limit = place.snapshot_limits.files or UNLIMITED
         self.ignoring = Ignoring(files, blobs, operations)
         self._ours = frozenset((STATE, *OWN, *place.private))
         # Elsewhere plans lie among the person's files, and a command can write them.

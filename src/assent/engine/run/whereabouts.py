@@ -70,7 +70,7 @@ def _recorded(plan: Plan, entries: Sequence[Entry], blobs: Blobs) -> Sequence[Re
 
 def _by_disk(op: FileOperation, files: Files) -> Result:
     try:
-        seen = files.look([path for path, *_ in footprint(op)])
+        seen = files.read_states([path for path, *_ in footprint(op)])
     except (AssentError, OSError):
         return "unknown"
     if all(is_as(seen[path], after) for path, _, after in footprint(op)):
@@ -82,7 +82,7 @@ def _by_disk(op: FileOperation, files: Files) -> Result:
 
 def _stands(path: bytes, before: FileState | None, after: FileState | None, files: Files) -> str:
     try:
-        seen = files.look((path,))[path]
+        seen = files.read_states((path,))[path]
     except (AssentError, OSError):
         return "it cannot be read"
     if is_as(seen, after):

@@ -37,7 +37,7 @@ class Authoring:
         What is staged in a draft comes along to a plan of another name.
         """
         plan, name = self._desk.plan_of(record), _plain(wanted)
-        if plan and plan.state not in OVER and self._desk.plans.live(plan) is not None:
+        if plan and plan.state not in OVER and self._desk.plans.live_text(plan) is not None:
             if name in ("", plan.name):
                 return plan
             return (yield from self._renamed(record, plan, name))
@@ -45,24 +45,24 @@ class Authoring:
         yield self._desk.link(made)
         return made
 
-    def is_bare(self, plan: PlanRecord) -> bool:
+    def is_empty(self, plan: PlanRecord) -> bool:
         """Tells whether nobody has put anything into a plan."""
         return self._is_untouched(plan) and not self._desk.drafts.operations(plan)
 
-    def unfit(self, plan: PlanRecord) -> str:
+    def why_not_presentable(self, plan: PlanRecord) -> str:
         """Says why a plan cannot be presented yet; nothing if it can."""
-        if self.is_bare(plan):
+        if self.is_empty(plan):
             return NO_PLAN
         if self._is_untouched(plan):
             return NO_TEXT
-        wrong = misspelt(self._desk.plans.live(plan) or b"")
+        wrong = misspelt(self._desk.plans.live_text(plan) or b"")
         if wrong:
             meant = ", ".join(f"`{key}` is not read; write `{ours}`" for key, ours in wrong)
             return f"In the front matter, {meant}. Present the plan then."
         return ""
 
     def _is_untouched(self, plan: PlanRecord) -> bool:
-        return self._desk.plans.is_untouched(plan, self._desk.plans.live(plan) or b"")
+        return self._desk.plans.is_untouched(plan, self._desk.plans.live_text(plan) or b"")
 
     def _renamed(self, record: SessionRecord, plan: PlanRecord, name: str) -> Linking:
         """Goes on under another name: a draft comes along, what was presented stays as it is."""
@@ -82,7 +82,7 @@ class Authoring:
             raise
         if drafts.operations(plan):
             plan = drafts.clear(plan).record
-        if self.is_bare(plan):
+        if self.is_empty(plan):
             self._desk.plans.delete([plan])
         return made
 

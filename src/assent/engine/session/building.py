@@ -69,7 +69,7 @@ class Building:
         note = self._desk.runs.begin(plan.plan_id, session.session, digest)
         if note.session != session.session:
             raise _elsewhere(plan)
-        frozen = self._desk.plans.ledger().plan(note)
+        frozen = self._desk.plans.repository().plan(note)
         message = message_of(note.run)
         if not self._said(session, message):
             session = self._hand_over(session, note, frozen, (message, agent or BUILDER, model))
@@ -82,7 +82,7 @@ class Building:
         """Refuses what cannot be built, or not gone on with, before anything is asked or spent."""
         check_digest(plan, digest or plan.digest)
         if not plan.building:
-            self._desk.consents.usable(plan)
+            self._desk.approvals.usable(plan)
         elif difference := self._desk.plans.difference(plan):
             raise LiveDiffers(
                 f"{difference} The build goes on when its bytes are as they were; or end it with "
@@ -91,15 +91,15 @@ class Building:
             )
 
     @contextmanager
-    def held(self, plan: PlanRecord) -> Iterator[PlanRecord]:
+    def locked(self, plan: PlanRecord) -> Iterator[PlanRecord]:
         """Keeps everybody else from this build, and yields the plan as it is from then on."""
         session = self._session(plan)
         with ExitStack() as stack:
             try:
-                stack.enter_context(self._sessions.held(session, f"build of plan {plan.name}"))
+                stack.enter_context(self._sessions.locked(session, f"build of plan {plan.name}"))
             except Busy as busy:
                 raise _elsewhere(plan, busy) from busy
-            current = self._desk.plans.ledger().load(plan.plan_id)
+            current = self._desk.plans.repository().load(plan.plan_id)
             if current.building and current.building.session != session.session:
                 raise _elsewhere(plan)
             if plan.building and not current.building:
@@ -112,7 +112,7 @@ class Building:
         """Takes a build that the caller holds one turn forward; in that turn its scope counts."""
         note = _note(plan)
         session = self._sessions.load(note.session)
-        return self._sessions.work_held(session, driver, tooling, note.run)
+        return self._sessions.work_locked(session, driver, tooling, note.run)
 
     def events(self, plan: PlanRecord) -> list[Event]:
         """Returns what happened in the turns of the build, and in no other turn."""
@@ -137,8 +137,8 @@ class Building:
     def report(self, plan: PlanRecord, *, kept: bool = True) -> RunReport:
         """Says what a build by a model changed so far, if anything, and which steps it left."""
         note = _note(plan)
-        ledger = self._desk.plans.ledger()
-        deeds = Takeback(self._desk.doors, ledger).built(note.run)
+        ledger = self._desk.plans.repository()
+        deeds = Takeback(self._desk.ports, ledger).built(note.run)
         done = [deed for deed in deeds if deed.operations]
         operations = together(done)
         result: Result = "done" if kept else "undone"
@@ -158,18 +158,18 @@ class Building:
             home = self._desk.workspaces.open().seq
             events: tuple[SessionEvent, ...] = (PlanLinked(plan.plan_id, plan.seq + 1, home),)
             if self._raised(session, note):
-                new, why = self._desk.doors.clock.new_id(), f"end of the {_reason(note)}"
+                new, why = self._desk.ports.clock.new_id(), f"end of the {_reason(note)}"
                 events += mode_events(session, self._back(session, why), new)
             try:
                 batch = self._batch(session, events)
                 return self._desk.runs.end(plan.plan_id, note.run, as_recorded(ending), batch)
             except Moved:  # somebody said something meanwhile
-                plan = self._desk.plans.ledger().load(plan.plan_id)
+                plan = self._desk.plans.repository().load(plan.plan_id)
         raise Busy("Others keep writing to this session; the build has not ended.", "assent build")
 
     def _batch(self, session: SessionRecord, events: tuple[SessionEvent, ...]) -> Batch:
         """Prepares events for a session together with the head that they make."""
-        at, head = self._desk.doors.clock.now(), session
+        at, head = self._desk.ports.clock.now(), session
         for seq, event in enumerate(events, session.seq + 1):
             head = fold_session(head, event, seq, at)
         stream = self._diary().stream(session.session)
@@ -181,8 +181,8 @@ class Building:
             return self._sessions.load(plan.building.session)
         if found := self._sessions.of_plan(plan):
             return found
-        new, diary = self._desk.doors.clock.new_id(), self._diary()
-        with self._desk.doors.locks.hold(diary.workspace, f"build of plan {plan.name}"):
+        new, diary = self._desk.ports.clock.new_id(), self._diary()
+        with self._desk.ports.locks.hold(diary.workspace, f"build of plan {plan.name}"):
             if found := self._sessions.of_plan(plan):  # somebody else was faster
                 return found
             begun = SessionStarted(new, diary.workspace, plan.session, "ask", plan.goal)
@@ -217,10 +217,10 @@ class Building:
     def _go_on(
         self, session: SessionRecord, plan: PlanRecord, agent: str, model: str
     ) -> SessionRecord:
-        current = self._desk.plans.ledger().load(plan.plan_id)
+        current = self._desk.plans.repository().load(plan.plan_id)
         if self.is_over(current):
             return session
-        new = self._desk.doors.clock.new_id()
+        new = self._desk.ports.clock.new_id()
         told = MessageAdded(new, agent, (Text(GO_ON),), synthetic="build", model=model)
         before: list[SessionEvent] = []
         if session.plan_id != plan.plan_id:
@@ -233,7 +233,7 @@ class Building:
         """Applies the export, all that a plan of prose does by itself, if it is still due."""
         for op in plan.operations:
             assert isinstance(op, WriteFile), "a plan of prose only exports its text"
-            if self._desk.doors.files.look((op.path,))[op.path] != op.before:
+            if self._desk.ports.files.read_states((op.path,))[op.path] != op.before:
                 continue  # it was done, or somebody else's content stands there by now
             edit = Edit((op,), {plan.content_hash: plan.text})
             self._desk.permits.apply(session, "export", edit, "scope", f"plan {plan.digest}")
@@ -252,13 +252,13 @@ class Building:
         """Returns the switch to the mode before the build, which may be one of people's own."""
         events = [one.event for one in self._sessions.events(session)]
         chosen = [e.custom for e in events if isinstance(e, SessionStarted | ModeChanged)]
-        place = self._desk.place
+        place = self._desk.config
         return Switch(
             "plan", why, ENDED, staging=place.staging, custom=chosen[-2], modes=place.modes
         )
 
     def _diary(self) -> Diary:
-        return self._sessions.diary()
+        return self._sessions.repository()
 
 
 def steps(text: bytes) -> tuple[Todo, ...]:

@@ -21,7 +21,7 @@ from assent.ports import Driver, Turn
 class Kin(Protocol):
     """The children of a turn, as far as somebody else must be able to end them."""
 
-    def pull(self, end: TurnEnded) -> None:
+    def cancel(self, end: TurnEnded) -> None:
         """Wants all of them to end like this; returns at once."""
 
     def stop(self) -> None:
@@ -38,7 +38,7 @@ class Working(Turn, Protocol):
 
     def halted(self) -> TurnEnded | None: ...
 
-    def cut(self, end: TurnEnded) -> None:
+    def cancel_calls(self, end: TurnEnded) -> None:
         """Wants it to end like this, its calls at once; returns at once, from any thread."""
 
     def fail(self, error: AssentError) -> tuple[Recorded, ...]: ...
@@ -88,16 +88,16 @@ class Child:
     def join(self, seconds: float) -> None:
         self._thread.join(seconds)
 
-    def pull(self, end: TurnEnded) -> None:
+    def cancel(self, end: TurnEnded) -> None:
         """Wants the child to end like this, before its next step or in the middle of a request."""
         self.end = self.end or end
         if self._leash is not None:
-            self._leash.pull(self.end)
+            self._leash.cancel(self.end)
         if self._cut is not None:
             self._cut(self.end)
         if self._kin is not None:
             limit = end.why == "limit"  # of this child, not of those that work for it
-            self._kin.pull(TurnEnded("interrupted", end.words) if limit else end)
+            self._kin.cancel(TurnEnded("interrupted", end.words) if limit else end)
         self._driver.stop()
 
     def _run(self) -> None:
@@ -111,12 +111,12 @@ class Child:
 
     def _work(self) -> None:
         turn = self._turn()
-        self._kin, self._leash, self._cut = turn.children, Leash(turn), turn.cut
+        self._kin, self._leash, self._cut = turn.children, Leash(turn), turn.cancel_calls
         if self.end is not None:
-            self.pull(self.end)
+            self.cancel(self.end)
         timer = self._timer()
         try:
-            with Watch(turn.halted, self.pull):
+            with Watch(turn.halted, self.cancel):
                 self._hear(turn.open())
                 self._hear(self._driver.drive(self._leash))
         except Interrupted:
@@ -129,14 +129,14 @@ class Child:
                 timer.cancel()
             turn.children.stop()
             with suppress(AssentError):
-                self._hear(iter(turn.note()))  # what was held
+                self._hear(iter(turn.append_events()))  # what was held
 
     def _timer(self) -> Timer | None:
         seconds = self.errand.seconds
         if not seconds:
             return None
         words = f"Stopped after {seconds:g} seconds, the limit of a task. What was done is kept."
-        timer = Timer(seconds, self.pull, (TurnEnded("limit", words),))
+        timer = Timer(seconds, self.cancel, (TurnEnded("limit", words),))
         timer.daemon = True
         timer.start()
         return timer

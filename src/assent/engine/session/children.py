@@ -61,11 +61,11 @@ class Parent(Protocol):
     @property
     def record(self) -> SessionRecord: ...
 
-    def note(self, *events: SessionEvent) -> tuple[Recorded, ...]: ...
+    def append_events(self, *events: SessionEvent) -> tuple[Recorded, ...]: ...
 
-    def follow(self) -> tuple[Recorded, ...]: ...
+    def read_updates(self) -> tuple[Recorded, ...]: ...
 
-    def may(self, header: str, question: str) -> Generator[Recorded, None, bool]: ...
+    def confirm(self, header: str, question: str) -> Generator[Recorded, None, bool]: ...
 
 
 class Children:
@@ -80,13 +80,13 @@ class Children:
         self._desk = desk
         self._tooling = tooling
         self._make = make
-        self._diary = Diary(desk.doors, parent.record.workspace)
+        self._diary = Diary(desk.ports, parent.record.workspace)
         self._tasking = Tasking(desk, self._diary, tooling)
         self._all: list[Child] = []
         self._allowed = tooling.tasks.children
         self._change = Condition()
         self._heard: list[Recorded] = []  # stored, and not shown yet
-        self._places = tooling.places or Places(tooling.tasks.together)
+        self._places = tooling.concurrency or Places(tooling.tasks.max_parallel)
         self._pulled = False
         events = self._events()
         # Children that a process left at a question when it died,
@@ -100,7 +100,7 @@ class Children:
         behind = [child for child in self._all if child.errand.task.background and child.over]
         return any(self._end(child)[0] == "waiting" for child in behind)
 
-    def take_up(self) -> Iterator[Recorded]:
+    def end_abandoned(self) -> Iterator[Recorded]:
         """Ends what a process that died left of children, and tells the model (F104)."""
         yield from self._park()
         events = self._events()
@@ -113,7 +113,7 @@ class Children:
             self._bury(one.child, "interrupted")
         ended = [ChildEnded(one.child, "interrupted", DIED) for one in lost]
         message = self._message(self._parent.record, lost_words(lost))
-        yield from self._parent.note(*ended, message)
+        yield from self._parent.append_events(*ended, message)
 
     def run(self, wanted: Wanted) -> Generator[Recorded, None, list[Carried]]:
         """Has children work, and waits for those that are not in the background."""
@@ -126,40 +126,40 @@ class Children:
                 child.start()
             front = [child for child in mine if not child.errand.task.background]
             yield from self._wait(lambda: all(child.over for child in front))
-            yield from self._parent.note(*[self._ended(child) for child in front])
+            yield from self._parent.append_events(*[self._ended(child) for child in front])
         except BaseException:
             self.stop()
             raise
         return [self._carried(each) if isinstance(each, Child) else each for each in begun]
 
-    def rest(self) -> Generator[Recorded, None, bool]:
+    def wait(self) -> Generator[Recorded, None, bool]:
         """Waits until a child in the background reports; tells whether there is something new."""
         behind = [child for child in self._all if child.errand.task.background]
         if not behind:
             return False
         try:
-            yield from self._parent.follow()
+            yield from self._parent.read_updates()
             while not self._parent.record.waiting and not all(child.over for child in behind):
                 going = [child for child in behind if not child.over]
                 yield from self._wait(partial(_one_is_over, going))
-                yield from self._parent.follow()
+                yield from self._parent.read_updates()
         except BaseException:
             self.stop()
             raise
         return self._parent.record.waiting
 
-    def heard(self) -> tuple[Recorded, ...]:
+    def new_events(self) -> tuple[Recorded, ...]:
         """Returns what children stored that nobody was shown yet, without waiting for more."""
         with self._change:
             heard, self._heard = self._heard, []
         return tuple(heard)
 
-    def pull(self, end: TurnEnded) -> None:
+    def cancel(self, end: TurnEnded) -> None:
         """Wants all children to end like this; returns at once, and may come from any thread."""
         self._pulled = True
         for child in self._all:
             if not child.over:
-                child.pull(end)
+                child.cancel(end)
         self._places.wake()
         with self._change:
             self._change.notify_all()
@@ -171,7 +171,7 @@ class Children:
         for _ in range(round(GRACE_S / AGAIN_S)):
             if not going:
                 break
-            self.pull(TurnEnded("interrupted", STOPPED))
+            self.cancel(TurnEnded("interrupted", STOPPED))
             for child in going:
                 self._hang_up(child)
             going[0].join(AGAIN_S)
@@ -180,14 +180,14 @@ class Children:
         ended = [c for c in self._all if c not in going and c.errand.record.session in open_ones]
         if ended:
             with suppress(AssentError):  # what stopped the turn is more important
-                self._parent.note(*[self._ended(child) for child in ended])
+                self._parent.append_events(*[self._ended(child) for child in ended])
 
     def _hang_up(self, child: Child) -> None:
         """Takes questions back on whose answer a child waits, which is a no to them (law 9)."""
         with suppress(AssentError):
             record = self._diary.load(child.errand.record.session)
             for question in record.questions:
-                self._desk.questions.lapse(record, question, STOPPED)
+                self._desk.pending_questions.expire(record, question, STOPPED)
 
     def _begin(self, call: Call, task: Task) -> Generator[Recorded, None, Child | Carried]:
         """Starts a child session and says the task in it; or returns why there is none."""
@@ -210,14 +210,14 @@ class Children:
     ) -> Generator[Recorded, None, Child]:
         """Notes that a child works for a call, and returns it ready to begin."""
         background = task.background
-        yield from self._parent.note(
+        yield from self._parent.append_events(
             ChildStarted(call, record.session, agent.name, task.title, background)
         )
         limits, driver = self._tooling.tasks, self._tooling.driver
         assert driver is not None, "tasking has looked"
         errand = Errand(call, task, record, seconds_of(agent, limits))
-        another = driver.another(steps_of(agent, limits))
-        tooling = msgspec.structs.replace(self._tooling, places=self._places)
+        another = driver.child_driver(steps_of(agent, limits))
+        tooling = msgspec.structs.replace(self._tooling, concurrency=self._places)
         build = self._parent.record.build
         turn = partial(self._make, self._desk, self._diary, record.session, tooling, build)
         child = Child(errand, another, turn, self._place, self._tell)
@@ -243,7 +243,7 @@ class Children:
         left = sorted(self.left)
         for child in left:
             self._bury(child, "waiting")
-        yield from self._parent.note(*[ChildEnded(c, "waiting", DIED) for c in left])
+        yield from self._parent.append_events(*[ChildEnded(c, "waiting", DIED) for c in left])
 
     def _wake(self, events: Sequence[Recorded]) -> Iterator[Recorded]:
         """Goes on with children in the background that waited for an answer."""
@@ -257,7 +257,7 @@ class Children:
                 continue
             why: Why = came.metadata.get("why", "failed")
             told = self._message(self._parent.record, reported(started.title, came))
-            yield from self._parent.note(ChildEnded(started.child, why), told)
+            yield from self._parent.append_events(ChildEnded(started.child, why), told)
 
     def _may(self) -> Generator[Recorded, None, bool]:
         """Asks the person once more children were started than they reckoned with."""
@@ -265,7 +265,7 @@ class Children:
         if not self._allowed or used < self._allowed:
             return True
         asked = f"The session has started {used} sub-agents. May it start more?"
-        if not (yield from self._parent.may("Budget", asked)):
+        if not (yield from self._parent.confirm("Budget", asked)):
             return False
         self._allowed = used + self._tooling.tasks.children
         return True
@@ -273,9 +273,9 @@ class Children:
     @contextmanager
     def _place(self, child: Child) -> Iterator[None]:
         """Waits until few enough others work, and holds the child's session."""
-        record, locks = child.errand.record, self._desk.doors.locks
+        record, locks = child.errand.record, self._desk.ports.locks
         with (
-            self._places.held(lambda: child.end is not None),
+            self._places.acquired(lambda: child.end is not None),
             locks.hold(f"session-{record.session}", f"sub-agent {record.slug}"),
         ):
             yield
@@ -303,8 +303,8 @@ class Children:
 
     def _wait(self, done: Callable[[], bool]) -> Iterator[Recorded]:
         """Hands on what children store until something is done and nothing is left to show."""
-        holds = self._tooling.places is not None  # a child itself, which leaves them its place
-        with self._places.lent(lambda: self._pulled) if holds else nullcontext():
+        holds = self._tooling.concurrency is not None  # a child itself, which leaves them its place
+        with self._places.released(lambda: self._pulled) if holds else nullcontext():
             yield from self._hand_on(done)
 
     def _hand_on(self, done: Callable[[], bool]) -> Iterator[Recorded]:
@@ -345,7 +345,7 @@ class Children:
             self._diary.append(record, TurnEnded(why, DIED))
 
     def _message(self, parent: SessionRecord, words: str) -> MessageAdded:
-        new = self._desk.doors.clock.new_id()
+        new = self._desk.ports.clock.new_id()
         return MessageAdded(new, parent.agent, (Text(words),), "task", parent.model)
 
 

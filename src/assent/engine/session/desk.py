@@ -23,23 +23,23 @@ from assent.engine.workspaces import Workspaces
 class Desk(msgspec.Struct, frozen=True):
     """What lies ready for a session."""
 
-    doors: Doors
-    place: Place
+    ports: Doors
+    config: Place
     workspaces: Workspaces
     projections: Projections
     plans: Plans
     drafts: Drafts
-    consents: Consents
+    approvals: Consents
     runs: Runs
     permits: Permits
     facts: Facts
     grants: Grants
-    questions: Questions
-    commands: Commands
+    pending_questions: Questions
+    session_commands: Commands
 
     def plan_of(self, record: SessionRecord) -> PlanRecord | None:
         """Returns the plan that a session works on, if it has one."""
-        return self.plans.ledger().load(record.plan_id) if record.plan_id else None
+        return self.plans.repository().load(record.plan_id) if record.plan_id else None
 
     def link(self, plan: PlanRecord | None) -> PlanLinked:
         """Returns the mark up to which a session's model knows what happened: up to now."""
@@ -50,4 +50,4 @@ class Desk(msgspec.Struct, frozen=True):
         """Puts a session's todos beside its plan's tasks, for people to read."""
         plan = self.plan_of(record)
         if plan is not None and plan.state is not State.DISCARDED:
-            self.projections.todos(plan, self.plans.live(plan) or b"", todos)
+            self.projections.todos(plan, self.plans.live_text(plan) or b"", todos)

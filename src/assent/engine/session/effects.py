@@ -118,7 +118,7 @@ class Effects:
         self._tooling = tooling
         self.shaping = Shaping(desk, tooling)
         self.authoring = Authoring(desk)
-        self.permission = Permission(desk.questions, tooling, self.shaping)
+        self.permission = Permission(desk.pending_questions, tooling, self.shaping)
 
     def building(self, record: SessionRecord) -> str:
         """Returns the digest of the plan of prose that is being built in a session, if one is."""
@@ -126,7 +126,7 @@ class Effects:
         run = plan.building if plan else None
         return run.digest if run and run.run == record.build else ""
 
-    def carry(self, wish: Wish) -> Doing:
+    def run_effect(self, wish: Wish) -> Doing:
         """Carries an effect out; yields what has to be recorded at once, before it goes on."""
         try:
             return (yield from self._carry(wish))
@@ -171,7 +171,7 @@ class Effects:
             return LATER
         answers = said.answers
         if answers is None or not is_answered(answers):
-            cut = self._tooling.ending() == "interrupted"
+            cut = self._tooling.cancel_reason() == "interrupted"
             return _failed(NO_ANSWER) if cut else Done(Carried(UNANSWERED))
         pairs = zip(questions, answers, strict=True)
         told = [{"question": each.question, "answers": words} for each, words in pairs]
@@ -181,7 +181,7 @@ class Effects:
         self, wish: Wish, questions: tuple[Question, ...]
     ) -> Generator[SessionEvent, None, Said]:
         tool = wish.call.tool
-        return (yield from self.permission.asked(wish.record, wish.call, tool, questions))
+        return (yield from self.permission.ask_questions(wish.record, wish.call, tool, questions))
 
     def _enter_plan(self, wish: Wish, reason: str) -> Doing:
         if wish.record.mode == "plan":
@@ -193,14 +193,14 @@ class Effects:
         if no := refusal(said.answers):
             return _failed(f"The person did not say yes: {no} The mode stays {wish.record.mode}.")
         switch = Switch("plan", reason, staging=self._tooling.staging, modes=self._tooling.modes)
-        events = mode_events(wish.record, switch, self._desk.doors.clock.new_id())
+        events = mode_events(wish.record, switch, self._desk.ports.clock.new_id())
         return Done(Carried("The person agreed: plan mode is on."), events)
 
     def _stage(self, wish: Wish, wanted: Edit) -> Doing:
-        shaped = self.shaping.shaped(wanted)
+        shaped = self.shaping.formatted(wanted)
         edit = shaped.edit
         for content in edit.contents.values():
-            self._desk.doors.blobs.keep([content])
+            self._desk.ports.blobs.keep([content])
         plan = yield from self.authoring.plan(wish.record)
         staged = self._desk.drafts.stage(plan, edit.operations)
         rows = [f"{name[:SHORT]} {kind(op)} {subject(op)}" for name, op in staged.added[:MOST]]
@@ -230,8 +230,8 @@ class Effects:
         return Done(carried, changed=True, draft=staged.record.draft)
 
     def _apply(self, wish: Wish, wanted: Edit) -> Done:
-        shaped = self.shaping.shaped(wanted)
-        if why := self._tooling.ending():  # a formatter was ended, say
+        shaped = self.shaping.formatted(wanted)
+        if why := self._tooling.cancel_reason():  # a formatter was ended, say
             return _failed(STOPPED.format(why=why))
         source, detail = _consent(wish)
         report = self._desk.permits.apply(wish.record, wish.call.id, shaped.edit, source, detail)
@@ -241,13 +241,13 @@ class Effects:
 
     def _run(self, wish: Wish, command: Command) -> Doing:
         """Runs a command outside plan mode; its output is shown as it comes."""
-        if why := self._tooling.ending():
+        if why := self._tooling.cancel_reason():
             return _failed(STOPPED.format(why=why))
         confined = not (wish.unconfined or self._tooling.unconfined)
-        left, most = self._tooling.left(), self._tooling.shell_s
+        left, most = self._tooling.seconds_left(), self._tooling.shell_s
         seconds = most if left is None else min(most, max(left, LEAST_S))
         order = Order(wish.record, wish.call.id, command, *_consent(wish), confined, seconds)
-        work = self._desk.commands.run(order, wish.process or self._tooling.process)
+        work = self._desk.session_commands.run(order, wish.process or self._tooling.process)
         while True:
             try:
                 chunk = next(work)
@@ -255,7 +255,7 @@ class Effects:
                 outcome: Outcome = end.value
                 break
             text = chunk.content.decode("utf-8", "backslashreplace")
-            yield Delta("output", self._tooling.mask(text))
+            yield Delta("output", self._tooling.redact(text))
         carried = Carried(outcome.text, outcome.failed, metadata=outcome.metadata)
         return Done(carried, rest=outcome.rest)
 
@@ -278,11 +278,11 @@ class Effects:
         if record.parent:
             return _failed("Only the session that the person talks to presents a plan.")
         plan = self._desk.plan_of(record)
-        if plan is None or (why := self.authoring.unfit(plan)):
+        if plan is None or (why := self.authoring.why_not_presentable(plan)):
             return _failed(NO_PLAN if plan is None else why)
-        proposed = self._desk.consents.propose(plan, record)
+        proposed = self._desk.approvals.propose(plan, record)
         text = PRESENTED.format(digest=proposed.digest)
-        if self._desk.plans.ledger().plan(proposed).covers_nothing:
+        if self._desk.plans.repository().plan(proposed).covers_nothing:
             text = f"{text} {COVERS_NOTHING}"
         metadata = {"plan": proposed.plan_id, "digest": proposed.digest}
         return Done(Carried(text, ends=True, metadata=metadata), changed=True)

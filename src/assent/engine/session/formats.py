@@ -65,7 +65,7 @@ def _through(command: tuple[str, ...], content: bytes, process: Process, root: b
     """Runs a formatter, confined, with the content on stdin; returns what it prints."""
     if not content:
         return content
-    standing = process.standing()
+    standing = process.sandbox_status()
     if standing.hold is not Hold.HELD:
         raise _Failed(f"{command[0]} runs only in a sandbox. {standing.reason}".strip())
     path = process.program(command[:1], own=True)

@@ -44,7 +44,7 @@ class HookGuard:
             return outcome
         return msgspec.structs.replace(outcome, text="\n".join([outcome.text, *words]))
 
-    def stuck(self) -> str:
+    def turn_end_reason(self) -> str:
         return ""  # a hook objects to calls, never to a turn
 
 
@@ -54,14 +54,14 @@ def prompted(desk: Desk, session: str, mode: str, agent: str, text: str) -> list
     Raises Refused if one objects; then nothing was said.
     """
     told = {"session": session, "agent": agent, "mode": mode, "prompt": text}
-    heard = desk.doors.hooks.fire(PROMPT, told)
+    heard = desk.ports.hooks.fire(PROMPT, told)
     desk.projections.warnings += heard.warnings
     if heard.objection:
         raise Refused(f"A hook refused these words, so nobody was asked: {heard.objection}")
     if not heard.words:
         return []
     words = (Text(f"A hook of the person adds: {heard.words}"),)
-    return [MessageAdded(desk.doors.clock.new_id(), agent, words, synthetic="hook")]
+    return [MessageAdded(desk.ports.clock.new_id(), agent, words, synthetic="hook")]
 
 
 def _sentence(text: str) -> str:

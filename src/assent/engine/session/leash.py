@@ -22,7 +22,7 @@ class Leash:
         self._end: TurnEnded | None = None
         self._unshown: tuple[Recorded, ...] = ()
 
-    def pull(self, end: TurnEnded) -> None:
+    def cancel(self, end: TurnEnded) -> None:
         """Wants the turn to end like this, from any thread; the first who pulls decides."""
         self._end = self._end or end
 
@@ -39,23 +39,23 @@ class Leash:
         return self._turn.messages
 
     @property
-    def over(self) -> bool:
-        return self._turn.over
+    def is_over(self) -> bool:
+        return self._turn.is_over
 
-    def offers(self) -> tuple[Offer, ...]:
-        return self._turn.offers()
+    def available_tools(self) -> tuple[Offer, ...]:
+        return self._turn.available_tools()
 
-    def note(self, *events: SessionEvent) -> tuple[Recorded, ...]:
+    def append_events(self, *events: SessionEvent) -> tuple[Recorded, ...]:
         """Appends events; where the driver only knows that it was interrupted, it says why."""
         unshown, self._unshown = self._unshown, ()
-        return (*unshown, *self._turn.note(*map(self._told, events)))
+        return (*unshown, *self._turn.append_events(*map(self._told, events)))
 
-    def hold(self, *events: SessionEvent) -> None:
-        self._turn.hold(*events)
+    def defer_events(self, *events: SessionEvent) -> None:
+        self._turn.defer_events(*events)
 
-    def catch_up(self) -> tuple[Recorded, ...]:
+    def read_new_messages(self) -> tuple[Recorded, ...]:
         """Takes in what others said; raises Interrupted if the turn is to end."""
-        said = self._turn.catch_up()
+        said = self._turn.read_new_messages()
         try:
             self._check()
         except Interrupted:
@@ -63,9 +63,9 @@ class Leash:
             raise
         return said
 
-    def settle(self, calls: Sequence[Call]) -> Iterator[Recorded | Delta]:
+    def run_calls(self, calls: Sequence[Call]) -> Iterator[Recorded | Delta]:
         """Settles calls until all are, or the turn is to end."""
-        work = cast("Generator[Recorded | Delta, None, None]", self._turn.settle(calls))
+        work = cast("Generator[Recorded | Delta, None, None]", self._turn.run_calls(calls))
         with closing(work):
             for recorded in work:
                 yield recorded
@@ -74,14 +74,14 @@ class Leash:
     def reminder(self) -> str:
         return self._turn.reminder()
 
-    def may(self, header: str, question: str) -> Generator[Recorded, None, bool]:
-        return (yield from self._turn.may(header, question))
+    def confirm(self, header: str, question: str) -> Generator[Recorded, None, bool]:
+        return (yield from self._turn.confirm(header, question))
 
-    def rest(self) -> Generator[Recorded | Delta, None, bool]:
-        return (yield from self._turn.rest())
+    def wait_for_children(self) -> Generator[Recorded | Delta, None, bool]:
+        return (yield from self._turn.wait_for_children())
 
     def _check(self) -> None:
-        if self._end is not None and not self._turn.over:  # else it has said so itself
+        if self._end is not None and not self._turn.is_over:  # else it has said so itself
             raise Interrupted(self._end.words)
 
     def _told(self, event: SessionEvent) -> SessionEvent:

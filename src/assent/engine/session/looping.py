@@ -80,7 +80,7 @@ class LoopGuard:
             return outcome
         return msgspec.structs.replace(outcome, text=f"{outcome.text}\n\n[{warning} {ELSE}]")
 
-    def stuck(self) -> str:
+    def turn_end_reason(self) -> str:
         """Ends an answer; says why the turn must end, if too many of them only went in circles."""
         with self._lock:
             self._track = self._track.answered()
@@ -184,7 +184,7 @@ class LoopGuard:
 
     def _forgive(self, mark: str) -> None:
         self._in_trouble.clear()
-        self._track = self._track.forgiven().made(mark, self._limits.window)
+        self._track = self._track.reset().made(mark, self._limits.window)
 
     def _does_something(self, attempt: Attempt) -> bool:
         """Tells whether a call may change something; a line that only reads does not."""

@@ -51,8 +51,8 @@ class News:
 
     def __init__(self, desk: Desk, record: SessionRecord, position: int) -> None:
         self._desk = desk
-        self._store = desk.doors.store
-        self._ledger = desk.plans.ledger()
+        self._store = desk.ports.store
+        self._ledger = desk.plans.repository()
         self._streams = (f"plan/{record.workspace}/", f"workspace/{record.workspace}")
         self._position = position
         self._unread = self._before(record, position)
@@ -74,7 +74,7 @@ class News:
         """Makes a revision of what a person wrote into a draft's file; tells whether they did."""
         if plan.state is not State.DRAFTING:
             return False
-        live = self._desk.plans.live(plan)
+        live = self._desk.plans.live_text(plan)
         if live is not None and sha256(live) == plan.content_hash:
             return False
         plan = self._ledger.load(plan.plan_id)  # somebody may have recorded it themselves
@@ -157,8 +157,8 @@ class News:
         history = self._history(plan_id, recorded.seq)
         drafts = [event.draft for event in history if isinstance(event, DraftChanged)]
         # The versions of a draft are not kept for ever once its plan is over.
-        known = drafts and self._desk.doors.blobs.has(drafts[-1])
-        operations = self._ledger.drafted(drafts[-1]) if known else ()
+        known = drafts and self._desk.ports.blobs.has(drafts[-1])
+        operations = self._ledger.draft_operations(drafts[-1]) if known else ()
         ids = operation_ids(operations)
         gone = [op for name, op in zip(ids, operations, strict=True) if name in change.removed]
         return "declined", telling.declined(gone)
@@ -189,7 +189,7 @@ class News:
 
     def _results(self, plan: PlanRecord, run: str) -> list[tuple[Result, Operation]]:
         """Returns what became of each operation; nothing of a run that has no journal."""
-        entries = StoreJournal(self._desk.doors, self._ledger).read(run)
+        entries = StoreJournal(self._desk.ports, self._ledger).read(run)
         notes = [note for note in plan.runs if note.run == run]
         if not entries or not notes or not isinstance(entries[-1], Finished):
             return []
@@ -213,7 +213,7 @@ class News:
         """Returns the runs of the session's plan, and of its calls."""
         plan = self._desk.plan_of(record)
         own = {note.run for note in plan.runs} if plan else set()
-        deeds = Deeds(self._desk.doors, self._ledger)
+        deeds = Deeds(self._desk.ports, self._ledger)
         own |= {one.started.id for one in deeds.commands if one.started.session == record.session}
         return own | {one.run for one in deeds.permits if one.permit.session == record.session}
 
@@ -236,12 +236,12 @@ class News:
         if not chosen or chosen[-1].plan_id == link.plan_id:
             return [], PlanLinked(link.plan_id, link.seq, home)
         plan = self._ledger.load(chosen[-1].plan_id)
-        text = self._desk.plans.live(plan) or b""
+        text = self._desk.plans.live_text(plan) or b""
         return [("plan_used", telling.used(plan, text))], PlanLinked(plan.plan_id, plan.seq, home)
 
     def _message(self, record: SessionRecord, about: str, words: str) -> MessageAdded:
         agent = record.agent or agent_of(record.mode)
-        new = self._desk.doors.clock.new_id()
+        new = self._desk.ports.clock.new_id()
         return MessageAdded(new, agent, (Text(words),), synthetic=about, model=record.model)
 
 

@@ -92,7 +92,7 @@ class Permission:
         self._earlier: dict[str, tuple[Inquiry, ...]] = {}  # of calls that are settled again
         self._step = 0  # of which they are; another one's may have the same ids
 
-    def take_up(self, events: Sequence[Recorded]) -> tuple[Call, ...]:
+    def resume(self, events: Sequence[Recorded]) -> tuple[Call, ...]:
         """Returns the calls that only wait for an answer; settled again, they are not asked twice.
 
         What became of all other unsettled calls is not known.
@@ -116,17 +116,17 @@ class Permission:
             return Consent(later=True, why="nobody has answered yet.", question=said.question)
         return (yield from self._taken(question, said))
 
-    def may(
+    def confirm(
         self, record: SessionRecord, header: str, words: str
     ) -> Generator[SessionEvent, None, Consent]:
         """Asks something that is about no call, such as whether to go on past a budget."""
         question = yes_or_no(header, words)
         said = yield from self._put(record, NO_CALL, QuestionAsked("", "", (question,)))
         if said.later:  # nothing would wait for the answer
-            self._questions.lapse(record, said.question)
+            self._questions.expire(record, said.question)
         return (yield from self._taken(question, said))
 
-    def asked(
+    def ask_questions(
         self, record: SessionRecord, call: Call, tool: str, questions: tuple[Question, ...]
     ) -> Asking:
         """Asks what a call wants to know from the person; an answer that does not fit is none."""
@@ -147,7 +147,11 @@ class Permission:
     def _question(self, record: SessionRecord, doubt: Doubt) -> Question:
         """Returns the question with all that a yes would do, and what could be remembered."""
         edit, shaping = doubt.edit, self._shaping
-        shown = (shaping.wishes(edit), shaping.patch(edit)) if edit else (_several(doubt.parts),)
+        shown = (
+            (shaping.operation_lines(edit), shaping.patch(edit))
+            if edit
+            else (_several(doubt.parts),)
+        )
         once = doubt.mode == "plan" or doubt.decision.layer in ONCE_ONLY
         always = () if once else doubt.always
         return msgspec.structs.replace(
@@ -171,7 +175,7 @@ class Permission:
             asked, after = earlier.asked, earlier.seq
         if self._questions.is_open(record, asked.id):
             asker = self._tooling.asker
-            waits = asker.later or (left and not asker.present)
+            waits = asker.defers or (left and not asker.present)
             if waits and not self._is_past(asked):
                 return Said(None, asked.id, later=True)
             self._answer(record, asked)
@@ -195,7 +199,7 @@ class Permission:
             if question_digest(record.session, call, again) == one.asked.digest:
                 return one
         for one in earlier:
-            self._questions.lapse(record, one.asked.id, REPLACED)
+            self._questions.expire(record, one.asked.id, REPLACED)
         self._earlier.pop(call.id, None)
         return None
 
@@ -215,20 +219,20 @@ class Permission:
             closed = self._is_past(asked) or self._is_interrupted()
             reply = None if closed else self._reply(record, asked)
             if reply is not None:
-                self._questions.settle(record, asked.id, asked.digest, reply)
+                self._questions.record_answer(record, asked.id, asked.digest, reply)
         except KeyboardInterrupt:
-            self._questions.lapse(record, asked.id)
+            self._questions.expire(record, asked.id)
             raise
         except Exception:  # law 9; also an answer that somebody else was faster with
             with suppress(AssentError):
-                self._questions.lapse(record, asked.id, self._lapsed(asked))
+                self._questions.expire(record, asked.id, self._lapsed(asked))
             return
         if reply is None:
-            self._questions.lapse(record, asked.id, self._lapsed(asked))
+            self._questions.expire(record, asked.id, self._lapsed(asked))
 
     def _is_interrupted(self) -> bool:
         """Tells whether the person broke the turn off, from this process; a pause waits."""
-        return self._tooling.ending() == INTERRUPTED
+        return self._tooling.cancel_reason() == INTERRUPTED
 
     def _lapsed(self, asked: QuestionAsked) -> str:
         if self._is_interrupted():
@@ -262,7 +266,7 @@ class Permission:
                 return f"The question expired at {asked.expires_at}, which is a no."
             if self._is_interrupted():
                 return "The turn was interrupted; nobody needs an answer any more."
-            return self._questions.elsewhere(record, asked.id)
+            return self._questions.answered_elsewhere(record, asked.id)
 
         answers = self._tooling.asker.ask(questions, answered)
         fits = answers is not None and len(answers) == len(questions)

@@ -14,7 +14,7 @@ class Places:
         self._change = Condition()
 
     @contextmanager
-    def held(self, unwanted: Callable[[], bool]) -> Iterator[None]:
+    def acquired(self, unwanted: Callable[[], bool]) -> Iterator[None]:
         """Holds a place; does not wait for one once the work is unwanted."""
         self._take(unwanted)
         try:
@@ -23,7 +23,7 @@ class Places:
             self._give()
 
     @contextmanager
-    def lent(self, unwanted: Callable[[], bool]) -> Iterator[None]:
+    def released(self, unwanted: Callable[[], bool]) -> Iterator[None]:
         """Leaves one's own place to others meanwhile."""
         self._give()
         try:

@@ -67,9 +67,9 @@ class Questions:
     def answer(self, reference: str, digest: str, reply: Reply) -> Given:
         """Answers a question that a person saw under this digest; once, or not at all."""
         found = self.find(reference)
-        return self.settle(found.session, found.id, digest, reply)
+        return self.record_answer(found.session, found.id, digest, reply)
 
-    def settle(self, record: SessionRecord, id: str, digest: str, reply: Reply) -> Given:
+    def record_answer(self, record: SessionRecord, id: str, digest: str, reply: Reply) -> Given:
         """Answers a question of a known session, and what follows from that, in one step."""
         diary = Diary(self._doors, record.workspace)
         for _ in range(TRIES):
@@ -83,7 +83,7 @@ class Questions:
             return done
         raise Busy(BUSY, LIST)
 
-    def lapse(self, record: SessionRecord, id: str, by: str = "") -> None:
+    def expire(self, record: SessionRecord, id: str, by: str = "") -> None:
         """Records that nobody answered, unless somebody just did; from now on that is a no."""
         diary = Diary(self._doors, record.workspace)
         for _ in range(TRIES):
@@ -102,7 +102,7 @@ class Questions:
         """Tells whether a question still waits; cheap enough to be asked while a person thinks."""
         return id in Diary(self._doors, record.workspace).load(record.session).questions
 
-    def elsewhere(self, record: SessionRecord, id: str) -> str:
+    def answered_elsewhere(self, record: SessionRecord, id: str) -> str:
         """Says what came of a question that waits no longer; nothing while it does."""
         if self.is_open(record, id):
             return ""
@@ -144,7 +144,7 @@ class Questions:
         reply = msgspec.structs.replace(
             reply, by=reply.by or self.user, grant=reply.grant or self.clock.new_id()
         )
-        others = [each for each in known if each is not one and each.standing(now) == "open"]
+        others = [each for each in known if each is not one and each.status(now) == "open"]
         done = given(one, others, reply, granted(one, record.session, reply, now))
         diary = Diary(self._doors, record.workspace)
         events: tuple[SessionEvent, ...] = (done.answered, *done.others)
@@ -160,7 +160,7 @@ class Questions:
     def _of(self, record: SessionRecord, records: dict[str, SessionRecord]) -> list[Pending]:
         root, now = _root(record, records), self.clock.now()
         return [
-            Pending(one, record, root, one.standing(now))
+            Pending(one, record, root, one.status(now))
             for one in inquiries(self._diary().read(record.session))
         ]
 

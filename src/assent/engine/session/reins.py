@@ -18,7 +18,7 @@ class Rein:
         self._pull: Pull | None = None
 
     @contextmanager
-    def tied(self, pull: Pull) -> Iterator[None]:
+    def attached(self, pull: Pull) -> Iterator[None]:
         """Has a turn end while this lasts; at once, if that was wanted before it began."""
         with self._alone:
             self._pull = pull
@@ -27,14 +27,14 @@ class Rein:
         try:
             yield
         finally:
-            self.let_go()
+            self.detach()
 
-    def let_go(self) -> None:
+    def detach(self) -> None:
         """Has the turn come to its end as it does; a later stop would hit the driver's next."""
         with self._alone:
             self._pull = None
 
-    def pull(self, end: TurnEnded) -> None:
+    def cancel(self, end: TurnEnded) -> None:
         """Wants the turn to end like this; the first who pulls decides."""
         with self._alone:
             self._end = self._end or end
@@ -49,7 +49,7 @@ class Reins:
         self._turns: dict[str, Rein] = {}
 
     @contextmanager
-    def held(self, session: str) -> Iterator[Rein]:
+    def registered(self, session: str) -> Iterator[Rein]:
         """Holds a session's rein, whose lock the caller has, for as long as its turn lasts."""
         rein = self._turns[session] = Rein()
         try:
@@ -57,9 +57,9 @@ class Reins:
         finally:
             self._turns.pop(session, None)
 
-    def pull(self, session: str, end: TurnEnded) -> bool:
+    def cancel(self, session: str, end: TurnEnded) -> bool:
         """Wants a session's turn to end like this; tells whether this process is at one."""
         rein = self._turns.get(session)
         if rein is not None:
-            rein.pull(end)
+            rein.cancel(end)
         return rein is not None

@@ -54,7 +54,7 @@ def rewound(events: list[Recorded], message: str) -> tuple[SessionEvent, ...]:
 
 def since(desk: Desk, record: SessionRecord, spoken: Spoken) -> Since:
     """Returns the turns that began with a message or after it, and what they and others ran."""
-    back = Takeback(desk.doors, desk.runs.ledger())
+    back = Takeback(desk.ports, desk.runs.repository())
     plans = {record.plan_id} - {""}
     later = [
         target

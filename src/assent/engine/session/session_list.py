@@ -54,7 +54,7 @@ class SessionList:
 
     def all(self) -> list[SessionRecord]:
         """Returns the sessions that were not deleted, newest first."""
-        return [record for record in self.diary().all() if not record.deleted]
+        return [record for record in self.repository().all() if not record.deleted]
 
     def of_plan(self, plan: PlanRecord) -> SessionRecord | None:
         """Returns the session that works on a plan, or in whose folder the plan lies."""
@@ -66,7 +66,7 @@ class SessionList:
         """Tells whether some process works in a session at this moment."""
         return self._doors.locks.is_held(f"session-{record.session}")
 
-    def diary(self) -> Diary:
+    def repository(self) -> Diary:
         """Returns the sessions of this workspace: none, in a folder that is no workspace yet."""
         home = self._workspaces.find()
         return Diary(self._doors, home.workspace if home else "")

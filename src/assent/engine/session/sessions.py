@@ -51,17 +51,17 @@ class Sessions(SessionList):
     """The verbs about sessions. `start` says the goal as the first message; `say` adds more."""
 
     def __init__(self, desk: Desk) -> None:
-        super().__init__(desk.doors, desk.workspaces, desk.place.modes)
+        super().__init__(desk.ports, desk.workspaces, desk.config.modes)
         self._desk = desk
-        self._clock = desk.doors.clock
+        self._clock = desk.ports.clock
         self._reins = Reins()
 
     def start(
         self, goal: str, name: str, agent: str = "", model: str = "", images: Sequence[Image] = ()
     ) -> SessionRecord:
         """Starts a session in a mode and says the goal in it; while planning with a plan file."""
-        mode, custom = resolved(name, self._desk.place.modes)
-        diary = Diary(self._desk.doors, self._desk.workspaces.open().workspace)
+        mode, custom = resolved(name, self._desk.config.modes)
+        diary = Diary(self._desk.ports, self._desk.workspaces.open().workspace)
         aim, session = _aim(goal), self._clock.new_id()
         heard = prompted(self._desk, session, mode, agent or agent_of(mode), goal) if aim else []
         slug, plan = self._slug(diary, aim), None
@@ -94,7 +94,7 @@ class Sessions(SessionList):
 
     def set_mode(self, record: SessionRecord, name: str, reason: str = "") -> SessionRecord:
         """Changes the mode because a person says so, and tells the model."""
-        record, place = self._require(record), self._desk.place
+        record, place = self._require(record), self._desk.config
         mode, custom = resolved(name, place.modes)
         if (record.mode, record.custom) == (mode, custom):
             return record
@@ -103,7 +103,7 @@ class Sessions(SessionList):
 
     def load(self, session: str) -> SessionRecord:
         """Returns a session by its whole id, as it is now."""
-        return self.diary().load(session)
+        return self.repository().load(session)
 
     def todos_of(self, plan: PlanRecord) -> tuple[Todo, ...]:
         """Returns what the session that works on a plan has to do."""
@@ -112,7 +112,7 @@ class Sessions(SessionList):
 
     def events(self, record: SessionRecord, after: int = 0) -> list[Recorded]:
         """Returns everything that happened in a session."""
-        return self.diary().read(record.session, after)
+        return self.repository().read(record.session, after)
 
     def transcript(self, record: SessionRecord) -> Transcript:
         """Returns what a model gets to read of a session."""
@@ -136,14 +136,14 @@ class Sessions(SessionList):
 
     def fork(self, record: SessionRecord) -> SessionRecord:
         """Copies words and todos into a session of its own; no consent goes with them (F147)."""
-        diary, mode = self.diary(), fork_mode(record.mode)
+        diary, mode = self.repository(), fork_mode(record.mode)
         name = self._slug(diary, record.slug)
         session = self._clock.new_id()
         started = SessionStarted(
             session, diary.workspace, name, mode, record.goal, fork=record.session,
             custom=record.custom,
         )  # fmt: skip
-        place = self._desk.place
+        place = self._desk.config
         narrowing = in_force(mode, record.custom, place.modes)[1]
         words = Text(fork_words(mode, record.slug, narrowing, staging=place.staging))
         told = MessageAdded(
@@ -183,13 +183,13 @@ class Sessions(SessionList):
         """Returns what the person said and the session can go back to, newest last (F148)."""
         return reachable(self.events(record))
 
-    def spoken(self, record: SessionRecord, message: str = "") -> Spoken:
+    def user_message(self, record: SessionRecord, message: str = "") -> Spoken:
         """Returns what the person said by its id, or the start of one; else the last."""
         return chosen(self.events(record), message)
 
     def since(self, record: SessionRecord, message: str = "") -> Since:
         """Returns what happened since a message of the person, or since the last one."""
-        return since(self._desk, record, self.spoken(record, message))
+        return since(self._desk, record, self.user_message(record, message))
 
     def rewind(self, record: SessionRecord, message: str = "") -> SessionRecord:
         """Has the model know nothing of a message and all that came after; nothing is lost.
@@ -198,14 +198,14 @@ class Sessions(SessionList):
         """
         record = self._require(record)
         check_rewind(self._desk, record, at_work=self.is_at_work(record))
-        with self.held(record, f"going back in session {record.slug}"):
+        with self.locked(record, f"going back in session {record.slug}"):
             back = rewound(self.events(record), message)
             self._hang_up(record)
             record = self._append(self._require(record), *back)
         self._desk.show_todos(record, record.todos)
         return record
 
-    def overhear(self, record: SessionRecord, words: str) -> SessionRecord:
+    def add_context(self, record: SessionRecord, words: str) -> SessionRecord:
         """Adds what a person did besides talking, for the model to read with its next step."""
         record = self.load(record.session)
         agent, new = record.agent or agent_of(record.mode), self._clock.new_id()
@@ -222,7 +222,7 @@ class Sessions(SessionList):
         record = self.of_plan(plan)
         if record is None:
             return None
-        store = self._desk.doors.store
+        store = self._desk.ports.store
         began = store.read(f"run/{record.workspace}/{run}")[:1]
         todos = _todos_before(self.events(record), began[0].position) if began else record.todos
         if todos == record.todos:
@@ -235,45 +235,47 @@ class Sessions(SessionList):
     ) -> Iterator[Recorded | Delta]:
         """Drives a session until it is at rest; raises Busy if somebody else does so already."""
         self._require(record)
-        with self.held(record, f"session {record.slug}"):
-            yield from self.work_held(record, driver, tooling)
+        with self.locked(record, f"session {record.slug}"):
+            yield from self.work_locked(record, driver, tooling)
 
     def interrupt(self, record: SessionRecord) -> bool:
         """Ends the turn that this process is at in a session, from any thread, wherever it is.
 
         What runs for it is ended, too. Tells whether there is such a turn.
         """
-        return self._reins.pull(record.session, interrupted(record.mode))
+        return self._reins.cancel(record.session, interrupted(record.mode))
 
-    def held(self, record: SessionRecord, owner: str) -> AbstractContextManager[None]:
+    def locked(self, record: SessionRecord, owner: str) -> AbstractContextManager[None]:
         """Keeps everybody else from working in a session."""
-        return self._desk.doors.locks.hold(f"session-{record.session}", owner)
+        return self._desk.ports.locks.hold(f"session-{record.session}", owner)
 
-    def work_held(
+    def work_locked(
         self, record: SessionRecord, driver: Driver, tooling: Tooling, build: str = ""
     ) -> Iterator[Recorded | Delta]:
         """Drives a session that the caller holds; `build` is the run that the turn carries out."""
         self._require(record)
         with (
             self._desk.permits.telling(),
-            self._desk.projections.now_and_then(),
-            self._reins.held(record.session) as rein,
+            self._desk.projections.throttled(),
+            self._reins.registered(record.session) as rein,
         ):
-            with rein.tied(lambda end: self._desk.runs.interrupt()):
-                finished(self._desk.runs.settle())
-            turn = SessionTurn(self._desk, self.diary(), record.session, tooling, build)
-            turn.at_rest = rein.let_go
+            with rein.attached(lambda end: self._desk.runs.interrupt()):
+                finished(self._desk.runs.recover_unfinished())
+            turn = SessionTurn(self._desk, self.repository(), record.session, tooling, build)
+            turn.at_rest = rein.detach
 
             def pull(end: TurnEnded) -> None:
-                turn.pull(end)
+                turn.cancel(end)
                 driver.stop()
 
             try:
-                with rein.tied(pull), Watch(turn.halted, rein.pull):
+                with rein.attached(pull), Watch(turn.halted, rein.cancel):
                     yield from turn.open()
                     yield from driver.drive(turn)
             except Interrupted as error:
-                if not turn.pulled:  # else a person elsewhere did it, and the session says so
+                if (
+                    not turn.cancel_reason
+                ):  # else a person elsewhere did it, and the session says so
                     raise
                 yield from turn.fail(error)
             except AssentError as error:
@@ -282,24 +284,26 @@ class Sessions(SessionList):
             finally:
                 turn.children.stop()
             # The plan that a child reads is its parent's.
-            yield from turn.note() if turn.record.parent else turn.close()
+            yield from turn.append_events() if turn.record.parent else turn.close()
             if not turn.record.parent:
                 self._desk.permits.check_over()
 
     def _hang_up(self, record: SessionRecord) -> None:
         """Answers all open questions of a session and of its children with no."""
         for id in record.questions:
-            self._desk.questions.lapse(record, id, f"{self._desk.questions.user} (cancelled)")
+            self._desk.pending_questions.expire(
+                record, id, f"{self._desk.pending_questions.user} (cancelled)"
+            )
         for child in [each for each in self.all() if each.parent == record.session]:
             self._hang_up(child)
 
     def _append(self, record: SessionRecord, *events: SessionEvent) -> SessionRecord:
-        diary = Diary(self._desk.doors, record.workspace)
+        diary = Diary(self._desk.ports, record.workspace)
         return diary.append(record, *events)[0]
 
     def _require(self, record: SessionRecord) -> SessionRecord:
         """Returns a session as it is now, unless it was deleted."""
-        current = Diary(self._desk.doors, record.workspace).load(record.session)
+        current = Diary(self._desk.ports, record.workspace).load(record.session)
         if current.deleted:
             raise NotFound(f"Session {record.slug} was deleted.", "assent sessions list")
         return current
@@ -316,7 +320,7 @@ class Sessions(SessionList):
         self, record: SessionRecord, plan: PlanRecord | None, said: MessageAdded
     ) -> MessageAdded:
         """Returns what the model is told where nothing that it was told before holds."""
-        place = self._desk.place
+        place = self._desk.config
         words = Text(reminder(record, plan, Now(staging=place.staging, modes=place.modes)))
         new = self._clock.new_id()
         return MessageAdded(new, said.agent, (words,), synthetic="reminder", model=said.model)
@@ -325,7 +329,7 @@ class Sessions(SessionList):
         """Returns a name that no session and no folder of plans has."""
         wanted = slug(goal)
         taken = {record.slug for record in diary.all()}
-        taken |= {file.session for file in self._desk.doors.projection.find_plans()}
+        taken |= {file.session for file in self._desk.ports.projection.find_plans()}
         n, name = 1, wanted
         while name in taken:
             n += 1

@@ -72,16 +72,16 @@ class Ground(Protocol):
     @property
     def agent(self) -> Agent: ...
 
-    def note(self, *events: SessionEvent) -> tuple[Recorded, ...]: ...
+    def append_events(self, *events: SessionEvent) -> tuple[Recorded, ...]: ...
 
-    def hold(self, *events: SessionEvent) -> None: ...
+    def defer_events(self, *events: SessionEvent) -> None: ...
 
-    def follow(self) -> tuple[Recorded, ...]: ...
+    def read_updates(self) -> tuple[Recorded, ...]: ...
 
-    def around(self) -> Around:
+    def tool_context(self) -> Around:
         """Returns what a call has around it now."""
 
-    def news(self, done: Done) -> list[SessionEvent]:
+    def plan_updates(self, done: Done) -> list[SessionEvent]:
         """Returns what the model has to be told of the plan after a call changed it."""
 
     def halted(self) -> TurnEnded | None:
@@ -97,15 +97,15 @@ class Settling:
         self._tooling = tooling
         self._children = children
         self.effects = Effects(desk, tooling)
-        own, hooks = tooling.guards(lambda: self._around.posture), desk.doors.hooks
+        own, hooks = tooling.guards(lambda: self._around.posture), desk.ports.hooks
         heard_by = HookGuard(hooks, desk.projections.warnings.append)
         self._guards: Sequence[Guard] = own if isinstance(hooks, NoHooks) else (*own, heard_by)
         self._pending: list[Recorded] = []  # recorded while somebody was asked
-        self._around = ground.around()  # of the batch that is being settled
+        self._around = ground.tool_context()  # of the batch that is being settled
         self.ending: Why | None = None
         self.words = ""
 
-    def settle(self, calls: Sequence[Call]) -> Iterator[Shown]:
+    def run_call(self, calls: Sequence[Call]) -> Iterator[Shown]:
         """Settles the calls of one answer, those that only read and children side by side."""
         open_ones: dict[str, Call] = {}
         for call in calls:
@@ -120,12 +120,14 @@ class Settling:
             raise
 
     def _settle_all(self, open_ones: dict[str, Call]) -> Iterator[Shown]:
-        box, waiting = self._tooling.toolbox, False
+        box, waiting = self._tooling.dispatcher, False
         prepared = self._prepared(open_ones.values())
         posture = self._around.posture
-        self._ground.hold(BatchPlanned(tuple(map(box.planned, prepared))))
+        self._ground.defer_events(BatchPlanned(tuple(map(box.planned, prepared))))
         fresh = True  # nothing has happened since they were prepared
-        for kind, batch in _batches(prepared, lambda each: box.together(each.call, posture)):
+        for kind, batch in _batches(
+            prepared, lambda each: box.concurrency_group(each.call, posture)
+        ):
             self._look_up()
             if self.ending:
                 yield from self._refused(batch)
@@ -138,7 +140,7 @@ class Settling:
                 del open_ones[each.call.id]
         if waiting and not self.ending:
             self.ending = "waiting"
-        stuck = " ".join(filter(None, [guard.stuck() for guard in self._guards]))
+        stuck = " ".join(filter(None, [guard.turn_end_reason() for guard in self._guards]))
         if stuck and not self.ending:
             self.ending, self.words = "limit", stuck
 
@@ -150,8 +152,8 @@ class Settling:
 
     def _prepared(self, calls: Iterable[Call]) -> list[Prepared]:
         """Reads and judges calls as the session is now."""
-        self._around, agent = self._ground.around(), self._ground.agent
-        return [self._tooling.toolbox.prepare(call, self._around, agent) for call in calls]
+        self._around, agent = self._ground.tool_context(), self._ground.agent
+        return [self._tooling.dispatcher.prepare(call, self._around, agent) for call in calls]
 
     def _settle(self, batch: Sequence[Prepared]) -> Generator[Shown, None, list[Call]]:
         """Settles a batch; returns the calls that wait for an answer of another day."""
@@ -167,9 +169,9 @@ class Settling:
             ended += events
             parked += [] if events else [each.call]
         if all(map(_can_wait, settled)):
-            self._ground.hold(*ended)
+            self._ground.defer_events(*ended)
         else:
-            yield from self._ground.note(*ended)
+            yield from self._ground.append_events(*ended)
         return parked
 
     def _tasks(self, batch: Sequence[Prepared]) -> Generator[Shown, None, list[Call]]:
@@ -190,7 +192,7 @@ class Settling:
                 parked.append(each.call)
             else:
                 ended += self._ended(each.call, one, done, seconds)
-        yield from self._ground.note(*ended)
+        yield from self._ground.append_events(*ended)
         return parked
 
     def _task(self, prepared: Prepared) -> Settled:
@@ -206,7 +208,7 @@ class Settling:
 
     def _begun(self, batch: Sequence[Prepared]) -> Iterator[Recorded]:
         started = [CallStarted(each.call.id, each.call.tool) for each in batch]
-        yield from self._ground.note(*started)
+        yield from self._ground.append_events(*started)
 
     def _settled(self, batch: Sequence[Prepared]) -> list[Settled]:
         """Settles calls in threads; one that needs an answer waits until the others are done."""
@@ -226,8 +228,8 @@ class Settling:
         return [self._one(each) if each.call.id in postponed else one for each, one in pairs]
 
     def _one(self, prepared: Prepared, ask: Ask | None = None) -> Settled:
-        box = self._tooling.toolbox
-        return box.settle(prepared, self._around, ask or self._ask, self._guards)
+        box = self._tooling.dispatcher
+        return box.run_call(prepared, self._around, ask or self._ask, self._guards)
 
     def _ask(self, doubt: Doubt) -> Consent:
         """Asks the person, who sees what would be applied; what is recorded is shown afterwards."""
@@ -246,13 +248,15 @@ class Settling:
             doubt.edit,
             posture.mode != "plan" and _may_be_freed(doubt, confined=not self._tooling.unconfined),
             (level, *reasons),
-            gate.always(doubt.requests, posture),
+            gate.grant_patterns(doubt.requests, posture),
             gate.parts(doubt.requests),
-            gate.is_fixed(doubt.requests, posture),
+            gate.is_mandatory_ask(doubt.requests, posture),
         )
         work = self.effects.permission.ask(self._ground.record, wanted)
-        consent = drained(work, lambda event: self._pending.extend(self._ground.note(event)))
-        self._pending.extend(self._ground.follow())
+        consent = drained(
+            work, lambda event: self._pending.extend(self._ground.append_events(event))
+        )
+        self._pending.extend(self._ground.read_updates())
         if consent.plain:
             self.ending = "declined"
         return consent
@@ -271,8 +275,8 @@ class Settling:
         outcome = settled.outcome
         done = Done(_as_told(outcome))
         if outcome.effect is not None and settled.decision is not None and not outcome.failed:
-            yield from self._ground.follow()  # what others did comes before what this call does
-            now = self._ground.around()
+            yield from self._ground.read_updates()  # what others did comes before what this call does
+            now = self._ground.tool_context()
             about = (outcome.effect, _decided(settled), outcome.text, now.posture.mode == "plan")
             process = self._opened(settled, now.posture) or now.process
             wish = Wish(self._ground.record, call, *about, _unconfined(settled), process)
@@ -287,13 +291,13 @@ class Settling:
         opened = tuple(f.resource for f in files if f.action is Action.EDIT and _is_order(f))
         if not opened:
             return None
-        found = self._tooling.fenced(msgspec.structs.replace(posture, opened=opened))
+        found = self._tooling.with_path_limits(msgspec.structs.replace(posture, opened=opened))
         return found[0] if found else None
 
     def _ended(
         self, call: Call, settled: Settled, done: Done, seconds: float
     ) -> list[SessionEvent]:
-        outcome, carried, mask = settled.outcome, done.carried, self._tooling.mask
+        outcome, carried, mask = settled.outcome, done.carried, self._tooling.redact
         title = mask(outcome.title)
         metadata = {**({} if carried.failed else outcome.metadata), **carried.metadata}
         last = Outcome(
@@ -315,11 +319,11 @@ class Settling:
         )
         if carried.ends:
             self.ending = "presented"
-        return [ended, *done.events, *(self._ground.news(done) if done.changed else [])]
+        return [ended, *done.events, *(self._ground.plan_updates(done) if done.changed else [])]
 
     def _carry(self, wish: Wish) -> Generator[Shown, None, Done]:
         """Records what an effect wants to have recorded before it goes on."""
-        work = self.effects.carry(wish)
+        work = self.effects.run_effect(wish)
         while True:
             try:
                 event = next(work)
@@ -329,17 +333,17 @@ class Settling:
             if isinstance(event, Delta):
                 yield event
             else:
-                yield from self._ground.note(event)
+                yield from self._ground.append_events(event)
 
     def _kept(self, text: str, rest: bytes) -> tuple[str, dict[str, str]]:
         """Keeps the whole of a long output in a file, and says where it is."""
         if not rest:
             return text, {}
-        whole = self._tooling.mask(rest.decode("utf-8", "surrogateescape"))
-        name = f"{self._desk.doors.clock.new_id()}.txt"
+        whole = self._tooling.redact(rest.decode("utf-8", "surrogateescape"))
+        name = f"{self._desk.ports.clock.new_id()}.txt"
         try:
             content = whole.encode("utf-8", "surrogateescape")
-            path = one_line(self._desk.doors.projection.write_output(name, content))
+            path = one_line(self._desk.ports.projection.write_output(name, content))
         except (AssentError, OSError) as error:
             return f"{text}\n\nThe rest could not be kept: {error}", {}
         told = f"The whole output is in {path}{self._reads()}."
@@ -347,18 +351,18 @@ class Settling:
 
     def _reads(self) -> str:
         """Says how to read a file, where the model has the tool for it."""
-        absent = self._tooling.toolbox.absent(self._around.posture, self._ground.agent)
+        absent = self._tooling.dispatcher.absent(self._around.posture, self._ground.agent)
         return "" if "read" in absent else "; `read` shows any part of it"
 
     def _refused(self, batch: Sequence[Prepared]) -> Iterator[Recorded]:
         halted = self.ending in ("paused", "cancelled", "interrupted")
         words = HALTED.format(why=self.ending) if halted else AFTER_THE_END
-        yield from self._ground.note(*[given_up(each.call, words) for each in batch])
+        yield from self._ground.append_events(*[given_up(each.call, words) for each in batch])
 
     def _give_up(self, calls: Iterable[Call], why: str) -> None:
         if ended := [given_up(call, why) for call in calls]:
             with suppress(AssentError):  # what stopped the calls is more important
-                self._ground.note(*ended)
+                self._ground.append_events(*ended)
 
 
 def given_up(call: Call, why: str) -> CallEnded:

@@ -34,22 +34,22 @@ class Shaping:
         self._tooling = tooling
         self._last: tuple[Edit, Shaped] | None = None
 
-    def shaped(self, edit: Edit) -> Shaped:
+    def formatted(self, edit: Edit) -> Shaped:
         """Returns an edit with formatted contents; the same edit again is the same bytes again."""
         if self._last is None or self._last[0] is not edit:
             self._last = (edit, self._shape(edit))
         return self._last[1]
 
-    def wishes(self, edit: Edit) -> tuple[str, ...]:
+    def operation_lines(self, edit: Edit) -> tuple[str, ...]:
         """Returns every operation of an edit in words."""
         return tuple(
             f"{kind(op)} {' → '.join(one_line(path) for path, *_ in footprint(op))}"
-            for op in self.shaped(edit).edit.operations
+            for op in self.formatted(edit).edit.operations
         )
 
     def patch(self, edit: Edit) -> str:
         """Returns what an edit would do to the files, as people read it."""
-        done = self.shaped(edit).edit
+        done = self.formatted(edit).edit
         whole = "".join([self._operation(op, done) for op in done.operations])
         cut = whole[:LONGEST]
         left = len(whole) - len(cut)
@@ -57,7 +57,7 @@ class Shaping:
 
     def _shape(self, edit: Edit) -> Shaped:
         tooling = self._tooling
-        done, notes = formatted(edit, tooling.process, tooling.formats, self._desk.place.root)
+        done, notes = formatted(edit, tooling.process, tooling.formatters, self._desk.config.root)
         if done == edit:
             return Shaped(edit, _lines(notes))
         writes = [op for op in edit.operations if isinstance(op, WriteFile)]
@@ -83,7 +83,7 @@ class Shaping:
         if state is None or state.size > LIMIT:
             return None
         try:
-            with self._desk.doors.files.open(path) as stream:
+            with self._desk.ports.files.open(path) as stream:
                 return stream.read()
         except (OSError, AssentError):
             return None

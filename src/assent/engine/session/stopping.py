@@ -25,15 +25,15 @@ def stoppable(tooling: Tooling, ending: Callable[[], str]) -> Tooling:
         return bool(ending())
 
     def fenced(posture: Posture) -> tuple[Process, Shell] | None:
-        found = tooling.fenced(posture)
+        found = tooling.with_path_limits(posture)
         return found and (StoppableProcess(found[0], wanted), StoppableShell(found[1], wanted))
 
     return msgspec.structs.replace(
         tooling,
         process=StoppableProcess(tooling.process, wanted),
         shell=StoppableShell(tooling.shell, wanted),
-        fenced=fenced,
-        ending=lambda: ending() or tooling.ending(),
+        with_path_limits=fenced,
+        cancel_reason=lambda: ending() or tooling.cancel_reason(),
     )
 
 
@@ -69,8 +69,8 @@ class StoppableProcess:
         self._process = process
         self._stopped = stopped
 
-    def standing(self) -> Standing:
-        return self._process.standing()
+    def sandbox_status(self) -> Standing:
+        return self._process.sandbox_status()
 
     def program(self, names: Sequence[str], *, own: bool = False) -> bytes | None:
         return self._process.program(names, own=own)
@@ -84,19 +84,19 @@ class StoppableProcess:
     def entries(self, folder: bytes) -> dict[bytes, bool]:
         return self._process.entries(folder)
 
-    def outlived(self) -> str:
-        return self._process.outlived()
+    def still_running(self) -> str:
+        return self._process.still_running()
 
     def run(
         self, pipeline: Sequence[Program], folder: bytes, limits: Limits
     ) -> Iterator[Chunk | Ended]:
         return self._process.run(pipeline, folder, ended_by(limits, self._stopped))
 
-    def perform(
+    def run_command(
         self, errand: Errand, folder: bytes, limits: Limits, *, confined: bool = True
     ) -> Iterator[Chunk | Ended]:
         limits = ended_by(limits, self._stopped)
-        return self._process.perform(errand, folder, limits, confined=confined)
+        return self._process.run_command(errand, folder, limits, confined=confined)
 
 
 class StoppableShell:

@@ -45,7 +45,7 @@ class Summary:
         events = self._diary(record).read(record.session)
         turns = list(_turns(events))
         begins = [turn.position for turn in turns]
-        back = Takeback(self._desk.doors, self._desk.runs.ledger())
+        back = Takeback(self._desk.ports, self._desk.runs.repository())
         runs: dict[int, list[str]] = {}
         for run in sorted(self._runs(back, record, events), key=lambda run: back.began[run]):
             runs.setdefault(bisect_left(begins, back.began[run]), []).append(run)
@@ -67,7 +67,7 @@ class Summary:
         self, back: Takeback, record: SessionRecord, events: Sequence[Recorded]
     ) -> Iterator[str]:
         """Yields everything that was run for a session and its children."""
-        family, deeds = self._family(record), back.deeds
+        family, deeds = self._family(record), back.applied
         plans = {one.event.plan_id for one in events if isinstance(one.event, PlanLinked)}
         for permit in deeds.permits:
             if permit.permit.session in family and permit.outcome == "done":
@@ -80,7 +80,7 @@ class Summary:
                 yield from (note.run for note in plan.runs if not note.session)
 
     def _changes(self, back: Takeback, turn: _Turn, runs: Sequence[str]) -> TurnChanges:
-        deeds = [deed for run in runs for deed in back.deeds.of(run)]
+        deeds = [deed for run in runs for deed in back.applied.of(run)]
         builds = _builds(back) if deeds else {}
         undone = [deed for deed in deeds if back.is_undone(deed.token, builds.get(deed.run, ""))]
         taken = "all" if len(undone) == len(deeds) else "some"
@@ -103,7 +103,7 @@ class Summary:
 
     def _content(self, state: FileState | None) -> bytes | None:
         """Returns a content, unless it is too large to be shown, or was given up."""
-        blobs = self._desk.doors.blobs
+        blobs = self._desk.ports.blobs
         if state is None or state.size > LIMIT or not blobs.has(state.digest):
             return None
         return blobs.read(state.digest)
@@ -118,13 +118,13 @@ class Summary:
         return family
 
     def _diary(self, record: SessionRecord) -> Diary:
-        return Diary(self._desk.doors, record.workspace)
+        return Diary(self._desk.ports, record.workspace)
 
 
 def _builds(back: Takeback) -> dict[str, str]:
     """Returns the build of prose that each run and command belongs to."""
-    permits = {one.run: one.permit.build for one in back.deeds.permits}
-    return permits | {one.started.id: one.started.build for one in back.deeds.commands}
+    permits = {one.run: one.permit.build for one in back.applied.permits}
+    return permits | {one.started.id: one.started.build for one in back.applied.commands}
 
 
 def _turns(events: Sequence[Recorded]) -> Iterator[_Turn]:

@@ -56,15 +56,15 @@ class Surroundings:
             self._agent = ((own, words, above), _within(own, words, above))
         return self._agent[1]
 
-    def is_stranger(self, record: SessionRecord) -> bool:
+    def is_unknown_agent(self, record: SessionRecord) -> bool:
         """Tells whether nobody knows the agent that the newest message names."""
         return bool(record.agent) and record.agent not in self._tooling.agents
 
-    def doubts(self, record: SessionRecord) -> tuple[str, ...]:
+    def warnings(self, record: SessionRecord) -> tuple[str, ...]:
         """Says what a person should know where agent or mode of a session are gone (F11)."""
         stranger = (
             f"There is no agent {record.agent!a}; the plan agent works instead, in plan mode."
-            if self.is_stranger(record)
+            if self.is_unknown_agent(record)
             else ""
         )
         return tuple(filter(None, [stranger, unknown_mode(record.custom, self._tooling.modes)]))
@@ -73,7 +73,7 @@ class Surroundings:
         """Returns the strictest mode of a session and everybody whom it works for."""
         return self._in_force(record, self._above(record))[0]
 
-    def posture(self, record: SessionRecord, plan: PlanRecord | None) -> Posture:
+    def permission_context(self, record: SessionRecord, plan: PlanRecord | None) -> Posture:
         """Returns everything that decides about a call besides the call itself."""
         above = self._above(record)
         mode, custom = self._in_force(record, above)
@@ -98,11 +98,11 @@ class Surroundings:
             self._tooling.driver is not None and record.depth < self._tooling.tasks.depth,
         )
 
-    def around(
+    def tool_context(
         self, record: SessionRecord, plan: PlanRecord | None, seen: Mapping[str, str]
     ) -> Around:
         """Returns what a call has around it: while planning, files with the draft on top."""
-        place, posture = self._desk.place, self.posture(record, plan)
+        place, posture = self._desk.config, self.permission_context(record, plan)
 
         def is_readable(path: bytes) -> bool:
             request = Request(Action.READ, shown(path))
@@ -110,7 +110,10 @@ class Surroundings:
 
         return Around(
             self._files(plan if posture.mode == "plan" else None),
-            *(self._tooling.fenced(posture) or (self._tooling.process, self._tooling.shell)),
+            *(
+                self._tooling.with_path_limits(posture)
+                or (self._tooling.process, self._tooling.shell)
+            ),
             self._tooling.fetch,
             posture,
             place.root,
@@ -123,7 +126,7 @@ class Surroundings:
             self._tooling.outside,
             session=record.session,
             kinds=tuple(agent.name for agent in kinds(self._tooling.agents)),
-            attend=partial(attended, self._tooling.ending),
+            attend=partial(attended, self._tooling.cancel_reason),
         )
 
     def _known(self, record: SessionRecord) -> Agent:
@@ -141,7 +144,7 @@ class Surroundings:
     def _above(self, record: SessionRecord) -> tuple[SessionRecord, ...] | None:
         """Returns those whom a child works for; None if they cannot be found."""
         try:
-            return parents(self._desk.doors, record) if record.parent else ()
+            return parents(self._desk.ports, record) if record.parent else ()
         except NotFound:
             return None
 
@@ -153,19 +156,19 @@ class Surroundings:
         custom: dict[str, CustomMode] = {}
         for each in (record, *(above or ())):
             holds, narrowing = in_force(each.mode, each.custom, self._tooling.modes)
-            mode = stricter(mode, "plan" if self.is_stranger(each) else holds)
+            mode = stricter(mode, "plan" if self.is_unknown_agent(each) else holds)
             custom |= {f"{one.id} {one.source}": one for one in narrowing}
         return mode, tuple(custom.values())
 
     def _text(self, plan: PlanRecord | None) -> bytes:
-        return (self._desk.plans.live(plan) or b"") if plan else b""
+        return (self._desk.plans.live_text(plan) or b"") if plan else b""
 
     def _files(self, plan: PlanRecord | None) -> Overlay:
         """Returns the files with a plan's draft on top; the same draft is put there once."""
         draft = plan.draft if plan else ""
         if self._overlay is None or self._overlay[0] != draft:
             operations = self._desk.drafts.operations(plan) if plan else ()
-            doors = self._desk.doors
+            doors = self._desk.ports
             self._overlay = (draft, Overlay(doors.files, doors.blobs, operations, largest=LARGEST))
         return self._overlay[1]
 
@@ -181,7 +184,7 @@ class Surroundings:
     def _covered(self, run: RunNote) -> tuple[str, ...]:
         """Returns the files that an approved plan of prose may touch."""
         if self._scope[0] != run.run:
-            self._scope = (run.run, self._desk.plans.ledger().plan(run).scope.files)
+            self._scope = (run.run, self._desk.plans.repository().plan(run).scope.files)
         return self._scope[1]
 
 

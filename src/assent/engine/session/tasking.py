@@ -39,7 +39,7 @@ class Tasking:
         self._diary = diary
         self._tooling = tooling
         self._surroundings = Surroundings(desk, tooling)
-        self._clock = desk.doors.clock
+        self._clock = desk.ports.clock
 
     def begin(self, parent: SessionRecord, task: Task, own: Own) -> SessionRecord:
         """Returns the child with the task said in it; raises what the model is told instead."""

@@ -16,7 +16,7 @@ class TaskLimits(msgspec.Struct, frozen=True):
     """How far children may go: `[tasks]`."""
 
     depth: int = 1
-    together: int = 3
+    max_parallel: int = 3
     seconds: float = 600
     steps: int = 60
     children: int = 20  # budget.children: of one session, before the person is asked
@@ -30,16 +30,16 @@ class Tooling(msgspec.Struct, frozen=True):
     fetch: Fetch
     gate: Gate
     asker: Asker
-    toolbox: Toolbox
+    dispatcher: Toolbox
     agents: Mapping[str, Agent] = {}
     hosts: tuple[str, ...] = ()  # fetch.hosts
     staging: bool = True  # plan.staging
     suggest: bool = False  # plan.suggest
-    formats: Mapping[str, tuple[str, ...]] = {}  # format
+    formatters: Mapping[str, tuple[str, ...]] = {}  # format
     modes: Mapping[str, CustomMode] = {}  # of the person's and the project's own
     outside: Outside | None = None
     # Returns what runs programs where rules keep files from them; None: nobody has to be kept.
-    fenced: Callable[[Posture], tuple[Process, Shell] | None] = lambda posture: None
+    with_path_limits: Callable[[Posture], tuple[Process, Shell] | None] = lambda posture: None
     # Makes the guards of one turn: the loop guard, and hooks around calls.
     guards: Callable[[Callable[[], Posture]], Sequence[Guard]] = lambda posture: ()
     driver: Driver | None = None  # children work with others of its kind; None: there are none
@@ -47,9 +47,11 @@ class Tooling(msgspec.Struct, frozen=True):
     auto: bool = False  # --auto: what would be asked runs, except where that never may
     unconfined: bool = False  # shell.unconfined
     shell_s: float = 120  # shell.timeout_s
-    left: Callable[[], float | None] = lambda: None  # seconds of the turn; None: no limit
-    ending: Callable[[], str] = lambda: ""  # why the turn is to end at once, from any thread
+    seconds_left: Callable[[], float | None] = lambda: None  # seconds of the turn; None: no limit
+    cancel_reason: Callable[[], str] = lambda: ""  # why the turn is to end at once, from any thread
     questions_s: int = 0  # questions.expires_s
     grants_s: int = 0  # questions.grants_expire_s
-    mask: Callable[[str], str] = lambda text: text  # takes secrets out of what calls say
-    places: Places | None = None  # of the tree that a child works in; None: it is nobody's child
+    redact: Callable[[str], str] = lambda text: text  # takes secrets out of what calls say
+    concurrency: Places | None = (
+        None  # of the tree that a child works in; None: it is nobody's child
+    )

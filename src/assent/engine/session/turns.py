@@ -74,9 +74,9 @@ class SessionTurn:
         self.children = Children(self, desk, tooling, SessionTurn)
         self._settling = Settling(self, desk, tooling, self.children)
         # Calls that wait for an answer, their own or their child's, and for nothing else.
-        own = self._settling.effects.permission.take_up(events)
+        own = self._settling.effects.permission.resume(events)
         lent = self.children.waiting
-        self._waiting = [c for c in self._transcript.unsettled if c in own or c.id in lent]
+        self._waiting = [c for c in self._transcript.pending_calls if c in own or c.id in lent]
 
     @property
     def record(self) -> SessionRecord:
@@ -93,14 +93,14 @@ class SessionTurn:
         return self._transcript.messages
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         return self._over
 
-    def offers(self) -> tuple[Offer, ...]:
+    def available_tools(self) -> tuple[Offer, ...]:
         """Returns the tools that the model may see in this mode, as this agent."""
-        return self._tooling.toolbox.offers(self._posture(), self.agent)
+        return self._tooling.dispatcher.available_tools(self._posture(), self.agent)
 
-    def note(self, *events: SessionEvent) -> tuple[Recorded, ...]:
+    def append_events(self, *events: SessionEvent) -> tuple[Recorded, ...]:
         """Appends events to the session, behind what others said meanwhile."""
         if not events and not self._held:
             return ()
@@ -113,16 +113,16 @@ class SessionTurn:
         self._take(recorded, held)
         return recorded
 
-    def hold(self, *events: SessionEvent) -> None:
+    def defer_events(self, *events: SessionEvent) -> None:
         """Counts events from now on, and appends them with what is noted next."""
         self._held += events
         for event in events:
             self._count(event)
 
-    def catch_up(self) -> tuple[Recorded, ...]:
+    def read_new_messages(self) -> tuple[Recorded, ...]:
         """Takes in what others did; where a person wants the work to stop, the turn is over."""
-        told = (*self.children.heard(), *self.follow())
-        halt = None if self._over else self._wanted or halt_of(self._desk.doors, self._record)
+        told = (*self.children.new_events(), *self.read_updates())
+        halt = None if self._over else self._wanted or halt_of(self._desk.ports, self._record)
         if halt and self._record.working:
             return (*told, *self._end(halt.why, halt.words))
         return told
@@ -135,30 +135,30 @@ class SessionTurn:
         if self._wanted is not None:
             return self._wanted
         record = self._record
-        if not record.halt and self._desk.doors.store.last() == self._quiet:
+        if not record.halt and self._desk.ports.store.last() == self._quiet:
             return None
-        return halt_of(self._desk.doors, self._diary.load(record.session))
+        return halt_of(self._desk.ports, self._diary.load(record.session))
 
-    def pull(self, end: TurnEnded) -> None:
+    def cancel(self, end: TurnEnded) -> None:
         """Has the turn and its children end like this; may be called from any thread."""
-        self.cut(end)
-        self.children.pull(end)
+        self.cancel_calls(end)
+        self.children.cancel(end)
 
-    def cut(self, end: TurnEnded) -> None:
+    def cancel_calls(self, end: TurnEnded) -> None:
         """Has the turn alone end like this, its calls at once; the first who says so decides."""
         self._wanted = self._wanted or end
 
     @property
-    def pulled(self) -> bool:
+    def cancel_reason(self) -> bool:
         return self._wanted is not None
 
-    def follow(self) -> tuple[Recorded, ...]:
+    def read_updates(self) -> tuple[Recorded, ...]:
         """Takes in what others said in the session, and tells what they did to its plan."""
         plan = self._current_plan()
         # What a person wrote into the plan's file is its own session's to take in.
         own = plan is not None and not self._record.parent
         edited = own and plan is not None and self._news.take_in(plan)
-        last = self._desk.doors.store.last()
+        last = self._desk.ports.store.last()
         if last == self._quiet and not edited:
             return ()
         self._quiet = last
@@ -166,28 +166,28 @@ class SessionTurn:
         self._record = folded(self._record, said)
         self._take(said)
         news = self._news.read(self._record, self._reached)
-        return (*said, *(self.note(*news) if news else ()))
+        return (*said, *(self.append_events(*news) if news else ()))
 
-    def settle(self, calls: Sequence[Call]) -> Iterator[Recorded | Delta]:
+    def run_calls(self, calls: Sequence[Call]) -> Iterator[Recorded | Delta]:
         """Settles the calls of one answer; one that ends the turn has it end here."""
-        yield from self._settling.settle(calls)
+        yield from self._settling.run_call(calls)
         if self._settling.ending:
             yield from self._end(self._settling.ending, self._settling.words)
 
-    def may(self, header: str, question: str) -> Generator[Recorded, None, bool]:
+    def confirm(self, header: str, question: str) -> Generator[Recorded, None, bool]:
         """Asks the person whether to go on, on record; only a plain yes is one."""
         heard: list[Recorded] = []
-        work = self._settling.effects.permission.may(self._record, header, question)
-        consent = drained(work, lambda event: heard.extend(self.note(event)))
-        yield from (*heard, *self.follow())
-        if self._tooling.ending() == "interrupted":  # that is no answer to what was asked
+        work = self._settling.effects.permission.confirm(self._record, header, question)
+        consent = drained(work, lambda event: heard.extend(self.append_events(event)))
+        yield from (*heard, *self.read_updates())
+        if self._tooling.cancel_reason() == "interrupted":  # that is no answer to what was asked
             raise Interrupted(BROKEN_OFF)
         return consent.yes
 
-    def rest(self) -> Generator[Recorded | Delta, None, bool]:
+    def wait_for_children(self) -> Generator[Recorded | Delta, None, bool]:
         """Waits for children in the background; tells whether one reported, or the turn is over."""
-        reported = yield from self.children.rest()
-        yield from self.follow()
+        reported = yield from self.children.wait()
+        yield from self.read_updates()
         if not reported and self.children.asking:
             yield from self._end("waiting")
         return reported or self._over
@@ -196,7 +196,7 @@ class SessionTurn:
         """Says what holds now, whatever was forgotten."""
         plan = self._current_plan()
         staged = len(self._desk.drafts.operations(plan)) if plan else 0
-        approved = plan is not None and self._desk.consents.is_approved(plan)
+        approved = plan is not None and self._desk.approvals.is_approved(plan)
         posture = self._posture()
         scope = posture.scope if posture.building else None
         now = Now(staged, approved, posture.staging, scope, self._tooling.modes)
@@ -206,64 +206,68 @@ class SessionTurn:
         """Ends what a process that died left open, starts the turn, and settles what waited."""
         again, left = self._waiting, bool(self.children.left)
         waited = left or self._record.ended == "waiting"
-        lost = [given_up(c, self._lost(c)) for c in self._transcript.unsettled if c not in again]
+        lost = [
+            given_up(c, self._lost(c)) for c in self._transcript.pending_calls if c not in again
+        ]
         dead = [TurnEnded("waiting" if again or left else "interrupted", DIED)]
         dead = dead if self._record.working else []
-        yield from self.note(*lost, *dead, TurnStarted(self._record.turns + 1, self._build))
+        yield from self.append_events(
+            *lost, *dead, TurnStarted(self._record.turns + 1, self._build)
+        )
         if self._record.todos:
             self._desk.show_todos(self._record, self._record.todos)
-        self._desk.projections.warnings += self._surroundings.doubts(self._record)
-        yield from self.children.take_up()
+        self._desk.projections.warnings += self._surroundings.warnings(self._record)
+        yield from self.children.end_abandoned()
         if again:
-            yield from self.settle(again)
+            yield from self.run_calls(again)
         elif waited and not self._record.waiting:  # for children in the background alone
-            yield from self.rest()
+            yield from self.wait_for_children()
 
     def fail(self, error: AssentError) -> tuple[Recorded, ...]:
         """Ends a turn that the driver could not end itself, such as when a file is unreadable."""
         if not self._record.working or isinstance(error, StoreError):
             return ()
         wanted = self._wanted if isinstance(error, Interrupted) else None
-        return self.note(wanted or TurnEnded("failed", error.message))
+        return self.append_events(wanted or TurnEnded("failed", error.message))
 
-    def around(self) -> Around:
+    def tool_context(self) -> Around:
         """Returns what a call has around it now."""
-        return self._surroundings.around(self._record, self._current_plan(), self._seen)
+        return self._surroundings.tool_context(self._record, self._current_plan(), self._seen)
 
-    def news(self, done: Done) -> list[SessionEvent]:
+    def plan_updates(self, done: Done) -> list[SessionEvent]:
         """Returns what the model has to be told of the plan after a call changed it."""
         return self._news.read(self._record, self._reached, Own(done.wrote, done.draft))
 
     def close(self) -> Iterator[Recorded]:
         """Takes the plan's file away again if the session was only about words."""
-        yield from self.note() if self._held else ()
+        yield from self.append_events() if self._held else ()
         plan = self._current_plan()
         fresh = not self._called and not self._record.parent
-        if plan and fresh and self._settling.effects.authoring.is_bare(plan):
+        if plan and fresh and self._settling.effects.authoring.is_empty(plan):
             self._desk.plans.delete([plan])
-            yield from self.note(self._desk.link(None))
+            yield from self.append_events(self._desk.link(None))
 
     def _lost(self, call: Call) -> str:
         """Says what is known of a call that a process left when it died."""
-        return self._desk.commands.unseen(self._record.session, call.id) or LOST
+        return self._desk.session_commands.unknown_end(self._record.session, call.id) or LOST
 
     def _end(self, why: Why, words: str = "") -> tuple[Recorded, ...]:
         """Ends the turn, because a call, an answer or a person elsewhere did."""
         self._over = True
         told = self._open_words() if why == "waiting" else words or ENDS.get(why, "")
-        return self.note(TurnEnded(why, told))
+        return self.append_events(TurnEnded(why, told))
 
     def _open_words(self) -> str:
         """Says how many questions of the session and its children wait for an answer."""
         own = self._record.session
-        found = [each for each in self._desk.questions.pending()
+        found = [each for each in self._desk.pending_questions.pending()
                  if own in (each.session.session, each.root.session)]  # fmt: skip
         if len(found) > 1:
             return f"{len(found)} questions are open: `assent questions list` shows them."
         return "A question is open: `assent questions list` shows it."
 
     def _posture(self) -> Posture:
-        return self._surroundings.posture(self._record, self._current_plan())
+        return self._surroundings.permission_context(self._record, self._current_plan())
 
     def _current_plan(self) -> PlanRecord | None:
         if not self._plan_is_known:

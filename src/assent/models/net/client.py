@@ -87,20 +87,20 @@ class HttpClient:
         link = self._ready(way)
         again = link is not None
         if link is not None:
-            cut.arm(link.wake)
+            cut.on_cancel(link.wake)
             response = self._asked(link, request)
             if response is not None:
                 return response
-            cut.check()
+            cut.raise_if_cancelled()
         link = open_link(way, self._secure, cut)
-        cut.arm(link.wake)
+        cut.on_cancel(link.wake)
         response = self._asked(link, request)
         if response is None:
             raise Broken(f"{request.target.origin} closed the connection without an answer")
         response.again = again
         return response
 
-    def warm(self, target: Address) -> None:
+    def connect_early(self, target: Address) -> None:
         """Opens a connection that the first request will find; trouble will show then."""
         try:
             link = open_link(self._way(target), self._secure, Cut())

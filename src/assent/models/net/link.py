@@ -94,7 +94,7 @@ def open_link(way: Way, secure: Secure, cut: Cut) -> Link:
             if way.proxy is not None:
                 _tunnel(sock, way.target, way.proxy)
             sock = secure(sock, way.target.host)
-            cut.arm(Link(sock, way).wake)
+            cut.on_cancel(Link(sock, way).wake)
             _shake_hands(sock, way.target)
         sock.settimeout(way.idle_s)
         return Link(sock, way)
@@ -108,7 +108,7 @@ def _connected(stop: Address, seconds: float, cut: Cut) -> socket.socket:
     for family, kind, protocol, _, where in _addresses(stop):
         sock = socket.socket(family, kind, protocol)
         sock.settimeout(seconds)
-        cut.arm(lambda sock=sock: _shut(sock))  # type: ignore[misc]
+        cut.on_cancel(lambda sock=sock: _shut(sock))  # type: ignore[misc]
         try:
             sock.connect(where)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

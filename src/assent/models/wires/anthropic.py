@@ -54,7 +54,7 @@ class Anthropic(Speaker):
         ]
 
     def decoder(self, serial: str) -> AnthropicDecoder:
-        return AnthropicDecoder(Meter(self._asked.most))
+        return AnthropicDecoder(Meter(self._asked.answer_limits))
 
     def _message(self, message: Message) -> bytes:
         own = message.model == self._asked.full

@@ -94,7 +94,7 @@ class AnthropicDecoder:
         self._stop = ""
         self._words = ""
 
-    def take(self, event: Event) -> Iterator[Answer]:
+    def feed(self, event: Event) -> Iterator[Answer]:
         """Yields what an event says; kinds of events that are unknown say nothing."""
         line = _LINE.decode(event.data)
         match line:
@@ -118,7 +118,7 @@ class AnthropicDecoder:
             return None
         return [], Stopped(STOPS.get(self._stop, Stop.END), self._usage(), self._words)
 
-    def so_far(self) -> Iterator[Answer]:
+    def unfinished_parts(self) -> Iterator[Answer]:
         """Yields text and thoughts of blocks that have no end; a call without one is none."""
         for found in self._open.values():
             part = None if found.block.type == "tool_use" else found.part()

@@ -39,7 +39,7 @@ class Chat(Speaker):
         ]
 
     def decoder(self, serial: str) -> ChatDecoder:
-        return ChatDecoder(serial, Meter(self._asked.most))
+        return ChatDecoder(serial, Meter(self._asked.answer_limits))
 
     def _limit(self, output: int) -> dict[str, int]:
         """OpenAI itself wants the newer word, which others may not know."""

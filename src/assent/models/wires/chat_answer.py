@@ -96,7 +96,7 @@ class ChatDecoder:
         self._stop: str | None = None
         self._usage = Usage()
 
-    def take(self, event: Event) -> Iterator[Answer]:
+    def feed(self, event: Event) -> Iterator[Answer]:
         """Yields what a chunk says."""
         if event.data.strip() == b"[DONE]":
             self.done = True
@@ -122,7 +122,7 @@ class ChatDecoder:
         stop = Stop.REFUSED if refused else stop
         return [*self._parts()], Stopped(stop, self._usage, refused)
 
-    def so_far(self) -> Iterator[Answer]:
+    def unfinished_parts(self) -> Iterator[Answer]:
         """Yields text and thoughts; whether a call is complete nobody knows before the end."""
         self._calls = []
         yield from self._parts()

@@ -33,7 +33,7 @@ class Responses(Speaker):
         ]
 
     def decoder(self, serial: str) -> ResponsesDecoder:
-        return ResponsesDecoder(serial, self._asked.most)
+        return ResponsesDecoder(serial, self._asked.answer_limits)
 
     def _message(self, message: Message) -> bytes:
         own = message.model == self._asked.full

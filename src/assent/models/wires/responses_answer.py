@@ -94,7 +94,7 @@ class ResponsesDecoder:
         self._last = _Line()
         self._refusal = ""
 
-    def take(self, event: Event) -> Iterator[Answer]:
+    def feed(self, event: Event) -> Iterator[Answer]:
         """Yields what an event says; kinds of events that are unknown say nothing."""
         if event.data.strip() == b"[DONE]":
             return
@@ -115,7 +115,7 @@ class ResponsesDecoder:
         response = self._last.response or _Response()
         return [], Stopped(self._stop(response), _usage(response.usage), self._refusal)
 
-    def so_far(self) -> Iterator[Answer]:
+    def unfinished_parts(self) -> Iterator[Answer]:
         """Yields text and thoughts whose item has no end yet."""
         thoughts, text = self._saying["reasoning"].joined(), self._saying["text"].joined()
         if thoughts:

@@ -21,7 +21,7 @@ class Asked(msgspec.Struct, frozen=True):
     output: int = 0  # most tokens that it says at once; 0: unknown
     reasons: bool = False
     options: dict[str, Any] = {}  # more members of the request, from the user's configuration
-    most: AnswerSettings = AnswerSettings()  # that one answer may hold
+    answer_limits: AnswerSettings = AnswerSettings()  # that one answer may hold
 
     @property
     def full(self) -> str:
@@ -44,10 +44,10 @@ class Decoder(Protocol):
     def done(self) -> bool:
         """Whether nothing of interest can follow."""
 
-    def take(self, event: Event) -> Iterable[Answer]:
+    def feed(self, event: Event) -> Iterable[Answer]:
         """Raises Failed, OverLimit, or msgspec.MsgspecError for an event that cannot be read."""
 
-    def so_far(self) -> Iterable[Answer]:
+    def unfinished_parts(self) -> Iterable[Answer]:
         """Returns the parts of text and reasoning that were begun and have no end yet."""
 
     def ended(self) -> tuple[Iterable[Answer], Stopped] | None:
@@ -60,7 +60,7 @@ class Wire(Protocol):
     path: str
 
     @property
-    def most(self) -> AnswerSettings:
+    def answer_limits(self) -> AnswerSettings:
         """What one answer may hold."""
 
     def headers(self, key: str, *, bearer: bool) -> dict[str, str]: ...
@@ -81,8 +81,8 @@ class Speaker:
         self._tools = Once(self._tool)
 
     @property
-    def most(self) -> AnswerSettings:
-        return self._asked.most
+    def answer_limits(self) -> AnswerSettings:
+        return self._asked.answer_limits
 
     def headers(self, key: str, *, bearer: bool) -> dict[str, str]:
         """Returns what proves who asks."""

@@ -75,7 +75,7 @@ class Bubblewrap:
         """Runs a pipeline in a folder; each program has a sandbox of its own."""
         profile = self._profile()
         with ExitStack() as stack:
-            held = stack.enter_context(self._points.standing(mount_points(profile)))
+            held = stack.enter_context(self._points.active(mount_points(profile)))
             view = [*bindings(profile), *_in_place(stack, indexes(profile))]
             yield from run(
                 pipeline, self._prepare(profile, folder, limits, view, held), confined, limits

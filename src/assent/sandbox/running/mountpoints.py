@@ -50,7 +50,7 @@ class Stand(msgspec.Struct, frozen=True):
     lock: int | None = None
 
     @property
-    def given(self) -> tuple[int, ...]:
+    def inherited_descriptors(self) -> tuple[int, ...]:
         """What somebody inherits who may outlive this process, and the command with it."""
         return () if self.lock is None else (self.lock,)
 
@@ -67,7 +67,7 @@ class MountPoints:
         self._folder = folder
 
     @contextmanager
-    def standing(self, wanted: Sequence[bytes]) -> Iterator[tuple[int, ...]]:
+    def active(self, wanted: Sequence[bytes]) -> Iterator[tuple[int, ...]]:
         """Makes the folders that are missing, for as long as the call takes.
 
         Yields the descriptors to hand to whoever ends the command should this process be killed.
@@ -83,7 +83,7 @@ class MountPoints:
                 "assent doctor",
             ) from error
         try:
-            yield stand.given
+            yield stand.inherited_descriptors
         finally:
             with suppress(OSError), self._alone():  # else whoever comes next removes them
                 self._end(stand)

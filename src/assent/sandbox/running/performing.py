@@ -78,7 +78,7 @@ class Unconfined:
             own = {os.fsencode(name): os.fsencode(value) for name, value in program.environment}
             given: tuple[int, ...] = ()
             if self._marks:
-                mark, path = self._marks.mark(throughout)
+                mark, path = self._marks.acquire(throughout)
                 given = (mark,)
                 paths.append(path)
             words, variables = (*front, *program.argv), self._variables | own
@@ -95,15 +95,15 @@ class Unconfined:
             for path in paths:
                 assert self._marks is not None, "it made them"
                 if cut:
-                    self._marks.end(path)
-                self._marks.over(path, cut=cut)
+                    self._marks.kill_remaining(path)
+                self._marks.release(path, cut=cut)
 
     def _end(self, ended: Ended, paths: Sequence[str]) -> Iterator[Chunk | Ended]:
         """Names what a command that ended by itself leaves behind: it may be meant to stay."""
         for path in paths:
             assert self._marks is not None, "it made them"
-            wait_for(self._marks.left(path), _GRACE)
-            if left := self._marks.left(path):
+            wait_for(self._marks.remaining_processes(path), _GRACE)
+            if left := self._marks.remaining_processes(path):
                 ended = msgspec.structs.replace(ended, running=named(left))
                 yield Chunk(
                     f"assent: It ended and left running: {named(left)}.\n".encode(), error=True

@@ -38,7 +38,7 @@ class Marks:
     def __init__(self, folder: str) -> None:
         self._folder = folder
 
-    def mark(self, stack: ExitStack) -> tuple[int, str]:
+    def acquire(self, stack: ExitStack) -> tuple[int, str]:
         """Returns a locked file for a command to inherit; raises Refused if there can be none."""
         path = os.path.join(self._folder, os.urandom(16).hex())
         try:
@@ -53,7 +53,7 @@ class Marks:
         fcntl.flock(mark, fcntl.LOCK_EX)
         return mark, path
 
-    def over(self, path: str, *, cut: bool) -> None:
+    def release(self, path: str, *, cut: bool) -> None:
         """Removes the mark of a command that has ended.
 
         What is left of one that was cut off is work that nobody wanted any more; the mark stays
@@ -64,15 +64,15 @@ class Marks:
         else:
             _remove(path)
 
-    def left(self, path: str) -> list[int]:
+    def remaining_processes(self, path: str) -> list[int]:
         """Returns what a command that has ended left behind; it came to this process."""
         return sorted(_holders(path, below(os.getpid())))
 
-    def end(self, path: str) -> None:
+    def kill_remaining(self, path: str) -> None:
         """Ends all that is left of a command, in whatever session, as far as one may."""
         end_all(lambda: set(_holders(path)) - {os.getpid()})
 
-    def outlived(self) -> str:
+    def still_running(self) -> str:
         """Names what is alive of commands whose starter died, or returns an empty string."""
         alive = [path for path in self._paths() if not _is_let_go(path)]
         pids = sorted({pid for path in alive for pid in _holders(path)})

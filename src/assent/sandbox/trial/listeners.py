@@ -22,7 +22,7 @@ class Listeners:
         named = ("tcp", "tcp6", "udp")
         return {n: self._ends[n].getsockname()[1] if n in self._ends else 1 for n in named}
 
-    def heard(self) -> list[str]:
+    def connections(self) -> list[str]:
         """Returns the attempts that reached a listener."""
         written = [name for name, pipe in self._pipes.items() if _written(pipe)]
         return [*written, *(name for name, end in self._ends.items() if _heard(end))]

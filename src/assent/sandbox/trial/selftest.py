@@ -24,7 +24,7 @@ def selftest(
     with (
         prepared(controls, baiting, folder) as outside,
         prepared(trials, baiting, folder) as inside,
-        outside.bare() as control,
+        outside.unconfined() as control,
     ):
         confined = inside.confined(confine(inside.canaries.ground))
         free = control()

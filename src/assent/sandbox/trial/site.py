@@ -76,7 +76,7 @@ class Site:
         return self._seen(_read(output, b"".join(piece.content for piece in chunks if piece.error)))
 
     @contextmanager
-    def bare(self) -> Iterator[Callable[[], Seen]]:
+    def unconfined(self) -> Iterator[Callable[[], Seen]]:
         """Starts the probe without any confinement; what is handed out waits for its answers."""
         with self._leftovers() as left:
             process = subprocess.Popen(
@@ -107,7 +107,7 @@ class Site:
 
     def _seen(self, answers: str | dict[str, Claim]) -> Seen:
         """Looks from outside at what the probe left."""
-        traces = {*self.canaries.made(), *self._ears.heard(), *self._other.signalled()}
+        traces = {*self.canaries.made(), *self._ears.connections(), *self._other.signalled()}
         if self.canaries.place.seen() != self._before:
             traces.add(UNCHANGED.name)
         if self.canaries.bait and self.canaries.bait.approved():

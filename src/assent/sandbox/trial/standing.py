@@ -46,26 +46,26 @@ class Standings:
         self._lacking = lacking
         self._found: Standing | None = None
 
-    def covering(self, writable: Callable[[bytes], Confine]) -> Self:
+    def with_writable(self, writable: Callable[[bytes], Confine]) -> Self:
         """Has the self-test also try what confines those who may write in the workspace."""
         self._writable = writable
         return self
 
-    def known(self) -> Standing | None:
+    def cached(self) -> Standing | None:
         """Tells what the last self-test found, if it still counts, without making one."""
         if self._tool is None:
             return self._without()
         return known(self._file, self._tool)
 
-    def standing(self) -> Standing:
+    def status(self) -> Standing:
         """Tells whether the sandbox holds; makes the self-test unless its result is known."""
         if self._found is None:
-            kept = self.known()
+            kept = self.cached()
             stands = kept is not None and kept.hold is not Hold.NONE  # what hindered may be gone
-            self._found = kept if kept and stands else self.fresh()[0]
+            self._found = kept if kept and stands else self.retest()[0]
         return self._found
 
-    def fresh(self) -> tuple[Standing, tuple[Attempt, ...]]:
+    def retest(self) -> tuple[Standing, tuple[Attempt, ...]]:
         """Makes the self-test now, and remembers what it found; one that breaks is a no (law 9)."""
         try:
             self._found, attempts = self._tried()

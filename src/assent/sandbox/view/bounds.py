@@ -31,7 +31,7 @@ class Bounds(msgspec.Struct, frozen=True):
     places: frozenset[bytes]
     user: int
 
-    def may_lead(self, steps: Sequence[bytes], *, known: bool) -> bool:
+    def may_expose_chain(self, steps: Sequence[bytes], *, known: bool) -> bool:
         """Tells whether a folder may be shown that is reached by these steps, itself the last.
 
         A symlink in the workspace, or of somebody else, must not choose what is shown.
@@ -41,9 +41,9 @@ class Bounds(msgspec.Struct, frozen=True):
             return False
         if any(inside(link, self.root) or not self._is_ours(link) for link in links):
             return False
-        return self.harmless(folder, known=known)
+        return self.may_expose(folder, known=known)
 
-    def harmless(self, folder: bytes, *, known: bool) -> bool:
+    def may_expose(self, folder: bytes, *, known: bool) -> bool:
         """Tells whether a real folder may be shown; of a known one, what it holds is masked."""
         if folder.count(b"/") < _SHALLOW or _WINDOWS.fullmatch(folder):
             return False

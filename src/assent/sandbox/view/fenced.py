@@ -25,7 +25,7 @@ class Fenced:
         """Returns what no program may read, folders as a whole where a rule covers them."""
         return self._hides.below(self._root) if self._hides else []
 
-    def kept(self) -> list[bytes]:
+    def read_only(self) -> list[bytes]:
         """Returns what no program may change, also folders that rules name and nobody made yet."""
         if self._fence.keeps is None or self._keeps is None:
             return []

@@ -87,7 +87,7 @@ class Sight:
             shown=shown,
             masks=masks,
             writable=writable,
-            kept=self._kept([*closed, *self._found(GITS).kept()]) if writable else (),
+            kept=self._kept([*closed, *self._found(GITS).read_only()]) if writable else (),
             ruled=frozenset((*hidden, *closed)).difference(first, others),
         )
 
@@ -96,7 +96,7 @@ class Sight:
         if fence is None:
             return [], []
         fenced = self._found(fence)
-        return fenced.hidden(), fenced.kept() if writable else []
+        return fenced.hidden(), fenced.read_only() if writable else []
 
     def _found(self, fence: Fence) -> Fenced:
         key = (fence, self._bounds.root)
@@ -124,13 +124,13 @@ class Sight:
         found: list[bytes] = []
         for path in paths:
             steps = trail(path)
-            if steps and self._bounds.may_lead(steps, known=known):
+            if steps and self._bounds.may_expose_chain(steps, known=known):
                 found += steps
         return list(dict.fromkeys(found))
 
     def _may_show_git(self, path: bytes) -> bool:
         outside = not inside(path, self._bounds.root)
-        return outside and (os.path.isfile(path) or self._bounds.harmless(path, known=False))
+        return outside and (os.path.isfile(path) or self._bounds.may_expose(path, known=False))
 
     def _first_masks(self, in_sight: frozenset[bytes]) -> list[bytes]:
         """Returns what is hidden whatever it holds: ours, credential places, and the machine's."""

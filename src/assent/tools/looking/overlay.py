@@ -58,7 +58,7 @@ class Overlay:
         """Returns where a path of the workspace leads; what it leads to outside is refused."""
         return self._walk(path)
 
-    def way_out(self, argument: str) -> bytes | None:
+    def outside_target(self, argument: str) -> bytes | None:
         """Returns where a path leads to outside, absolute or from the root; None if it stays."""
         try:
             self._walk(_typed(argument))
@@ -75,7 +75,7 @@ class Overlay:
         if any(above in self._drafted for above in ancestors(path)):
             return None  # a file takes, or took, the place of a folder on the way
         self._check_size(path)
-        seen = self._files.look((path,))[path]
+        seen = self._files.read_states((path,))[path]
         if seen == "folder" and path in self._pruned and not self.below(path):
             return None
         return seen
@@ -116,7 +116,7 @@ class Overlay:
 
     def on_disk(self, path: bytes) -> Seen:
         """Returns what stands under a name now, before the draft."""
-        return self._files.look((path,))[path] if path else "folder"
+        return self._files.read_states((path,))[path] if path else "folder"
 
     def names(self, folder: bytes) -> dict[bytes, bool]:
         """Returns the names in a folder, and whether each is a folder; nothing if it is none."""
@@ -146,14 +146,14 @@ class Overlay:
         """Returns what the draft makes of each path that it touches; None: it is gone."""
         return dict(self._drafted)
 
-    def target(self, path: bytes) -> bytes | None:
+    def link_target(self, path: bytes) -> bytes | None:
         """Returns where a symlink points to; None if it is none."""
         if path in self._drafted:
             state = self._drafted[path]
             return self.content(path) if state and state.kind == "link" else None
         if path in self._made or any(above in self._drafted for above in ancestors(path)):
             return None
-        return self._files.target(path)
+        return self._files.link_target(path)
 
     def _stands(self, path: bytes) -> bool:
         """Tells whether a name that is on disk is still there as it is."""
@@ -190,7 +190,7 @@ class Overlay:
                 done = parent(done)
                 continue
             path = self._spelled(done, name)
-            target = self.target(path)
+            target = self.link_target(path)
             if target is None:
                 done = path
                 continue

@@ -91,7 +91,7 @@ def _touched(root: bytes, outside: Outside, path: bytes, argument: str) -> tuple
 
 def _outer(around: Around, argument: str) -> tuple[Outside, bytes] | None:
     """Returns the real path of what lies outside, where a person can be asked about it."""
-    way = around.overlay.way_out(argument) if around.outside else None
+    way = around.overlay.outside_target(argument) if around.outside else None
     if way is None or around.outside is None:
         return None
     absolute = way if way.startswith(b"/") else around.root + b"/" + way

@@ -27,7 +27,7 @@ class Printed(msgspec.Struct, frozen=True):
 def ripgrep(around: Around, options: Sequence[bytes], path: bytes) -> Printed | None:
     """Runs it in the workspace on a file or folder; None if no program can run here."""
     try:
-        if around.process.standing().hold is Hold.OFF:
+        if around.process.sandbox_status().hold is Hold.OFF:
             return None
         program = around.process.program(("rg",))
         if program is None:

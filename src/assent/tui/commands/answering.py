@@ -17,7 +17,7 @@ FEW: Final = 16
 def answer(app: "TerminalApp", heading: str, lines: Sequence[Line]) -> None:
     """Shows lines in the conversation; many of them in a panel of their own."""
     if len(lines) <= FEW:
-        app.tell(*lines)
+        app.add_note(*lines)
         return
     from assent.tui.panels.lines import LinesPanel
 
@@ -37,9 +37,9 @@ def run_line(
             answer(app, heading, hinted(found.lines) if ours else found.lines)
         if found.error is not None:
             app.fail(_unread(found.error, slash))
-        app.refresh_standing()
+        app.refresh_status()
 
-    app.errands.run(heading, lambda: app.host.command(arguments), told)
+    app.tasks.run(heading, lambda: app.host.command(arguments), told)
 
 
 def _unread(error: AssentError, slash: str) -> AssentError:

@@ -15,8 +15,8 @@ NONE_YET: Final = "Nothing was run from this screen yet: /runs lists what was do
 
 def build(app: "TerminalApp", rest: str) -> None:
     """Builds a plan that is approved: by the executor, or by a model if it is prose."""
-    engine, session = app.engine, app.sitting.session
-    reference = rest or app.sitting.plan_id
+    engine, session = app.engine, app.session_controller.session
+    reference = rest or app.session_controller.plan_id
 
     def begin(found: tuple[PlanRecord, bool]) -> None:
         app.build_plan(found[0].plan_id, prose=found[1])
@@ -24,7 +24,7 @@ def build(app: "TerminalApp", rest: str) -> None:
     def found() -> tuple[PlanRecord, bool]:
         return _buildable(engine, reference or own_plan(engine, session, "/build"))
 
-    app.held.lead("Looking for the plan", found, begin)
+    app.deferred.lead("Looking for the plan", found, begin)
 
 
 def undo(app: "TerminalApp", rest: str) -> None:
@@ -43,7 +43,7 @@ def redo(app: "TerminalApp", rest: str) -> None:
 
 def run(app: "TerminalApp", rest: str) -> None:
     """Opens the view of the run that is at work, or of the last one of this screen."""
-    if app.running.watched is not None:
+    if app.run_controller.watched is not None:
         app.show_run()
     else:
         _show_unfinished(app, NONE_YET)
@@ -66,18 +66,18 @@ def _show_unfinished(app: "TerminalApp", none: str) -> None:
 
     def found(unfinished: object) -> None:
         if unfinished is None:
-            app.tell(none)
+            app.add_note(none)
         else:
             app.show_run()
 
-    app.errands.run("Looking for the run", engine.runs.unfinished, found)
+    app.tasks.run("Looking for the run", engine.runs.unfinished, found)
 
 
 def _buildable(engine: "Engine", reference: str) -> tuple[PlanRecord, bool]:
     record = engine.plans.find(reference)
-    if not engine.consents.is_approved(record) and not record.building:
+    if not engine.approvals.is_approved(record) and not record.building:
         raise IllegalStep(
             f"Plan {record.name} is not approved; nothing was built.",
             f"/review {engine.plans.reference(record)}",
         )
-    return record, engine.runs.is_prose(record)
+    return record, engine.runs.is_text_plan(record)

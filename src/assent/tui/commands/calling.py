@@ -24,14 +24,14 @@ def learn(app: "TerminalApp") -> None:
 
     def read() -> tuple[Choice, ...]:
         taken = {name for one in COMMANDS for name in (one.name, *one.aliases)}
-        own = [Choice(f"/{each.name}", each.description) for each in app.host.own_commands()]
+        own = [Choice(f"/{each.name}", each.description) for each in app.host.custom_commands()]
         return tuple(one for one in own if one.text not in taken)
 
     def known(own: tuple[Choice, ...]) -> None:
         app.own_commands = own
         app.prompt.commands = (*choices(), *own)
 
-    app.errands.run("", read, known)
+    app.tasks.run("", read, known)
 
 
 def run(app: "TerminalApp", text: str) -> None:
@@ -44,7 +44,7 @@ def run(app: "TerminalApp", text: str) -> None:
             raise UsageError(f"{found.name} takes no words; nothing was done.", found.name)
         found.act(app, words.strip())
     elif any(own.text == name for own in app.own_commands):
-        app.sitting.say_own(name.removeprefix("/"), words)
+        app.session_controller.say_custom(name.removeprefix("/"), words)
         app.draw_status()
     else:
         raise _unknown(app, name)

@@ -28,16 +28,16 @@ def plan(app: "TerminalApp", rest: str) -> None:
     """Turns plan mode on, or off."""
     if rest not in PLAN:
         raise UsageError(f"/plan is on or off, not {rest!a}.", "/plan off")
-    if not PLAN[rest] == app.standing.mode == "plan":
+    if not PLAN[rest] == app.status_snapshot.mode == "plan":
         app.set_mode(PLAN[rest])
         return
 
     def on(_: object) -> None:
-        app.tell(ON)
-        app.refresh_standing()
+        app.add_note(ON)
+        app.refresh_status()
 
     # The status line may be older than what somebody did elsewhere: only the record counts.
-    app.held.lead("", lambda: app.sitting.set_mode("plan"), on)
+    app.deferred.lead("", lambda: app.session_controller.set_mode("plan"), on)
 
 
 def mode(app: "TerminalApp", rest: str) -> None:
@@ -47,7 +47,7 @@ def mode(app: "TerminalApp", rest: str) -> None:
 
         app.open_panel(ModeList(), lambda name: mode(app, name) if name else None)
         return
-    if app.sitting.base(rest) == YOLO and app.standing.base != YOLO:
+    if app.session_controller.base(rest) == YOLO and app.status_snapshot.base != YOLO:
         from assent.tui.panels.confirm import ConfirmPanel
 
         panel = ConfirmPanel(f"Mode {visible_line(rest)}?", MEANS, f"go on in {YOLO} mode")
@@ -65,10 +65,10 @@ def model(app: "TerminalApp", rest: str) -> None:
         return
 
     def chosen(_: object) -> None:
-        app.tell(f"From now on {rest} is asked.")
-        app.refresh_standing()
+        app.add_note(f"From now on {rest} is asked.")
+        app.refresh_status()
 
-    app.errands.run("Opening the model", lambda: app.sitting.choose(rest), chosen)
+    app.tasks.run("Opening the model", lambda: app.session_controller.choose(rest), chosen)
 
 
 def agent(app: "TerminalApp", rest: str) -> None:
@@ -84,13 +84,13 @@ def agent(app: "TerminalApp", rest: str) -> None:
         if rest not in names:
             known = ", ".join(map(visible_line, names))
             raise UsageError(f"There is no agent {rest!a}. There are: {known}.", "/agent")
-        app.sitting.agent = rest
+        app.session_controller.agent = rest
 
     def chosen(_: object) -> None:
-        app.tell(f"From now on the agent is {rest}.")
-        app.refresh_standing()
+        app.add_note(f"From now on the agent is {rest}.")
+        app.refresh_status()
 
-    app.errands.run("Looking for the agent", check, chosen)
+    app.tasks.run("Looking for the agent", check, chosen)
 
 
 def theme(app: "TerminalApp", rest: str) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def status(app: "TerminalApp", rest: str) -> None:
     """Shows where the plan stands."""
-    named = ("--plan", app.sitting.plan_id) if app.sitting.plan_id else ()
+    named = ("--plan", app.session_controller.plan_id) if app.session_controller.plan_id else ()
     run_line(app, "Status", "status", *named)
 
 
@@ -30,11 +30,11 @@ def waiting(app: "TerminalApp", rest: str) -> None:
 
 def questions(app: "TerminalApp", rest: str) -> None:
     """Opens the question that waits longest, or says that none does."""
-    pending = app.engine.questions.pending
-    app.errands.run(
+    pending = app.engine.pending_questions.pending
+    app.tasks.run(
         "Looking for questions",
         pending,
-        lambda found: app.ask_next() if found else app.tell("Nobody asks you anything."),
+        lambda found: app.ask_next() if found else app.add_note("Nobody asks you anything."),
     )
 
 
@@ -42,10 +42,10 @@ def cost(app: "TerminalApp", rest: str) -> None:
     """Tells what the session took."""
     from assent.tui.talk import amount, count_of, money
 
-    standing = app.standing
+    standing = app.status_snapshot
     usage, record = standing.usage, standing.record
     turns, requests = (record.turns, record.steps) if record else (0, 0)
-    app.tell(
+    app.add_note(
         f"{amount(usage.input)} tokens in ({amount(usage.cache_read)} cached), "
         f"{amount(usage.output)} out ({amount(usage.reasoning)} thinking)",
         f"{money(standing.cost)} in {count_of(turns, 'turn')}, {count_of(requests, 'request')}",
@@ -57,14 +57,14 @@ def context(app: "TerminalApp", rest: str) -> None:
     from assent.tui.beside import allowance_of, read_beside
     from assent.views.context import context_lines
 
-    allowance = partial(allowance_of, app.sitting.work)
-    engine, record = app.engine, app.sitting.record
+    allowance = partial(allowance_of, app.session_controller.work)
+    engine, record = app.engine, app.session_controller.record
 
     def shown(found: "Beside") -> None:
         lines = context_lines(found.took, found.total, found.cost, found.allowance)
         answer(app, "Context", list(lines))
 
-    app.errands.run("Reading", lambda: read_beside(engine, record, allowance), shown)
+    app.tasks.run("Reading", lambda: read_beside(engine, record, allowance), shown)
 
 
 def rules(app: "TerminalApp", rest: str) -> None:
@@ -86,12 +86,12 @@ def remember(app: "TerminalApp", rest: str) -> None:
     """Keeps a fact that every later session is told."""
     if not rest:
         raise UsageError("What should be remembered?", "/remember Tests run with make test")
-    facts = app.engine.facts
+    facts = app.engine.memory
 
     def kept(fact: FactRemembered) -> None:
-        app.tell(f"Every later session here is told: {visible_line(masked(fact.text))}")
+        app.add_note(f"Every later session here is told: {visible_line(masked(fact.text))}")
 
-    app.errands.run("Remembering", lambda: facts.remember(rest), kept)
+    app.tasks.run("Remembering", lambda: facts.remember(rest), kept)
 
 
 def init(app: "TerminalApp", rest: str) -> None:

@@ -22,7 +22,7 @@ def review(app: "TerminalApp", rest: str) -> None:
         app.review_plan()
         return
     plans = app.engine.plans
-    app.held.lead(
+    app.deferred.lead(
         "Looking for the plan",
         lambda: plans.find(rest),
         lambda found: app.review_plan(found.plan_id),
@@ -46,17 +46,17 @@ def history(app: "TerminalApp", rest: str) -> None:
 def edit(app: "TerminalApp", rest: str) -> None:
     """Opens a plan's text in the person's editor; what they wrote is to be reviewed anew."""
     engine = app.engine
-    reference, session = rest or app.sitting.plan_id, app.sitting.session
+    reference, session = rest or app.session_controller.plan_id, app.session_controller.session
 
     def own() -> PlanRecord:
         return engine.plans.find(reference or own_plan(engine, session, "/edit"))
 
-    app.held.lead("Looking for the plan", own, lambda found: _edited(app, found))
+    app.deferred.lead("Looking for the plan", own, lambda found: _edited(app, found))
 
 
 def diff(app: "TerminalApp", rest: str) -> None:
     """Shows what is staged in the plan, or what turns changed."""
-    record = app.sitting.record
+    record = app.session_controller.record
     if rest and record is None:
         raise UsageError(
             "There is no session on the screen, so no turn changed anything.", "/plans"
@@ -67,20 +67,20 @@ def diff(app: "TerminalApp", rest: str) -> None:
         line = ("sessions", "diff", record.session, f"--turn={rest}")
         run_line(app, f"Turn {rest}", *line, slash="/diff")
     else:
-        named = ("--plan", app.sitting.plan_id) if app.sitting.plan_id else ()
+        named = ("--plan", app.session_controller.plan_id) if app.session_controller.plan_id else ()
         run_line(app, _staged(app), "diff", *named)
 
 
 def _staged(app: "TerminalApp") -> str:
     """Says what the operations of the plan are by now: built, or only staged."""
-    record = app.standing.plan
+    record = app.status_snapshot.plan
     built = record is not None and record.state is State.COMPLETED
     return "What was built" if built else "What is staged"
 
 
 def _with_plan(app: "TerminalApp", rest: str, then: "Callable[[PlanRecord], object]") -> None:
-    plans, reference = app.engine.plans, rest or app.sitting.plan_id
-    app.held.lead("Looking for the plan", lambda: plans.find(reference), then)
+    plans, reference = app.engine.plans, rest or app.session_controller.plan_id
+    app.deferred.lead("Looking for the plan", lambda: plans.find(reference), then)
 
 
 def own_plan(engine: "Engine", session: str, command: str) -> str:
@@ -113,8 +113,8 @@ def _edited(app: "TerminalApp", record: PlanRecord) -> None:
 
     def taken(now: PlanRecord) -> None:
         if now.digest != before:
-            app.tell("You changed the text: it is a new plan, and nobody has approved it.")
-        app.refresh_standing()
+            app.add_note("You changed the text: it is a new plan, and nobody has approved it.")
+        app.refresh_status()
         app.review_plan(now.plan_id)
 
-    app.held.lead("Reading the plan", lambda: taken_in(engine, record), taken)
+    app.deferred.lead("Reading the plan", lambda: taken_in(engine, record), taken)

@@ -52,9 +52,9 @@ def _taken(app: "TerminalApp", name: str | None) -> None:
     if not name:
         return
     found = find(name)
-    if found is None or found.needs_words:
+    if found is None or found.needs_argument:
         if habits.is_covered(app):
             app.action_toggle_side()
         app.prompt.load(f"{name} ")
     else:
-        app.held.slash(name)
+        app.deferred.slash(name)

@@ -38,7 +38,7 @@ class Command(msgspec.Struct, frozen=True):
         return f"{self.name} {self.arguments}".rstrip()
 
     @property
-    def needs_words(self) -> bool:
+    def needs_argument(self) -> bool:
         return bool(self.arguments) and not self.arguments.startswith("[")
 
 

@@ -27,7 +27,7 @@ def resume(app: "TerminalApp", rest: str) -> None:
     if not rest:
         sessions(app, "")
         return
-    app.held.lead("Opening", lambda: app.engine.sessions.find(rest), app.open_session)
+    app.deferred.lead("Opening", lambda: app.engine.sessions.find(rest), app.open_session)
 
 
 def new(app: "TerminalApp", rest: str) -> None:
@@ -37,8 +37,8 @@ def new(app: "TerminalApp", rest: str) -> None:
 
 def fork(app: "TerminalApp", rest: str) -> None:
     """Copies a session into a new one, and shows that."""
-    engine, here = app.engine, app.sitting.record
-    if app.sitting.at_work:
+    engine, here = app.engine, app.session_controller.record
+    if app.session_controller.at_work:
         raise Busy(BUSY)
 
     def copied() -> SessionRecord:
@@ -46,24 +46,26 @@ def fork(app: "TerminalApp", rest: str) -> None:
 
     def shown(record: SessionRecord) -> None:
         told = f"{record.slug} is a fork: words and todos, no plan and no approval."
-        if app.sitting.at_work:  # the person said something meanwhile, to the one on the screen
-            app.tell(f"{told} /resume {record.slug} shows it.")
+        if (
+            app.session_controller.at_work
+        ):  # the person said something meanwhile, to the one on the screen
+            app.add_note(f"{told} /resume {record.slug} shows it.")
             return
         app.open_session(record)
-        app.held.tell(told)
+        app.deferred.add_note(told)
 
-    app.held.lead("Forking", copied, shown)
+    app.deferred.lead("Forking", copied, shown)
 
 
 def retitle(app: "TerminalApp", rest: str) -> None:
     """Gives the session another title."""
     if not rest:
         raise UsageError("What should the session be called?", "/rename A better title")
-    record, engine = current(app.sitting.record), app.engine
-    app.errands.run(
+    record, engine = current(app.session_controller.record), app.engine
+    app.tasks.run(
         "Renaming",
         lambda: engine.sessions.retitle(record, rest),
-        lambda now: app.tell(f"This session is called: {visible_line(now.title)}"),
+        lambda now: app.add_note(f"This session is called: {visible_line(now.title)}"),
     )
 
 
@@ -71,12 +73,12 @@ def rewind(app: "TerminalApp", rest: str) -> None:
     """Opens the list of what the person said, to go back to before one of it."""
     from assent.tui.panels.rewind import RewindPanel, check_said
 
-    app.open_panel(RewindPanel(check_said(app.sitting.record)))
+    app.open_panel(RewindPanel(check_said(app.session_controller.record)))
 
 
 def export(app: "TerminalApp", rest: str) -> None:
     """Shows the session as a document, or has the command line write it."""
-    record = current(app.sitting.record)
+    record = current(app.session_controller.record)
     line = ("sessions", "export", record.session, "--format=markdown")
     out = [f"--out={os.path.expanduser(rest)}"] if rest else []
     run_line(app, "The session as a document", *line, *out, ours=bool(rest))

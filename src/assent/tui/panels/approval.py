@@ -93,8 +93,8 @@ class ApprovalPanel(DecidingPanel):
         """Has it on record that the person was shown all of the plan."""
         reading, engine = self._shown, self._engine
         if reading.partial is None and reading.review.digest:
-            act = partial(engine.readings.record, reading.record)
-            self.terminal.errands.run("", act, lambda _: None)
+            act = partial(engine.review_history.record, reading.record)
+            self.terminal.tasks.run("", act, lambda _: None)
 
     def do(self, act: Act) -> None:
         """Does what a key asks for."""
@@ -109,11 +109,11 @@ class ApprovalPanel(DecidingPanel):
             return
         super().failed(error)
 
-    def news(self) -> Callable[[], str] | None:
+    def decided_elsewhere(self) -> Callable[[], str] | None:
         reading = self._reading
         return partial(verbs.decided_since, self._engine, reading) if reading else None
 
-    def gone(self) -> None:
+    def close_decided(self) -> None:
         self._end("elsewhere")
 
     # What is shown.
@@ -126,7 +126,7 @@ class ApprovalPanel(DecidingPanel):
         sheets = reading.sheets
         if marked and reading.partial is None:
             sheets = tuple(self._with_mark(reading.review, sheet) for sheet in sheets)
-        self.show(sheets, reading.standing(read=False, marked=marked), told)
+        self.show(sheets, reading.state(read=False, marked=marked), told)
 
     def _with_mark(self, review: Review, sheet: Sheet) -> Sheet:
         number = number_of(sheet.key)
@@ -140,14 +140,14 @@ class ApprovalPanel(DecidingPanel):
 
     def _mark(self) -> None:
         """Marks the operation under the cursor to be left out, or takes the mark away."""
-        review, spot = self._shown.review, self.paper.spot
+        review, spot = self._shown.review, self.line_view.position
         number = number_of(spot.key) if spot else 0
         if not number:
             self.told = NO_OPERATION
             return
         name = review.operations[number - 1].id
         self._marked = verbs.kept(review, {name} ^ self._marked.keys())
-        self.paper.put(operation_page(review, number, self._marked))
+        self.line_view.put(operation_page(review, number, self._marked))
         self.standing = msgspec.structs.replace(self.standing, marked=bool(self._marked))
 
     def _say_why_closed(self) -> None:
@@ -165,13 +165,13 @@ class ApprovalPanel(DecidingPanel):
         def act() -> tuple[PlanRecord, str]:
             record = verbs.agree(engine, reading, note)
             if reading.partial is not None and was_read:
-                engine.readings.record(record)
+                engine.review_history.record(record)
             return record, engine.plans.reference(record)
 
         def agreed(found: tuple[PlanRecord, str]) -> None:
             record, named = found
             without = [one.op for one in reading.review.declined] if reading.partial else []
-            self.terminal.tell(*approved_lines(reading.review.digest, without, note))
+            self.terminal.add_note(*approved_lines(reading.review.digest, without, note))
             if build:
                 self._start(record)
             else:
@@ -180,9 +180,11 @@ class ApprovalPanel(DecidingPanel):
         self.work(act, agreed, Stage.RECORDING)
 
     def _approved(self, record: PlanRecord, named: str) -> None:
-        self.terminal.tell(f"Plan {record.name} is approved, and not built yet: /build {named}")
+        self.terminal.add_note(f"Plan {record.name} is approved, and not built yet: /build {named}")
         for reason in self._shown.review.denied:
-            self.terminal.tell(Line("risk", f"{CANNOT_BE_BUILT} as the rules are now: {reason}"))
+            self.terminal.add_note(
+                Line("risk", f"{CANNOT_BE_BUILT} as the rules are now: {reason}")
+            )
         self._end("approved")
 
     def _start(self, record: PlanRecord) -> None:
@@ -196,7 +198,7 @@ class ApprovalPanel(DecidingPanel):
         engine, reading = self._engine, self._shown
 
         def over(discarded: PlanRecord) -> None:
-            self.terminal.tell(f"Planning ended; plan {discarded.name} is discarded.")
+            self.terminal.add_note(f"Planning ended; plan {discarded.name} is discarded.")
             self._end("discarded")
 
         self.work(lambda: verbs.given_up(engine, reading), over, Stage.RECORDING)
@@ -208,7 +210,7 @@ class ApprovalPanel(DecidingPanel):
 
     def _end(self, what: str) -> None:
         self._hand_back()
-        self.terminal.refresh_standing()
+        self.terminal.refresh_status()
         self.dismiss(what)
 
     def action_leave(self) -> None:
@@ -218,14 +220,16 @@ class ApprovalPanel(DecidingPanel):
     def _hand_back(self) -> None:
         """Puts words into the prompt that could not be sent, because the plan was another."""
         if self._refused and (words := self._words.text().strip()):
-            self.terminal.keep_words(words)
+            self.terminal.restore_input(words)
         self._refused = False
 
     # What is said.
 
     def _comment(self) -> None:
-        reading, spot = self._shown, self.paper.spot
-        sheet = next((each for each in self.paper.sheets if spot and each.key == spot.key), None)
+        reading, spot = self._shown, self.line_view.position
+        sheet = next(
+            (each for each in self.line_view.sections if spot and each.key == spot.key), None
+        )
         anchor = anchor_at(reading.review, sheet, spot) if sheet and spot else None
         if anchor is None or sheet is None or reading.partial is not None:
             self.told = NOTHING_HERE
@@ -238,13 +242,13 @@ class ApprovalPanel(DecidingPanel):
         if words is None:
             return
         if self.is_over:  # the plan was decided elsewhere while it was written
-            self.terminal.keep_words(words)
+            self.terminal.restore_input(words)
             return
         reading, engine = self._shown, self._engine
 
         def noted(review: Review) -> None:
             self._reading = msgspec.structs.replace(reading, review=review)
-            self.paper.put(commented_page(review, key, self._marked))
+            self.line_view.put(commented_page(review, key, self._marked))
             self.standing = msgspec.structs.replace(self.standing, stage=Stage.READING)
             self.paint(asked=True)
 

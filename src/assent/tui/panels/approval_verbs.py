@@ -44,7 +44,7 @@ class Reading(msgspec.Struct, frozen=True):
     prose: bool = False
     undone: "Taken" = ""  # how much of what it did last was taken back
 
-    def standing(self, *, read: bool, marked: bool) -> Standing:
+    def state(self, *, read: bool, marked: bool) -> Standing:
         """Returns what can be done with it."""
         fits = not self.review.drifted and not self.live
         awaited = self.record.state is State.AWAITING_APPROVAL and bool(self.review.digest)
@@ -63,12 +63,12 @@ def read(engine: "Engine", plan_id: str, without: Sequence[str] = ()) -> Reading
     """Reads a plan, or what is left of it without some operations."""
     record = engine.plans.find(plan_id)
     if without:
-        partial = engine.partials.preview(record, without)
-        review = engine.readings.partial(partial, "")
+        partial = engine.partial_approvals.preview(record, without)
+        review = engine.review_history.partial(partial, "")
         hard = tuple(hard_to_undo(review.operations))
         return Reading(record, review, tuple(pages(review)), partial, hard)
     live = engine.plans.difference(record)
-    review = engine.readings.review(record)
+    review = engine.review_history.review(record)
     sheets, hard = tuple(pages(review, (), live)), tuple(hard_to_undo(review.operations))
     undone = undone_of(engine, record)
     return Reading(record, review, sheets, None, hard, live, review.prose, undone)
@@ -84,15 +84,15 @@ def decided_since(engine: "Engine", reading: Reading) -> str:
     if undone == reading.undone or not now.runs:
         return ""
     run = now.runs[-1].run
-    return undone_words(run, now.name, UNDONE[undone], engine.past.last_taker(run))
+    return undone_words(run, now.name, UNDONE[undone], engine.history.last_undo_of(run))
 
 
 def agree(engine: "Engine", reading: Reading, note: str) -> PlanRecord:
     """Records a person's yes to the digest that they were shown, or raises (law 9)."""
     if reading.partial is not None:
-        return engine.partials.approve(reading.partial, note, TERMINAL)
-    engine.consents.check_files(reading.record)  # reading takes time
-    return engine.consents.approve(reading.record, reading.review.digest, note, TERMINAL)
+        return engine.partial_approvals.approve(reading.partial, note, TERMINAL)
+    engine.approvals.check_files(reading.record)  # reading takes time
+    return engine.approvals.approve(reading.record, reading.review.digest, note, TERMINAL)
 
 
 def still(engine: "Engine", reading: Reading) -> PlanRecord:
@@ -106,18 +106,18 @@ def still(engine: "Engine", reading: Reading) -> PlanRecord:
 
 def proposed(engine: "Engine", reading: Reading) -> PlanRecord:
     """Freezes the draft, or the file as it is now, under a digest of its own."""
-    return engine.consents.propose(still(engine, reading))
+    return engine.approvals.propose(still(engine, reading))
 
 
 def taken_in(engine: "Engine", record: PlanRecord) -> PlanRecord:
     """Proposes a plan anew if its file changed: whoever agreed before agreed to something else."""
     current = engine.plans.find(record.plan_id)
-    return engine.consents.propose(current) if engine.plans.difference(current) else current
+    return engine.approvals.propose(current) if engine.plans.difference(current) else current
 
 
 def rebased(engine: "Engine", reading: Reading) -> PlanRecord:
     """Makes a plan fit the files as they are, under a digest of its own."""
-    return engine.rebasing.apply(engine.rebasing.preview(still(engine, reading)))
+    return engine.rebaser.apply(engine.rebaser.preview(still(engine, reading)))
 
 
 def given_up(engine: "Engine", reading: Reading) -> PlanRecord:

@@ -41,20 +41,20 @@ class AskingPanel(Panel[R], Generic[R]):
         self.call_after_refresh(self._painted)
 
     @property
-    def is_asked(self) -> bool:
+    def has_open_question(self) -> bool:
         """Whether a question is open that a key would answer."""
         return False
 
-    def taken_back(self, why: str = TOO_QUICK) -> None:
+    def cancel_question(self, why: str = TOO_QUICK) -> None:
         """Takes the open question back, because a key came too quickly or the person says so."""
         raise NotImplementedError
 
     def interrupted(self) -> bool:
         """Takes back what is asked or answered; tells whether there was anything (Ctrl+C)."""
-        if not self.pace.held and not self.is_asked:
+        if not self.pace.has_pending and not self.has_open_question:
             return False
         self.forget()
-        self.taken_back(TAKEN_BACK)
+        self.cancel_question(TAKEN_BACK)
         return True
 
     def is_hasty(self, at: float, *, answers: bool) -> bool:
@@ -67,7 +67,7 @@ class AskingPanel(Panel[R], Generic[R]):
         if not self.pace.is_quick(at):
             return False
         self.pace.cancel()
-        self.taken_back()
+        self.cancel_question()
         return True
 
     def move(self, key: str) -> bool:
@@ -87,11 +87,11 @@ class AskingPanel(Panel[R], Generic[R]):
 
     def is_overtaken(self, at: float) -> bool:
         """Takes a key into account that follows an answer; tells whether it took that back."""
-        if not self.pace.held:
+        if not self.pace.has_pending:
             return False
         if self.pace.is_overtaken(at):
             self._drop_timer()
-            self.taken_back()
+            self.cancel_question()
             return True
         self._settle()
         return False

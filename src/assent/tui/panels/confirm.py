@@ -47,14 +47,14 @@ class ConfirmPanel(AskingPanel[bool]):
         if self.is_overtaken(event.time):
             return
         if self.pace.is_quick(event.time):
-            self.taken_back()
+            self.cancel_question()
         elif event.key == AGREE:
             self.hold(event.time, partial(self.dismiss, True))
 
     def on_paste(self, event: Paste) -> None:
         event.stop()  # what is pasted decides nothing
 
-    def taken_back(self, why: str = TOO_QUICK) -> None:
+    def cancel_question(self, why: str = TOO_QUICK) -> None:
         self.query_one("#panel-keys", Static).update(f"{why} {self.keys}")
 
     def interrupted(self) -> bool:

@@ -53,7 +53,7 @@ class DecidingPanel(AskingPanel[str]):
         self._missed = False  # something was recorded while it was being read
 
     @property
-    def paper(self) -> Paper:
+    def line_view(self) -> Paper:
         return self.query_one("#all", Paper)
 
     def body(self) -> list[Widget]:
@@ -92,8 +92,8 @@ class DecidingPanel(AskingPanel[str]):
         asked = self.standing.stage in ASKING
         if self.is_overtaken(event.time) or self.is_hasty(event.time, answers=asked):
             return
-        if self.paper.searching:  # and not where keys go: a click elsewhere took them away
-            self.paper.focus()
+        if self.line_view.searching:  # and not where keys go: a click elsewhere took them away
+            self.line_view.focus()
             return
         if asked and not self._in_sight():
             self._back(TOO_LOW)
@@ -101,10 +101,10 @@ class DecidingPanel(AskingPanel[str]):
         self._press(event)
 
     @property
-    def is_asked(self) -> bool:
+    def has_open_question(self) -> bool:
         return self.standing.stage in ASKING
 
-    def taken_back(self, why: str = TOO_QUICK) -> None:
+    def cancel_question(self, why: str = TOO_QUICK) -> None:
         self._back(why)
 
     def _back(self, told: str) -> None:
@@ -138,9 +138,9 @@ class DecidingPanel(AskingPanel[str]):
     def on_paste(self, event: Paste) -> None:
         event.stop()  # what is pasted decides nothing
 
-    def on_paper_end_reached(self, event: Paper.EndReached) -> None:
+    def on_line_view_end_reached(self, event: Paper.EndReached) -> None:
         event.stop()
-        if self.standing.stage is not Stage.LOADING and self.paper.reached_end:
+        if self.standing.stage is not Stage.LOADING and self.line_view.reached_end:
             self._change(read=True)
             self.reached()
             self.paint()
@@ -161,7 +161,7 @@ class DecidingPanel(AskingPanel[str]):
     def show(self, sheets: Sequence[Sheet], standing: Standing, told: str = "") -> None:
         """Shows something else to decide about, from its beginning."""
         self.standing, self.told = standing, told
-        self.paper.show(sheets)
+        self.line_view.show(sheets)
         self.paint(asked=True)
         if self._missed:
             self.follow()
@@ -181,15 +181,15 @@ class DecidingPanel(AskingPanel[str]):
             except OSError as error:
                 raise AssentError(f"It could not be done: {error}.") from error
 
-        self.terminal.errands.run("", tried, done, self.failed)
+        self.terminal.tasks.run("", tried, done, self.failed)
 
-    def news(self) -> Callable[[], str] | None:
+    def decided_elsewhere(self) -> Callable[[], str] | None:
         """Returns what says, in a thread, what was decided elsewhere; None before it is read."""
         raise NotImplementedError
 
-    def gone(self) -> None:
+    def close_decided(self) -> None:
         """Closes it, because it was decided elsewhere."""
-        self.terminal.refresh_standing()
+        self.terminal.refresh_status()
         self.dismiss(None)
 
     def follow(self) -> None:
@@ -197,10 +197,10 @@ class DecidingPanel(AskingPanel[str]):
 
         While it is being read, or recorded, that waits for the next time that it is shown.
         """
-        act = self.news()
+        act = self.decided_elsewhere()
         self._missed = act is None or not self.is_followed
         if act is not None and self.is_followed:
-            self.terminal.errands.run("", act, self._heard, lambda _: None)
+            self.terminal.tasks.run("", act, self._heard, lambda _: None)
 
     def _heard(self, words: str) -> None:
         if words and self.is_followed:
@@ -214,16 +214,16 @@ class DecidingPanel(AskingPanel[str]):
     def closes(self, words: str) -> None:
         """Says in the conversation what was done elsewhere: nothing is decided here any more."""
         self.forget()
-        self.terminal.tell(Line("risk", words))
+        self.terminal.add_note(Line("risk", words))
         if not self.is_active:
             self.terminal.hint(words)
-        self.gone()
+        self.close_decided()
 
     def failed(self, error: AssentError) -> None:
         """Says why something could not be done, and goes back to reading, if there is anything."""
         if self.is_attached:
             self.told = in_words(error)
-            self._change(stage=Stage.READING if self.paper.sheets else Stage.LOADING)
+            self._change(stage=Stage.READING if self.line_view.sections else Stage.LOADING)
             self.paint(asked=True)
 
     def paint(self, *, asked: bool = False) -> None:
@@ -237,7 +237,7 @@ class DecidingPanel(AskingPanel[str]):
         self._fill("#context", self.context(width))
         unseen = ""
         if self.standing.stage is Stage.SKIPPING:
-            unseen = unseen_words(self.paper.sheets, self._last_in_sight())
+            unseen = unseen_words(self.line_view.sections, self._last_in_sight())
         lines = action_lines(self.standing, self.digest(), self.told, unseen)
         self._fill("#actions", lines)
         self._fill("#panel-keys", [Line("dim", key_line(self.standing))])
@@ -266,37 +266,37 @@ class DecidingPanel(AskingPanel[str]):
             case Act.LEAVE:
                 self.action_leave()
             case Act.RISKS:
-                self.paper.reveal(Spot(RISKS, 0))
+                self.line_view.reveal(Spot(RISKS, 0))
             case _:
                 self.do(act)
 
     def _last_in_sight(self) -> Spot | None:
-        paper = self.paper
+        paper = self.line_view
         return paper.at(min(paper.scroll_offset.y + paper.size.height, paper.rows) - 1)
 
     def _page(self, way: int) -> None:
         """Turns a page; the cursor stays where it is on the screen."""
-        paper = self.paper
+        paper = self.line_view
         step = way * max(paper.height - 1, 1)
         paper.scroll_to(y=paper.scroll_offset.y + step, animate=False, immediate=True)
         paper.point(paper.cursor + step)
 
     def _find(self) -> None:
-        self.paper.focus()
-        self.paper.action_find()
+        self.line_view.focus()
+        self.line_view.action_find()
 
     def _search(self, key: str) -> bool:
         """Goes on with a search, or ends it; tells whether there is one."""
         try:
-            _SEARCHING[key](self.paper)
+            _SEARCHING[key](self.line_view)
         except SkipAction:
             return False
         return True
 
     def _to_operation(self, way: int) -> None:
-        paper = self.paper
-        spot = paper.spot
-        keys = [sheet.key for sheet in paper.sheets]
+        paper = self.line_view
+        spot = paper.position
+        keys = [sheet.key for sheet in paper.sections]
         if spot is None or not keys:
             return
         at = keys.index(spot.key)
@@ -309,12 +309,12 @@ class DecidingPanel(AskingPanel[str]):
 
 
 _MOVES: dict[Act, Callable[[DecidingPanel], None]] = {
-    Act.UP: lambda panel: panel.paper.action_scroll_up(),
-    Act.DOWN: lambda panel: panel.paper.action_scroll_down(),
+    Act.UP: lambda panel: panel.line_view.action_scroll_up(),
+    Act.DOWN: lambda panel: panel.line_view.action_scroll_down(),
     Act.PAGE_UP: lambda panel: panel._page(-1),
     Act.PAGE_DOWN: lambda panel: panel._page(1),
-    Act.TOP: lambda panel: panel.paper.action_scroll_home(),
-    Act.END: lambda panel: panel.paper.action_scroll_end(),
+    Act.TOP: lambda panel: panel.line_view.action_scroll_home(),
+    Act.END: lambda panel: panel.line_view.action_scroll_end(),
     Act.NEXT: lambda panel: panel._to_operation(1),
     Act.PREVIOUS: lambda panel: panel._to_operation(-1),
     Act.FIND: lambda panel: panel._find(),

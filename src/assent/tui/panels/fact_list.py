@@ -15,5 +15,5 @@ class FactList(Picker):
     nothing = "Nothing is remembered. /remember WORDS keeps something."
 
     def rows(self) -> Sequence[Row]:
-        facts = masked_row(self.terminal.engine.facts.all())
+        facts = masked_row(self.terminal.engine.memory.all())
         return [Row(each.fact, (visible_line(each.text),)) for each in reversed(facts)]

@@ -97,19 +97,19 @@ class FeedbackPanel(Panel[str]):
             return
         self._sending, self.feedback = True, feedback
         act = partial(sent_back, self.terminal.engine, self._reading, feedback)
-        self.terminal.errands.run("", act, self._sent, self._failed)
+        self.terminal.tasks.run("", act, self._sent, self._failed)
 
     def _sent(self, _: object) -> None:
         """Goes on with the session, so that the model reads it and revises the plan."""
         app, session = self.terminal, self._record.session
-        app.tell(*sent_lines(self.feedback, len(self._comments)))
-        app.tell(SENT)
+        app.add_note(*sent_lines(self.feedback, len(self._comments)))
+        app.add_note(SENT)
         self.dismiss("sent")
-        current = app.sitting.record
+        current = app.session_controller.record
         if current is not None and self._record.plan_id == current.plan_id:
-            app.sitting.go_on()
+            app.session_controller.go_on()
         elif session:
-            app.tell(LATER)
+            app.add_note(LATER)
 
     def _failed(self, error: AssentError) -> None:
         """Says why it was not sent; if the plan is another by now, that one is shown instead."""

@@ -86,7 +86,7 @@ class HistoryPanel(Panel[None]):
         return Line("plain", f"{sign} {revision.n:>4}  {at}  {revision.content_hash[:SHORT]}")
 
     def _chosen(self) -> int:
-        spot = self.query_one("#revisions", Paper).spot or Spot(LIST, 0)
+        spot = self.query_one("#revisions", Paper).position or Spot(LIST, 0)
         return spot.line
 
     def _compare(self) -> None:
@@ -105,7 +105,7 @@ class HistoryPanel(Panel[None]):
             names = [f"revision {each.n}" for each in pair]
             return _difference(text_diff(was, now, names[0], names[1]))
 
-        self.terminal.errands.run("", compared, partial(self._show, pair))
+        self.terminal.tasks.run("", compared, partial(self._show, pair))
 
     def _show(self, pair: tuple[Revision, Revision], lines: list[Line]) -> None:
         if not self.is_attached:

@@ -22,7 +22,7 @@ class ModeList(Picker):
     keys = "Enter go on in this one · PgUp PgDn page · Esc close"
 
     def rows(self) -> Sequence[Row]:
-        now, own = self.terminal.standing.mode, self.terminal.engine.sessions.modes
+        now, own = self.terminal.status_snapshot.mode, self.terminal.engine.sessions.modes
         about = {
             name: f"{mode.base}, narrowed. {visible_line(mode.label)}".rstrip()
             for name, mode in own.items()

@@ -28,7 +28,7 @@ class ModelList(Picker):
     def rows(self) -> Sequence[Row]:
         found, troubles = self.terminal.host.models()
         self._troubles = visible_line(" ".join(troubles))
-        now = self.terminal.standing.model
+        now = self.terminal.status_snapshot.model
         rows = [_model(row, now) for row in found]
         if now and now not in [row.key for row in rows]:
             rows.insert(0, _asked_now(now))
@@ -43,7 +43,7 @@ class AgentList(Picker):
     previews = True
 
     def rows(self) -> Sequence[Row]:
-        now = self.terminal.standing.agent
+        now = self.terminal.status_snapshot.agent
         agents = [each for each in self.terminal.host.agents() if each.kind != "subagent"]
         return [
             Row(

@@ -161,11 +161,11 @@ class Picker(Panel[str]):
 
         def failed(error: AssentError) -> None:
             if self.is_attached:
-                self.tell(told(error))
+                self.show_note(told(error))
 
-        self.terminal.errands.run(words, act, done, failed)
+        self.terminal.tasks.run(words, act, done, failed)
 
-    def tell(self, words: str) -> None:
+    def show_note(self, words: str) -> None:
         """Says something above the list."""
         self._told = visible_line(words)
         self._label()
@@ -175,7 +175,7 @@ class Picker(Panel[str]):
         self._filter(self._query + visible_line(event.text))
 
     def on_click(self, event: Click) -> None:
-        spot = self.query_one(ListPaper).spot
+        spot = self.query_one(ListPaper).position
         places = [at for at, row in enumerate(self._shown) if spot and row.key == spot.key]
         self._point(places[0] if places else self._at)
 

@@ -53,7 +53,7 @@ class PlanList(Picker):
     def preview(self, row: Row) -> Sequence[Line]:
         engine = self.terminal.engine
         record = engine.plans.find(row.key)
-        about = plan_row(record, approved=engine.consents.is_approved(record))
+        about = plan_row(record, approved=engine.approvals.is_approved(record))
         named, step = engine.plans.reference(record), engine.reviews.next_step(record)
         lines = hinted(plan_lines(about, step, named))
         return [*lines, BLANK, *foreign(shown(engine.reviews.text(record)))]
@@ -62,7 +62,7 @@ class PlanList(Picker):
         """Makes a plan the current one, and opens its session where none is open."""
         app, engine = self.terminal, self.terminal.engine
         if row.cells[1] == DISCARDED:
-            self.tell(OVER)
+            self.show_note(OVER)
             return
 
         def use() -> object:
@@ -104,7 +104,7 @@ class PlanList(Picker):
         plans = self.terminal.engine.plans
 
         def done(_: object) -> None:
-            self.terminal.refresh_standing()
+            self.terminal.refresh_status()
             self.load(f"Plan {name} is deleted.")
 
         self.in_thread("Deleting", lambda: plans.delete([plans.find(row.key)]), done)
@@ -119,7 +119,7 @@ def plan_rows(engine: "Engine") -> list[Row]:
     shown = {each.plan_id for each in here}
     gone = [each for each in engine.plans.all(everything=True) if each.plan_id not in shown]
     given_up = [each for each in gone if each.state is State.DISCARDED and each.path]
-    discarded = [each for each in given_up if engine.plans.live(each) is not None]
+    discarded = [each for each in given_up if engine.plans.live_text(each) is not None]
     newest_first = sorted((*here, *discarded), key=attrgetter("changed_at"), reverse=True)
     by_session: dict[str, list[PlanRecord]] = {}
     for record in newest_first:
@@ -129,7 +129,7 @@ def plan_rows(engine: "Engine") -> list[Row]:
 
 
 def _row(engine: "Engine", record: PlanRecord, current: str) -> Row:
-    state = "approved" if engine.consents.is_approved(record) else str(record.state)
+    state = "approved" if engine.approvals.is_approved(record) else str(record.state)
     sign = CURRENT if record.plan_id == current else OTHER
     cells = (
         sign + visible_line(record.name),

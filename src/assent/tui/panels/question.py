@@ -120,15 +120,15 @@ class QuestionPanel(AskingPanel[str]):
 
     def _read(self) -> None:
         self._busy = True
-        pending = self.terminal.engine.questions.pending
-        self.terminal.errands.run("", pending, self._show, self._failed)
+        pending = self.terminal.engine.pending_questions.pending
+        self.terminal.tasks.run("", pending, self._show, self._failed)
 
     def _show(self, waiting: Sequence[Pending]) -> None:
         if not self.is_attached:
             return
         self.forget()
         self._busy = False
-        own = self.terminal.sitting.record
+        own = self.terminal.session_controller.record
         mine = own.session if own else ""
         self._waiting = sorted(waiting, key=lambda one: one.root.session != mine)
         if not self._waiting:
@@ -137,7 +137,7 @@ class QuestionPanel(AskingPanel[str]):
         names = [one.id for one in self._waiting]
         self._place = names.index(self._reference) if self._reference in names else 0
         self._reference = ""
-        self.terminal.hush(self)
+        self.terminal.debounce_keys(self)
         self._begin()
 
     def _begin(self) -> None:
@@ -150,7 +150,7 @@ class QuestionPanel(AskingPanel[str]):
     def _show_part(self) -> None:
         pending = self._pending
         if pending is not None:
-            now = self.terminal.engine.questions.clock.now()
+            now = self.terminal.engine.pending_questions.clock.now()
             sheets = question_sheets(pending, self._choice.part, now)
             self.query_one("#all", Paper).show(sheets)
         self._crowded = False
@@ -161,8 +161,8 @@ class QuestionPanel(AskingPanel[str]):
         if self._busy or self._pending is None:
             return
         shown = partial(self._renewed, self._pending.id)
-        pending = self.terminal.engine.questions.pending
-        self.terminal.errands.run("", pending, shown, lambda _: None)  # it is looked again soon
+        pending = self.terminal.engine.pending_questions.pending
+        self.terminal.tasks.run("", pending, shown, lambda _: None)  # it is looked again soon
 
     def _renewed(self, shown: str, waiting: Sequence[Pending]) -> None:
         if not self.is_attached or self._busy:
@@ -176,7 +176,7 @@ class QuestionPanel(AskingPanel[str]):
             self._paint()
             return
         if self._written:
-            self.terminal.keep_words(self._written)
+            self.terminal.restore_input(self._written)
         self._told = "That question was answered elsewhere, or nobody needs an answer any more."
         self._show(waiting)
 
@@ -200,11 +200,11 @@ class QuestionPanel(AskingPanel[str]):
             self._press(event)
 
     @property
-    def is_asked(self) -> bool:
+    def has_open_question(self) -> bool:
         """Whether something is chosen, so that a key would answer with it."""
         return self._confirming is not None or any(self._choice.answers[self._choice.part :])
 
-    def taken_back(self, why: str = TOO_QUICK) -> None:
+    def cancel_question(self, why: str = TOO_QUICK) -> None:
         """Has nothing chosen any more."""
         self._told = why
         if self._confirming is not None:
@@ -217,7 +217,7 @@ class QuestionPanel(AskingPanel[str]):
     def on_paste(self, event: Paste) -> None:
         event.stop()  # what is pasted answers nothing
 
-    def on_paper_end_reached(self, event: Paper.EndReached) -> None:
+    def on_line_view_end_reached(self, event: Paper.EndReached) -> None:
         event.stop()
         if self.query_one("#all", Paper).reached_end:
             self._choice = Choice(self._choice.answers, self._choice.part, read=True)
@@ -279,7 +279,7 @@ class QuestionPanel(AskingPanel[str]):
         """Takes words as the answer to the question they were written for, and to no other."""
         if words is not None and words.strip():
             if self.is_over or self._pending is None or self._pending.id != about:
-                self.terminal.keep_words(words)
+                self.terminal.restore_input(words)
             else:
                 self._choice, self._written = choose(self._choice, (words,)), words
         self._paint(asked=True)
@@ -289,7 +289,7 @@ class QuestionPanel(AskingPanel[str]):
     def _answer(self) -> None:
         pending = self._pending
         assert pending is not None, "only a question that is shown is answered"
-        asked, clock = pending.inquiry.asked, self.terminal.engine.questions.clock
+        asked, clock = pending.inquiry.asked, self.terminal.engine.pending_questions.clock
         if self._confirming is not None:
             self._confirmed(pending)
             return
@@ -327,20 +327,24 @@ class QuestionPanel(AskingPanel[str]):
 
     def _send(self, pending: Pending, reply: Reply) -> None:
         self._busy = True
-        answer = self.terminal.engine.questions.answer
+        answer = self.terminal.engine.pending_questions.answer
         act = partial(answer, pending.id, pending.inquiry.asked.digest, reply)
-        self.terminal.errands.run("", act, partial(self._sent, pending), self._failed)
+        self.terminal.tasks.run("", act, partial(self._sent, pending), self._failed)
 
     def _sent(self, pending: Pending, _: object) -> None:
         """Goes on: the thread that asked notices; without one, the session is driven again."""
         app = self.terminal
-        app.sitting.asker.look()
-        app.refresh_standing()
-        own = app.sitting.record
-        if own is not None and own.session == pending.root.session and not app.sitting.at_work:
-            app.sitting.go_on()
+        app.session_controller.asker.wake()
+        app.refresh_status()
+        own = app.session_controller.record
+        if (
+            own is not None
+            and own.session == pending.root.session
+            and not app.session_controller.at_work
+        ):
+            app.session_controller.go_on()
         elif own is None or own.session != pending.root.session:
-            app.tell(f"Answered. Session {pending.root.slug} goes on with: /resume.")
+            app.add_note(f"Answered. Session {pending.root.slug} goes on with: /resume.")
         if self.is_attached:
             self._read()
 
@@ -351,7 +355,7 @@ class QuestionPanel(AskingPanel[str]):
             self._paint(asked=True)
 
     def _by(self) -> str:
-        return f"{self.terminal.engine.questions.user} (terminal)"
+        return f"{self.terminal.engine.pending_questions.user} (terminal)"
 
     # Drawing.
 
@@ -373,10 +377,10 @@ class QuestionPanel(AskingPanel[str]):
         """Returns the choices; more than fit are read with the question, and only told here."""
         options = list(option_lines(self._questions[self._choice.part], self._choice))
         paper, rows = self.query_one("#all", Paper), self._choices.rows_of(options)
-        listed = any(sheet.key == OPTIONS for sheet in paper.sheets)
+        listed = any(sheet.key == OPTIONS for sheet in paper.sections)
         if not self._crowded and rows + BESIDES <= self._choices.room:
             if listed:
-                paper.renew([sheet for sheet in paper.sheets if sheet.key != OPTIONS])
+                paper.renew([sheet for sheet in paper.sections if sheet.key != OPTIONS])
             return options
         paper.put(Sheet(OPTIONS, (BLANK, *options)))
         if not listed:  # what is read now ends with them

@@ -40,7 +40,7 @@ class RewindPanel(Picker):
     def preview(self, row: Row) -> Sequence[Line]:
         sessions = self.terminal.engine.sessions
         record = sessions.load(self._record.session)  # turns may have come since it was read
-        spoken = sessions.spoken(record, row.key)
+        spoken = sessions.user_message(record, row.key)
         since = sessions.since(record, row.key)
         return [*foreign(masked(spoken.text)), BLANK, *since_lines(since), Line("dim", STAYS)]
 
@@ -64,7 +64,7 @@ class RewindPanel(Picker):
 
         def back() -> object:
             current = sessions.load(record.session)
-            spoken = sessions.spoken(current, row.key)
+            spoken = sessions.user_message(current, row.key)
             since = sessions.since(current, row.key)
             return sessions.rewind(current, spoken.id), spoken, since
 
@@ -73,7 +73,7 @@ class RewindPanel(Picker):
             self.dismiss(row.key)
             app.open_session(left)
             app.prompt.load(spoken.text)
-            app.held.tell(Line("heading", "You went back."), *since_lines(since))
+            app.deferred.add_note(Line("heading", "You went back."), *since_lines(since))
 
         self.in_thread("Going back", back, went)
 

@@ -60,18 +60,18 @@ class RunPanel(AskingPanel[str]):
 
     @property
     def _halted(self) -> bool:
-        report = self.terminal.running.report
+        report = self.terminal.run_controller.report
         return report is not None and report.outcome == "needs_you"
 
     def body(self) -> list[Widget]:
         return [Paper(following=True, id="all"), Static(id="question", markup=False)]
 
     def on_mount(self) -> None:
-        if self.terminal.running.watched is None:
-            self.terminal.running.recover()  # which only says where an unfinished run stands
+        if self.terminal.run_controller.watched is None:
+            self.terminal.run_controller.recover()  # which only says where an unfinished run stands
         elif self._halted:
             unfinished = self.terminal.engine.runs.unfinished
-            self.terminal.errands.run("", unfinished, self._compare, lambda _: None)
+            self.terminal.tasks.run("", unfinished, self._compare, lambda _: None)
         self._paint()
         self.asks()
 
@@ -81,7 +81,7 @@ class RunPanel(AskingPanel[str]):
             if isinstance(letter, RunOver):
                 self._asked = ""
                 self.forget()
-                self.terminal.hush(self)  # keys mean something else from now on
+                self.terminal.debounce_keys(self)  # keys mean something else from now on
                 self._look_again(letter.error)
             self._paint()
 
@@ -99,10 +99,10 @@ class RunPanel(AskingPanel[str]):
             self._press(event.key)
 
     @property
-    def is_asked(self) -> bool:
+    def has_open_question(self) -> bool:
         return bool(self._asked)
 
-    def taken_back(self, why: str = TOO_QUICK) -> None:
+    def cancel_question(self, why: str = TOO_QUICK) -> None:
         self._asked, self._told = "", why
         self._paint()
         self.asks()
@@ -122,12 +122,12 @@ class RunPanel(AskingPanel[str]):
     def _open_undo(self) -> None:
         from assent.tui.panels.undo import UndoPanel
 
-        report = self.terminal.running.report
+        report = self.terminal.run_controller.report
         self.terminal.open_panel(UndoPanel(report.run if report else ""))
 
     def _ways(self) -> Collection[str]:
         """Returns the keys that ask for something now."""
-        if self.terminal.running.at_work:
+        if self.terminal.run_controller.at_work:
             return (STOP,)
         return WAYS if self._halted else ()
 
@@ -149,10 +149,10 @@ class RunPanel(AskingPanel[str]):
     def _agreed(self, asked: str, run: str) -> None:
         self._asked = ""
         if asked == STOP:
-            self.terminal.running.interrupt()
-        elif not self.terminal.running.at_work:
+            self.terminal.run_controller.interrupt()
+        elif not self.terminal.run_controller.at_work:
             with self.terminal.failing():
-                self.terminal.running.recover(WAYS[asked][0], run)
+                self.terminal.run_controller.recover(WAYS[asked][0], run)
                 self._taken = True
         self._paint()
 
@@ -161,22 +161,22 @@ class RunPanel(AskingPanel[str]):
         taken, self._taken = self._taken, False
         if taken and isinstance(error, StaleError):
             self._told = error.message
-            self.terminal.running.recover()
+            self.terminal.run_controller.recover()
 
     def _compare(self, found: "tuple[str, RunNote] | None") -> None:
         """Shows how things stand now, where the run that halted here went on elsewhere."""
         run = found[1].run if found else ""
         if self.is_attached and self._halted and run != self._shown:
-            self.terminal.running.recover()
+            self.terminal.run_controller.recover()
 
     def _can_undo(self) -> bool:
-        running = self.terminal.running
+        running = self.terminal.run_controller
         report = running.report
         built = running.watched is not None and running.watched.verb in ("build", "recover")
         return not running.at_work and built and report is not None and report.outcome == "done"
 
     def _paint(self) -> None:
-        running = self.terminal.running
+        running = self.terminal.run_controller
         watched = running.watched
         if watched is None or not self.query("#panel-keys"):  # which comes a moment after the panel
             return
@@ -195,7 +195,7 @@ class RunPanel(AskingPanel[str]):
         return f"{asked}\nCtrl+Y yes · any other key: no"
 
     def _keys(self) -> str:
-        if self.terminal.running.at_work:
+        if self.terminal.run_controller.at_work:
             return AT_WORK
         if self._halted:
             return HALTED

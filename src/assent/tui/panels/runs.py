@@ -51,13 +51,13 @@ class RunsPanel(Panel[str]):
         if event.key in _STEPS:
             event.stop()
             paper.point(paper.cursor + _STEPS[event.key])
-        elif event.key == "enter" and paper.spot and paper.spot.key in self._names:
+        elif event.key == "enter" and paper.position and paper.position.key in self._names:
             event.stop()
-            self.dismiss(paper.spot.key)
+            self.dismiss(paper.position.key)
 
     def _read(self, failed: Callable[[AssentError], object]) -> None:
         """Reads the list in a thread; only the last that was asked for is shown."""
-        past = self.terminal.engine.past
+        past = self.terminal.engine.history
         self._reads += 1
         read = self._reads
 
@@ -68,7 +68,7 @@ class RunsPanel(Panel[str]):
             if read == self._reads:
                 self._show(rows)
 
-        self.terminal.errands.run("", kept, show, failed)
+        self.terminal.tasks.run("", kept, show, failed)
 
     def _show(self, rows: "list[Kept]") -> None:
         self._names = [kept.unit.name for kept in rows]

@@ -37,7 +37,7 @@ class SessionList(Picker):
     }
 
     def rows(self) -> Sequence[Row]:
-        sessions, here = self.terminal.engine.sessions, self.terminal.sitting.record
+        sessions, here = self.terminal.engine.sessions, self.terminal.session_controller.record
         records = in_families(sessions.all())
         return [_row(sessions.now(each), here.session if here else "") for each in records]
 
@@ -90,9 +90,9 @@ class SessionList(Picker):
         row = self.row
         if row is None:
             return
-        here = self.terminal.sitting.record
+        here = self.terminal.session_controller.record
         if here is not None and here.session == row.key:
-            self.tell("This is the session on the screen; /new begins another one first.")
+            self.show_note("This is the session on the screen; /new begins another one first.")
             return
         slug = row.cells[0].strip()
         about = [Line("plain", f"Session {slug} is taken off the lists."), Line("plain", STAYS)]

@@ -41,21 +41,21 @@ class Preview(msgspec.Struct, frozen=True):
 def taken_since(engine: "Engine", shown: Preview) -> str:
     """Says who undid, or redid, elsewhere what is shown; nothing where nobody did."""
     undo = shown.undo
-    new = [one for one in engine.past.takers(undo.target) if one[1].run not in shown.takers]
+    new = [one for one in engine.history.undos_of(undo.target) if one[1].run not in shown.takers]
     if not new:
         return ""
-    taken = engine.past.undone(undo.target.runs[0])
+    taken = engine.history.undone(undo.target.runs[0])
     what = UNDONE["" if undo.extent.again else taken]
     return undone_words(undo.run, undo.source.name, what, new[-1])
 
 
 def preview(engine: "Engine", reference: str, operation: str, *, again: bool) -> Preview:
     """Works out what takes a run, a turn or one operation back, or an undo; records nothing."""
-    engine.runs.reckon()
-    undoing = engine.undoing
+    engine.runs.record_lost_command()
+    undoing = engine.undo
     undo = undoing.redo(reference) if again else undoing.preview(reference, operation=operation)
     review = engine.reviews.undo_review(undo.source, undo.plan, again=undo.extent.again)
-    takers = frozenset(note.run for _, note in engine.past.takers(undo.target))
+    takers = frozenset(note.run for _, note in engine.history.undos_of(undo.target))
     return Preview(undo, review, (*_left_alone(undo), *pages(review)), takers)
 
 
@@ -88,7 +88,7 @@ class UndoPanel(DecidingPanel):
         else:
             super().failed(error)
 
-    def news(self) -> Callable[[], str] | None:
+    def decided_elsewhere(self) -> Callable[[], str] | None:
         shown = self._preview
         return partial(taken_since, self.terminal.engine, shown) if shown else None
 
@@ -151,14 +151,14 @@ class UndoPanel(DecidingPanel):
             app = self.terminal
             self.dismiss("redone" if again else "undone")
             with app.failing():
-                app.running.undo(found.undo, TERMINAL)
+                app.run_controller.undo(found.undo, TERMINAL)
                 app.show_run()
 
         self.work(act, done, Stage.RECORDING)
 
     def _only(self) -> None:
         """Shows what takes only the operation under the cursor back."""
-        spot, found = self.paper.spot, self._preview
+        spot, found = self.line_view.position, self._preview
         number = number_of(spot.key) if spot else 0
         if found is None or not number:
             self.told = ONE_ONLY
@@ -201,7 +201,7 @@ _ACTS: Final[dict[Act, Callable[[UndoPanel], None]]] = {
 def _left_alone(undo: "Undo") -> Sequence[Sheet]:
     """Returns what is not taken back, before everything that is."""
     lines: list[Line] = []
-    for _, reason in undo.inversion.left_alone:
+    for _, reason in undo.inversion.skipped:
         lines += wrapped("risk", f"left alone: {visible_line(reason)}")
     lines += gap_lines(undo.extent.gaps)
     return (
